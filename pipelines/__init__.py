@@ -1,0 +1,1 @@
+"""DataFrame in, DataFrame out: bronze, silver, gold."""

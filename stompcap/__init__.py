@@ -1,0 +1,1 @@
+"""Batch analytics for captured STOMP traffic."""

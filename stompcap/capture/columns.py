@@ -1,0 +1,29 @@
+"""The columns that a captured TCP segment is known by between capture and reassembly.
+
+Some tens of octets a packet: where its octets lie, not the octets. A packet that the kernels cannot describe by a place in the
+file (dissected by scapy out of a fragment or a tunnel that moves octets) carries them in `payload` instead.
+"""
+
+import pyarrow as pa
+
+SEGMENTS = pa.schema(
+    [
+        pa.field("capture", pa.int32(), False),  # rank of the capture in its run: captures ordered by first packet time, then id
+        pa.field("packet", pa.int64(), False),  # 1-based number in the file, as Wireshark counts
+        pa.field("ts_ns", pa.int64(), False),  # nanoseconds since the epoch
+        pa.field("flow", pa.int64(), False),  # hash of `endpoints`
+        pa.field("endpoints", pa.binary(), False),  # 36 octets: low address (16, IPv4 mapped), low port (2, big endian), high, high
+        pa.field("forward", pa.bool_(), False),  # sent by the low endpoint
+        pa.field("seq", pa.int64(), False),  # 0 .. 2^32-1
+        pa.field("ack", pa.int64(), False),
+        pa.field("flags", pa.int32(), False),  # TCP flags, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32
+        pa.field("window", pa.int32(), False),  # as in the header, unscaled
+        pa.field("ip_id", pa.int32(), False),  # IPv4 identification, -1 for IPv6
+        pa.field("ttl", pa.int32(), False),
+        pa.field("wire_octets", pa.int64(), False),  # TCP payload by the IP length
+        pa.field("captured_octets", pa.int64(), False),  # the part of it in the file (snaplen)
+        pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
+        pa.field("payload", pa.binary(), True),
+    ]
+)
+FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32

@@ -1,0 +1,135 @@
+"""Bronze: what was on the wire."""
+
+import pyarrow as pa
+
+from stompcap.tables import words
+from stompcap.tables.schema import COUNTS, Column, Table, big, flag, integer, moment, text
+
+STREAM_ID = text("stream_id", "One TCP connection incarnation; joins every table", nullable=False)
+DIRECTION = text("direction", "c2s: client to server, s2c: server to client", *words.DIRECTIONS, nullable=False)
+RUN_ID = text("run_id", "The run that wrote the row")
+
+CAPTURES = Table(
+    "captures",
+    "bronze",
+    "One row per distinct capture file, by content",
+    (
+        text("capture_id", "SHA-256 of the file's octets, hexadecimal", nullable=False),
+        text("path", "Where the file was when it was first read", nullable=False),
+        text("source", "The capture point the run was told of", nullable=False),
+        text("format", "File format", *words.CAPTURE_FORMATS),
+        text("compression", "Compression known by its magic; null if none"),
+        big("size_octets", "Size of the file", nullable=False),
+        Column("link_types", pa.list_(pa.int32()), "Link types (LINKTYPE_ numbers) of its interfaces"),
+        integer("snaplen", "Largest snapshot length of its interfaces; 0 if unlimited"),
+        big("packets", "Packets in the file"),
+        big("tcp_segments", "Packets used: TCP segments over IP"),
+        Column("skipped", COUNTS, "Packets left out, by reason; with tcp_segments they add up to packets"),
+        big("first_ns", "Earliest packet time, nanoseconds since the epoch"),
+        big("last_ns", "Latest packet time, nanoseconds since the epoch"),
+        moment("first_ts", "first_ns in microseconds, UTC"),
+        text("status", "How much of the file could be read", *words.CAPTURE_STATUSES, nullable=False),
+        text("damage", "What is damaged, and at which file offset; null if nothing"),
+        RUN_ID,
+    ),
+    key=("capture_id",),
+    statistics=("capture_id", "source", "first_ns", "last_ns"),
+)
+
+
+def _per_direction() -> tuple[Column, ...]:
+    """The counters that a stream keeps for each of its directions."""
+    counters = (
+        ("octets", "Length of the byte stream, gaps included (STOMP octets inside WebSocket or TLS)"),
+        ("segments", "Captured TCP segments that carried octets"),
+        ("retransmitted_octets", "Octets that had been captured before"),
+        ("overlap_conflict_octets", "Retransmitted octets that differ from those kept"),
+        ("out_of_order_segments", "Segments that arrived behind a later one"),
+        ("gap_octets", "Octets the capture lacks, truncated ones included"),
+        ("truncated_octets", "The part of gap_octets that the snapshot length cut"),
+        ("outer_octets", "Octets of the TCP stream itself"),
+    )
+    return tuple(big(f"{name}_{way}", f"{comment}; {way}") for way in words.DIRECTIONS for name, comment in counters)
+
+
+ENDPOINTS = (
+    text("client_ip", "Address of the client"),
+    integer("client_port", "Port of the client"),
+    text("server_ip", "Address of the server"),
+    integer("server_port", "Port of the server"),
+)
+
+STREAMS = Table(
+    "streams",
+    "bronze",
+    "One row per TCP connection",
+    (
+        STREAM_ID,
+        text("source", "The capture point", nullable=False),
+        *ENDPOINTS,
+        text("community_id", "Community ID 1 of the connection, seed 0"),
+        text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
+        text("protocol", "What the connection speaks", *words.PROTOCOLS, nullable=False),
+        big("first_ns", "Time of its first captured packet", nullable=False),
+        big("last_ns", "Time of its last captured packet", nullable=False),
+        moment("first_ts", "first_ns in microseconds, UTC"),
+        moment("last_ts", "last_ns in microseconds, UTC"),
+        flag("syn_seen", "The client's SYN was captured"),
+        flag("synack_seen", "The server's SYN-ACK was captured"),
+        text("history", "What happened, in Zeek's letters; upper case is the client's"),
+        text("close_kind", "How it ended", *words.CLOSE_KINDS, nullable=False),
+        text("closed_by", "Who ended it; null while open", *words.CLOSERS),
+        *_per_direction(),
+    ),
+    key=("stream_id",),
+    statistics=("stream_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts"),
+)
+
+LINEAGE = (
+    text("first_capture_id", "Capture of the packet that brought the first octet"),
+    big("first_packet", "Its number in that capture, from 1 as Wireshark counts"),
+    text("last_capture_id", "Capture of the packet that made the unit whole"),
+    big("last_packet", "Its number in that capture"),
+)
+
+RAW_FRAMES = Table(
+    "raw_frames",
+    "bronze",
+    "Every octet of every STOMP stream direction, each in exactly one row",
+    (
+        STREAM_ID,
+        DIRECTION,
+        big("stream_offset", "Octets from the start of the direction's byte stream", nullable=False),
+        big("length_octets", "Length of the row's octets", nullable=False),
+        text("kind", "What the octets are", *words.RAW_KINDS, nullable=False),
+        flag("redacted", "A passcode in raw was overwritten with asterisks", nullable=False),
+        text("delimited_by", "What ended the frame (rule FR-07); null for other kinds", *words.DELIMITERS),
+        big("first_ns", "Capture time of the packet that brought the first octet; null for a gap"),
+        big("last_ns", "Latest arrival among its octets; null for a gap"),
+        moment("first_ts", "first_ns in microseconds, UTC"),
+        *LINEAGE,
+        big("syntax", "Bit set of what the delimiter noticed (stompcap.stomp.syntax)", nullable=False),
+        Column("raw", pa.binary(), "The octets; null for a gap"),
+    ),
+    key=("stream_id", "direction", "stream_offset"),
+    statistics=("stream_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
+)
+
+SEGMENTS = Table(
+    "segments",
+    "bronze",
+    "One row per captured TCP segment that brought octets not seen before",
+    (
+        STREAM_ID,
+        DIRECTION,
+        big("ts_ns", "Capture time", nullable=False),
+        big("stream_offset", "Offset of its first new octet", nullable=False),
+        big("new_octets", "How many octets it brought", nullable=False),
+        text("capture_id", "Its capture", nullable=False),
+        big("packet", "Its number in that capture", nullable=False),
+    ),
+    key=("stream_id", "direction", "stream_offset"),
+    statistics=("stream_id", "direction", "ts_ns", "stream_offset"),
+)
+
+TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS)

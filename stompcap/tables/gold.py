@@ -1,0 +1,148 @@
+"""Gold: what people ask."""
+
+from stompcap.tables import words
+from stompcap.tables.bronze import DIRECTION, STREAM_ID
+from stompcap.tables.schema import Table, big, moment, real, text
+
+RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
+
+ACK_LATENCY = Table(
+    "ack_latency",
+    "gold",
+    "Ack latency per hour of delivery, deliveries of mode auto apart",
+    (
+        moment("hour_ts", "The hour of delivery, UTC"),
+        text("destination", "Destination of the MESSAGEs"),
+        text("ack_mode", "Ack mode of the subscriptions"),
+        text("settled_by", "direct or cumulative; null for what was not settled", *words.SETTLED_BY),
+        text("server_product", "The broker"),
+        big("deliveries", "MESSAGEs delivered", nullable=False),
+        big("settled", "of them settled", nullable=False),
+        big("unsettled", "of them not settled", nullable=False),
+        big("p50_us", "Exact median of ack_latency_us"),
+        big("p90_us", "Exact 90th percentile"),
+        big("p95_us", "Exact 95th percentile"),
+        big("p99_us", "Exact 99th percentile"),
+        big("max_us", "Largest"),
+        big("mean_us", "Mean"),
+    ),
+    key=("hour_ts", "destination", "ack_mode", "settled_by", "server_product"),
+    statistics=("hour_ts", "destination"),
+)
+
+HEARTBEATS = Table(
+    "heartbeats",
+    "gold",
+    "One row per session direction with a negotiated heart-beat interval",
+    (
+        STREAM_ID,
+        DIRECTION,
+        big("interval_ms", "The negotiated interval", nullable=False),
+        big("beats", "EOL runs standing alone", nullable=False),
+        big("max_gap_ms", "Longest time without a new octet"),
+        big("gaps", "Times between arrivals of new octets that were judged", nullable=False),
+        big("late", "of them late, no worse", nullable=False),
+        big("violations", "of them violations, no worse", nullable=False),
+        big("dead", "of them dead", nullable=False),
+        big("observed_ms", "How long the direction was watched", nullable=False),
+        text("verdict", "The worst", *words.HEARTBEAT_VERDICTS, nullable=False),
+    ),
+    key=("stream_id", "direction"),
+    statistics=("stream_id", "direction", "max_gap_ms"),
+)
+
+HEARTBEAT_VIOLATIONS = Table(
+    "heartbeat_violations",
+    "gold",
+    "One row per gap that is late or worse",
+    (
+        STREAM_ID,
+        DIRECTION,
+        big("gap_start_ns", "Arrival of the last new octet before it", nullable=False),
+        big("gap_end_ns", "What ended it", nullable=False),
+        moment("gap_start_ts", "gap_start_ns in microseconds, UTC"),
+        big("gap_ms", "Its length", nullable=False),
+        big("interval_ms", "The negotiated interval", nullable=False),
+        real("ratio", "gap_ms / interval_ms"),
+        text("severity", "late above 1.1, violation above 1.5, dead above 3 times the interval",
+             *words.HEARTBEAT_SEVERITIES, nullable=False),
+        text("ended_by", "What ended it", *words.GAP_ENDERS, nullable=False),
+        text("excused", "Why it is not the sender's fault; null if it is", *words.EXCUSES),
+    ),
+    key=("stream_id", "direction", "gap_start_ns"),
+    statistics=("stream_id", "direction", "gap_start_ns", "gap_start_ts", "ratio"),
+)
+
+COMPLIANCE = Table(
+    "compliance",
+    "gold",
+    "Per session and rule, where the rule applied at least once",
+    (
+        STREAM_ID,
+        RULE_ID,
+        big("applicable", "passed + failed + not_evaluable", nullable=False),
+        big("passed", "Opportunities kept", nullable=False),
+        big("failed", "Opportunities broken: the number of findings", nullable=False),
+        big("not_evaluable", "Opportunities the capture cannot judge", nullable=False),
+    ),
+    key=("stream_id", "rule_id"),
+    statistics=("stream_id", "rule_id"),
+)
+
+COMPLIANCE_FINDINGS = Table(
+    "compliance_findings",
+    "gold",
+    "One row per broken rule and opportunity",
+    (
+        RULE_ID,
+        text("level", "M must, S should, I informational, in the session's version", *words.LEVELS, nullable=False),
+        text("side", "Who broke it", *words.SIDES, nullable=False),
+        STREAM_ID,
+        DIRECTION,
+        big("stream_offset", "Where, in the direction's byte stream", nullable=False),
+        big("ts_ns", "Capture time", nullable=False),
+        moment("found_ts", "ts_ns in microseconds, UTC"),
+        text("evidence", "What was seen, secrets removed"),
+    ),
+    key=("rule_id", "stream_id", "direction", "stream_offset", "ts_ns", "evidence"),
+    statistics=("rule_id", "level", "side", "stream_id", "ts_ns", "found_ts"),
+)
+
+COMPLIANCE_SUMMARY = Table(
+    "compliance_summary",
+    "gold",
+    "Compliance per rule, broker, client library and version",
+    (
+        RULE_ID,
+        text("server_product", "The broker"),
+        text("client_product", "The client library"),
+        text("version", "Protocol version"),
+        big("sessions", "Sessions in which the rule applied", nullable=False),
+        big("applicable", "passed + failed + not_evaluable", nullable=False),
+        big("passed", "Opportunities kept", nullable=False),
+        big("failed", "Opportunities broken", nullable=False),
+        big("not_evaluable", "Opportunities the capture cannot judge", nullable=False),
+        real("failure_rate", "failed / (passed + failed)"),
+    ),
+    key=("rule_id", "server_product", "client_product", "version"),
+    statistics=("rule_id",),
+)
+
+RULES = Table(
+    "rules",
+    "gold",
+    "The rule catalogue",
+    (
+        text("id", "The rule", nullable=False),
+        text("versions", "Protocol versions it applies to, comma-separated", nullable=False),
+        text("side", "Who must obey: client, server or both", "client", "server", "both", nullable=False),
+        text("level", "M must, S should, I informational; per version where they differ", nullable=False),
+        text("clause", "Where the specification says it", nullable=False),
+        text("title", "The rule in a line", nullable=False),
+        text("explanation", "The rule in a paragraph, pitfalls included", nullable=False),
+    ),
+    key=("id",),
+    statistics=("id",),
+)
+
+TABLES = (ACK_LATENCY, HEARTBEATS, HEARTBEAT_VIOLATIONS, COMPLIANCE, COMPLIANCE_FINDINGS, COMPLIANCE_SUMMARY, RULES)

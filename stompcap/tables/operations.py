@@ -1,0 +1,60 @@
+"""Operations: runs, quality, and what an open stream needs to go on."""
+
+import pyarrow as pa
+
+from stompcap.tables import words
+from stompcap.tables.schema import COUNTS, Column, Table, big, flag, moment, text
+
+RUNS = Table(
+    "runs",
+    "operations",
+    "One row per run and stage",
+    (
+        text("run_id", "The run", nullable=False),
+        text("stage", "extract, decode, correlate, metrics or validate", nullable=False),
+        moment("started_ts", "When the stage began"),
+        moment("ended_ts", "When it ended"),
+        text("status", "How it ended", *words.RUN_STATUSES, nullable=False),
+        Column("inputs", pa.list_(pa.string()), "Captures by id, or what else it read"),
+        Column("rows", COUNTS, "Rows written, by table"),
+        text("tool_version", "Version of stompcap"),
+        text("error", "What went wrong, secrets removed; null if nothing"),
+    ),
+    key=("run_id", "stage"),
+    statistics=("run_id", "stage", "started_ts"),
+)
+
+QUALITY_RESULTS = Table(
+    "quality_results",
+    "operations",
+    "One row per expectation and run",
+    (
+        text("run_id", "The run", nullable=False),
+        text("table_name", "The table checked", nullable=False),
+        text("column_name", "The column checked; null for the whole table"),
+        text("expectation", "The expectation's type", nullable=False),
+        text("severity", "How bad a failure is", *words.SEVERITIES, nullable=False),
+        flag("success", "Whether it held", nullable=False),
+        text("observed", "What was observed, as JSON"),
+        moment("checked_ts", "When"),
+    ),
+    key=("run_id", "table_name", "column_name", "expectation"),
+    statistics=("run_id", "table_name", "success"),
+)
+
+STREAM_STATE = Table(
+    "stream_state",
+    "operations",
+    "What an open stream needs to go on in the next run",
+    (
+        text("stream_id", "The stream", nullable=False),
+        text("source", "The capture point", nullable=False),
+        big("last_ns", "Time of its last captured packet", nullable=False),
+        text("run_id", "The run that saw it last", nullable=False),
+        Column("state", pa.binary(), "Saved state of reassembler, delimiter and session machine; null until the stream is carried over"),
+    ),
+    key=("stream_id",),
+    statistics=("stream_id", "source", "last_ns"),
+)
+
+TABLES = (RUNS, QUALITY_RESULTS, STREAM_STATE)
