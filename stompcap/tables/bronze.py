@@ -8,6 +8,7 @@ from stompcap.tables.schema import COUNTS, Column, Table, big, flag, integer, mo
 STREAM_ID = text("stream_id", "One TCP connection incarnation; joins every table", nullable=False)
 DIRECTION = text("direction", "c2s: client to server, s2c: server to client", *words.DIRECTIONS, nullable=False)
 RUN_ID = text("run_id", "The run that wrote the row")
+BATCH_ID = text("batch_id", "The captures it was extracted with, as a digest of their ids; what is new is told by it", nullable=False)
 
 CAPTURES = Table(
     "captures",
@@ -30,6 +31,7 @@ CAPTURES = Table(
         moment("first_ts", "first_ns in microseconds, UTC"),
         text("status", "How much of the file could be read", *words.CAPTURE_STATUSES, nullable=False),
         text("damage", "What is damaged, and at which file offset; null if nothing"),
+        BATCH_ID,
         RUN_ID,
     ),
     key=("capture_id",),
@@ -79,10 +81,14 @@ STREAMS = Table(
         text("history", "What happened, in Zeek's letters; upper case is the client's"),
         text("close_kind", "How it ended", *words.CLOSE_KINDS, nullable=False),
         text("closed_by", "Who ended it; null while open", *words.CLOSERS),
+        big("fin_ns_c2s", "Time of the client's first FIN"),
+        big("fin_ns_s2c", "Time of the server's first FIN"),
+        big("rst_ns", "Time of the first RST"),
         *_per_direction(),
+        BATCH_ID,
     ),
     key=("stream_id",),
-    statistics=("stream_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts"),
+    statistics=("stream_id", "batch_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts"),
 )
 
 LINEAGE = (
@@ -109,10 +115,11 @@ RAW_FRAMES = Table(
         moment("first_ts", "first_ns in microseconds, UTC"),
         *LINEAGE,
         big("syntax", "Bit set of what the delimiter noticed (stompcap.stomp.syntax)", nullable=False),
+        BATCH_ID,
         Column("raw", pa.binary(), "The octets; null for a gap"),
     ),
     key=("stream_id", "direction", "stream_offset"),
-    statistics=("stream_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
+    statistics=("stream_id", "batch_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
 )
 
 SEGMENTS = Table(
@@ -127,9 +134,26 @@ SEGMENTS = Table(
         big("new_octets", "How many octets it brought", nullable=False),
         text("capture_id", "Its capture", nullable=False),
         big("packet", "Its number in that capture", nullable=False),
+        BATCH_ID,
     ),
     key=("stream_id", "direction", "stream_offset"),
-    statistics=("stream_id", "direction", "ts_ns", "stream_offset"),
+    statistics=("stream_id", "batch_id", "direction", "ts_ns", "stream_offset"),
 )
 
-TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS)
+STALLS = Table(
+    "stalls",
+    "bronze",
+    "Times in which TCP kept a side from sending or made it send again: they excuse a missing heart-beat",
+    (
+        STREAM_ID,
+        DIRECTION,
+        text("kind", "The receiver's window was closed, or octets were sent again", *words.STALLS, nullable=False),
+        big("begin_ns", "When it began", nullable=False),
+        big("end_ns", "When it ended", nullable=False),
+        BATCH_ID,
+    ),
+    key=("stream_id", "direction", "kind", "begin_ns"),
+    statistics=("stream_id", "batch_id", "direction", "begin_ns"),
+)
+
+TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS, STALLS)

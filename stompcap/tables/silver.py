@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from stompcap.tables import words
-from stompcap.tables.bronze import DIRECTION, ENDPOINTS, LINEAGE, STREAM_ID
+from stompcap.tables.bronze import BATCH_ID, DIRECTION, ENDPOINTS, LINEAGE, STREAM_ID
 from stompcap.tables.schema import HEADER_MAP, HEADERS, Column, Table, big, flag, moment, text
 
 VERSION = text("version", "The session's protocol version; null if unknown", *words.VERSIONS)
@@ -42,12 +42,13 @@ FRAMES = Table(
         big("syntax", "Bit set of what the decoder noticed (stompcap.stomp.syntax)", nullable=False),
         Column("decode_errors", pa.list_(pa.string()), "Rules that decoding the frame broke"),
         *LINEAGE,
+        BATCH_ID,
         Column("headers", HEADERS, "Header lines as on the wire, unescaped: order, repeats and padding kept"),
         Column("header", HEADER_MAP, "Effective values: the first entry of a name wins"),
     ),
     key=("stream_id", "direction", "stream_offset"),
-    statistics=("stream_id", "direction", "stream_offset", "first_ns", "last_ns", "first_ts", "command", "destination",
-                "message_id", "version"),
+    statistics=("stream_id", "batch_id", "direction", "stream_offset", "first_ns", "last_ns", "first_ts", "command",
+                "destination", "message_id", "version"),
 )
 
 SESSIONS = Table(

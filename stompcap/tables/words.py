@@ -9,6 +9,7 @@ CAPTURE_STATUSES = ("complete", "truncated", "damaged", "unreadable")
 TRANSPORTS = ("tcp", "tls", "websocket", "wss")
 PROTOCOLS = ("stomp", "tls", "http", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
+STALLS = ("zero_window", "retransmission")
 CLOSERS = ("client", "server", "both")
 
 RAW_KINDS = ("frame", "eol", "gap", "junk", "partial")

@@ -1,0 +1,44 @@
+"""Which files the user means: names, folders and globs to a list of captures.
+
+A file named outright must be a capture; in folders and globs what is no capture by its magic is passed over.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+
+from stompcap.errors import CaptureError
+
+WILD = ("*", "?", "[")
+
+
+def find(named: Iterable[str]) -> list[str]:
+    """The capture files meant, each once, in order; raises CaptureError for a named file that does not exist."""
+    found: dict[str, None] = {}
+    for name in named:
+        for path in _expand(name):
+            found.setdefault(path)
+    return list(found)
+
+
+def _expand(name: str) -> list[str]:
+    """What one argument stands for."""
+    from stompcap.capture import is_capture
+
+    if os.path.isdir(name):
+        walked = (os.path.join(folder, file) for folder, _, files in os.walk(name, onerror=_refuse) for file in files)
+        return sorted(path for path in walked if is_capture(path))
+    if os.path.lexists(name):
+        return [name]
+    if any(mark in name for mark in WILD):
+        matches = sorted(glob.glob(name, recursive=True))
+        return [path for match in matches for path in ([match] if os.path.isfile(match) and is_capture(match) else
+                                                        _expand(match) if os.path.isdir(match) else [])]
+    raise CaptureError(name, "no such file; check the name")
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be listed is an input that cannot be read."""
+    raise CaptureError(str(error.filename), f"cannot be listed ({error.strerror}); check its permissions")

@@ -1,0 +1,168 @@
+"""Parquet files written where the rows are made, with the statistics and constraints a Delta writer owes its readers.
+
+Octets and nested headers cost several times more on the way through Spark's row writer than written here as Arrow; so the tasks
+write, and the driver commits (`stompcap.spark.lake.commit`). A file no commit names is invisible and VACUUM removes it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from stompcap.spark.lake import DataFile, location
+from stompcap.tables import TABLES, Table
+
+COMPRESSION_LEVEL = 1
+DICTIONARY_LIMIT = 64 * 1024
+
+
+class TableWriter:
+    """Collects rows of one table into one Parquet file; makes no file where no row came."""
+
+    def __init__(self, lake: str, table: str) -> None:
+        self.table = TABLES[table]
+        self.name = f"part-{uuid.uuid4()}.zstd.parquet"
+        self.filesystem, folder = fs.FileSystem.from_uri(_uri(location(lake, table)))
+        self.path = f"{folder}/{self.name}"
+        self._writer: pq.ParquetWriter | None = None
+        self._statistics = Statistics(self.table)
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows of the table's schema; ValueError where one breaks a constraint."""
+        if rows.num_rows == 0:
+            return
+        _check(self.table, rows)
+        if self._writer is None:
+            plain = [c.name for c in self.table.columns if pa.types.is_binary(c.type)]
+            self._writer = pq.ParquetWriter(
+                self.path,
+                self.table.arrow,
+                filesystem=self.filesystem,
+                compression="zstd",
+                compression_level=COMPRESSION_LEVEL,
+                use_dictionary=[name for name in _leaves(self.table) if name not in plain],
+                write_statistics=list(self.table.statistics),
+                dictionary_pagesize_limit=DICTIONARY_LIMIT * 16,
+                store_schema=False,
+            )
+        self._statistics.add(rows)
+        self._writer.write_table(rows.cast(self.table.arrow), row_group_size=128 * 1024)
+
+    def close(self) -> DataFile | None:
+        """Finish the file; None where nothing was written."""
+        if self._writer is None:
+            return None
+        self._writer.close()
+        size = self.filesystem.get_file_info(self.path).size
+        return DataFile(self.table.name, self.name, size, self._statistics.rows, self._statistics.json())
+
+
+def write(lake: str, table: str, rows: pa.Table) -> DataFile:
+    """One file of the given rows (at least one)."""
+    writer = TableWriter(lake, table)
+    writer.write(rows)
+    file = writer.close()
+    if file is None:
+        raise ValueError(f"no rows to write to {table}")
+    return file
+
+
+class Statistics:
+    """Delta's per-file statistics over the columns people filter by."""
+
+    LONGEST = 32  # characters of a string minimum or maximum, as Delta's own writer keeps
+
+    def __init__(self, table: Table) -> None:
+        self.columns = [table.column(name) for name in table.statistics]
+        self.rows = 0
+        self._least: dict[str, Any] = {}
+        self._most: dict[str, Any] = {}
+        self._nulls: dict[str, int] = {c.name: 0 for c in self.columns}
+
+    def add(self, rows: pa.Table) -> None:
+        """Widen the bounds by a batch of rows."""
+        self.rows += rows.num_rows
+        for column in self.columns:
+            values = rows.column(column.name)
+            self._nulls[column.name] += values.null_count
+            if values.null_count == len(values):
+                continue
+            bounds = pc.min_max(values).as_py()
+            for store, value, choose in ((self._least, bounds["min"], min), (self._most, bounds["max"], max)):
+                store[column.name] = value if column.name not in store else choose(store[column.name], value)
+
+    def json(self) -> str:
+        """The `stats` field of an add action."""
+        return json.dumps(
+            {
+                "numRecords": self.rows,
+                "minValues": {k: self._low(v) for k, v in self._least.items()},
+                "maxValues": {k: w for k, v in self._most.items() if (w := self._high(v)) is not None},
+                "nullCount": self._nulls,
+            }
+        )
+
+    def _low(self, value: Any) -> Any:
+        """A lower bound as JSON: strings may be cut, timestamps are cut to milliseconds."""
+        if isinstance(value, str):
+            return value[: self.LONGEST]
+        return _moment(value)
+
+    def _high(self, value: Any) -> Any:
+        """An upper bound as JSON; a cut string must stay above all it stands for."""
+        if isinstance(value, str) and len(value) > self.LONGEST:
+            return value[: self.LONGEST] + "\U0010ffff"
+        return _moment(value, up=True)
+
+
+def _moment(value: Any, up: bool = False) -> Any:
+    """A timestamp as Delta writes it in statistics, rounded away from the rows it bounds."""
+    if not hasattr(value, "isoformat"):
+        return value
+    import datetime
+
+    whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
+    if up and whole != value:
+        whole += datetime.timedelta(milliseconds=1)
+    return str(whole.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z")
+
+
+def _leaves(table: Table) -> list[str]:
+    """Parquet's names of the table's leaf columns."""
+    leaves: list[str] = []
+    for column in table.columns:
+        if pa.types.is_map(column.type):
+            leaves += [f"{column.name}.key_value.key", f"{column.name}.key_value.value"]
+        elif pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type):
+            leaves += [f"{column.name}.list.element.{field.name}" for field in column.type.value_type]
+        elif pa.types.is_list(column.type):
+            leaves.append(f"{column.name}.list.element")
+        else:
+            leaves.append(column.name)
+    return leaves
+
+
+def _check(table: Table, rows: pa.Table) -> None:
+    """The constraints Delta would check on its own write path."""
+    for column in table.columns:
+        values = rows.column(column.name)
+        if not column.nullable and values.null_count:
+            raise ValueError(f"{table.name}.{column.name} is null in {values.null_count} rows")
+        if column.words:
+            legal = pc.is_in(values, value_set=pa.array([*column.words, None], pa.string()))
+            if not pc.all(legal).as_py():
+                wrong = pc.unique(values.filter(pc.invert(legal))).to_pylist()[:3]
+                raise ValueError(f"{table.name}.{column.name} holds {wrong}, not one of {column.words}")
+
+
+def _uri(path: str) -> str:
+    """A path or URI as pyarrow's file systems take it."""
+    import os
+
+    return path if "://" in path else f"file://{os.path.abspath(path)}"

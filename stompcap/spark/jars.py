@@ -1,0 +1,71 @@
+"""Delta's JARs: from a folder the user names, from an earlier resolution, or from Maven Central through Spark.
+
+Spark resolves packages anew at each start, which costs seconds; what it once put into the cache is handed over by path.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from pathlib import Path
+
+from stompcap.errors import EnvironmentProblem
+
+SCALA = "2.13"
+# Delta's own dependency list names what Spark ships itself; fetching those again would only put them twice on the class path.
+EXCLUDED = ",".join(
+    (
+        "org.apache.hadoop:hadoop-client-api",
+        "org.apache.hadoop:hadoop-client-runtime",
+        "org.apache.parquet:parquet-hadoop",
+        "org.apache.parquet:parquet-column",
+        "com.fasterxml.jackson.core:jackson-databind",
+        "com.fasterxml.jackson.datatype:jackson-datatype-jdk8",
+        "org.apache.logging.log4j:log4j-slf4j2-impl",
+    )
+)
+VARIABLE = "STOMPCAP_JARS"
+
+
+def artifact() -> str:
+    """The name of Delta's JAR for the installed Spark, without its version."""
+    spark = ".".join(version("pyspark").split(".")[:2])
+    return f"delta-spark_{spark}_{SCALA}"
+
+
+def coordinates() -> str:
+    """Maven coordinates of Delta for the installed pyspark and delta-spark."""
+    return f"io.delta:{artifact()}:{version('delta-spark')}"
+
+
+def cache() -> Path:
+    """The Ivy folder that Spark resolves into and that later starts read from."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "stompcap" / f"delta-{version('delta-spark')}-spark-{version('pyspark')}"
+
+
+def in_folder(folder: Path) -> list[Path]:
+    """The JARs of a folder that holds Delta for the installed Spark; raises EnvironmentProblem where it does not."""
+    if not folder.is_dir():
+        raise EnvironmentProblem(f"{VARIABLE} names {folder}, which is not a folder; put Delta's JARs there or unset it")
+    found = sorted(folder.glob("*.jar"))
+    if not any(artifact() in jar.name for jar in found):
+        raise EnvironmentProblem(f"{folder} lacks {artifact()}-{version('delta-spark')}.jar; put Delta's JARs there or unset {VARIABLE}")
+    return found
+
+
+def resolved() -> list[Path]:
+    """The JARs an earlier start left in the cache; empty if there are none."""
+    found = sorted((cache() / "jars").glob("*.jar"))
+    named = f"{artifact()}-{version('delta-spark')}"
+    return found if any(named in jar.name for jar in found) else []
+
+
+def configuration() -> dict[str, str]:
+    """The Spark settings that bring Delta's JARs into a session this process starts."""
+    folder = os.environ.get(VARIABLE)
+    jars = in_folder(Path(folder)) if folder else resolved()
+    if jars:
+        return {"spark.jars": ",".join(str(jar) for jar in jars)}
+    cache().mkdir(parents=True, exist_ok=True)
+    return {"spark.jars.packages": coordinates(), "spark.jars.excludes": EXCLUDED, "spark.jars.ivy": str(cache())}

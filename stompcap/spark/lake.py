@@ -1,0 +1,156 @@
+"""The lake: creating its tables, appending files that tasks wrote, reading it with Spark.
+
+One way of writing per kind of table. Rows that many tasks make are written as Parquet where they are made and committed here, by
+the driver, in one Delta transaction a table; the transaction carries an application id and version (Delta protocol, "Transaction
+Identifiers") so that a retry commits nothing twice. Statistics are the writer's duty on that path and are made with the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.transaction import AddAction
+
+from stompcap.errors import EnvironmentProblem
+from stompcap.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A Parquet file in a table's folder that no commit names yet."""
+
+    table: str
+    path: str
+    size: int
+    rows: int
+    statistics: str
+
+
+def location(lake: str, table: str) -> str:
+    """Where a table of the lake lies."""
+    return f"{lake.rstrip('/')}/{table}"
+
+
+def create(lake: str) -> None:
+    """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
+
+    Raises EnvironmentProblem where the lake's place cannot be made or written.
+    """
+    try:
+        if "://" not in lake:
+            os.makedirs(lake, exist_ok=True)
+        for table in TABLES.values():
+            _create_table(lake, table)
+    except (OSError, PermissionError) as error:
+        raise EnvironmentProblem(f"{lake}: the lake cannot be made here ({error.strerror or error}); name another --lake") from error
+
+
+def _create_table(lake: str, table: Table) -> None:
+    """One table, in one commit, if it is not there."""
+    where = location(lake, table.name)
+    if DeltaTable.is_deltatable(where):
+        return
+    constraints = {
+        f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
+    }
+    DeltaTable.create(
+        where,
+        schema=table.arrow,
+        mode="ignore",
+        name=table.name,
+        description=table.comment,
+        configuration={
+            "delta.minReaderVersion": "1",
+            "delta.minWriterVersion": "3",
+            "delta.dataSkippingStatsColumns": ",".join(table.statistics),
+            **constraints,
+        },
+        raise_if_key_not_exists=False,
+    )
+
+
+def exists(lake: str) -> bool:
+    """Whether the lake has been made."""
+    return DeltaTable.is_deltatable(location(lake, "runs"))
+
+
+def demand(lake: str) -> None:
+    """Raise EnvironmentProblem where there is no lake."""
+    if not exists(lake):
+        raise EnvironmentProblem(f"{lake}: no lake here; make one with: stompcap run CAPTURE... --lake {lake}")
+
+
+def version_of(lake: str, table: str, app_id: str) -> int:
+    """The last version committed under an application id; -1 if none."""
+    found = DeltaTable(location(lake, table)).transaction_version(app_id)
+    return -1 if found is None else found
+
+
+def commit(lake: str, table: str, files: Iterable[DataFile], app_id: str, version: int, run_id: str) -> int:
+    """Admit files to a table in one transaction; rows added, 0 where that version of the app id was admitted before."""
+    listed = [f for f in files if f.rows]
+    delta = DeltaTable(location(lake, table))
+    known = delta.transaction_version(app_id)
+    if not listed or (known is not None and known >= version):
+        return 0
+    now = int(time.time() * 1000)
+    actions = [AddAction(f.path, f.size, {}, now, True, f.statistics) for f in listed]
+    delta.create_write_transaction(
+        actions,
+        mode="append",
+        schema=delta.schema(),
+        commit_properties=CommitProperties(
+            custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}, app_transactions=[Transaction(app_id, version)]
+        ),
+    )
+    return sum(f.rows for f in listed)
+
+
+def append(lake: str, table: str, rows: pa.Table, app_id: str, version: int, run_id: str) -> int:
+    """Append a small Arrow table that the driver already holds, in one transaction; rows added."""
+    from stompcap.spark.files import write
+
+    return commit(lake, table, [write(lake, table, rows)], app_id, version, run_id) if rows.num_rows else 0
+
+
+def small(lake: str, table: str, columns: list[str] | None = None) -> pa.Table:
+    """A small table (captures, runs) as Arrow, without a Spark job; the rows must fit the driver."""
+    return DeltaTable(location(lake, table)).to_pyarrow_table(columns=columns)
+
+
+def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
+    """A table of the lake as a DataFrame; KeyError for a name the lake does not have."""
+    return spark.read.format("delta").load(location(lake, TABLES[table].name))
+
+
+def views(spark: SparkSession, lake: str) -> None:
+    """Every table of the lake as a temporary view of its name."""
+    for name in TABLES:
+        read(spark, lake, name).createOrReplaceTempView(name)
+
+
+def overwrite(frame: DataFrame, lake: str, table: str, run_id: str, where: str | None = None) -> None:
+    """Replace a table, or the slice that `where` names, by Spark's own writer (aggregated tables)."""
+    writer = frame.write.format("delta").mode("overwrite").option("userMetadata", json.dumps({"run_id": run_id}))
+    if where:
+        writer = writer.option("replaceWhere", where)
+    writer.save(location(lake, table))
+
+
+def counts(files: Iterable[DataFile]) -> Mapping[str, int]:
+    """Rows of the files, by table."""
+    total: dict[str, int] = {}
+    for file in files:
+        total[file.table] = total.get(file.table, 0) + file.rows
+    return total
