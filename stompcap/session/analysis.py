@@ -1,0 +1,39 @@
+"""What the analysis of sessions takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from stompcap.session.dialogue import Dialogue
+from stompcap.session.notes import Annotations
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user may choose.
+
+    ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
+    late, violation, dead  thresholds of heart-beat gaps, as multiples of the negotiated interval
+    """
+
+    ack_scope: str = "auto"
+    late: float = 1.1
+    violation: float = 1.5
+    dead: float = 3.0
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What sessions meant.
+
+    tables    Arrow tables by name, of exactly the lake's schemas: sessions, subscriptions, deliveries, transactions, receipts,
+              heartbeats, heartbeat_violations; rows of `sessions` follow `dialogue.streams`
+    dialogue  the frames in wire order
+    notes     what was noticed about each frame
+    """
+
+    tables: dict[str, pa.Table] = field(repr=False)
+    dialogue: Dialogue = field(repr=False)
+    notes: Annotations = field(repr=False)

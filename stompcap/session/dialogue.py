@@ -1,0 +1,134 @@
+"""The dialogue: the frames of all sessions as columns of numbers, in the order in which they crossed the wire.
+
+A session is one stream. Its frames stand together, both directions interleaved: a client's frame where its first octet was
+captured, a server's where its last was, and never before an earlier frame of its own direction, as TCP delivers in order.
+State machine and rules read these columns; text is looked up by `column` and `header`, a whole column at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stompcap.session.lookup import header_column
+
+I8 = npt.NDArray[np.int8]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+CLIENT, SERVER = 0, 1  # side codes: index in words.DIRECTIONS and words.SIDES
+
+COMMANDS = (
+    "CONNECT", "STOMP", "CONNECTED", "SEND", "SUBSCRIBE", "UNSUBSCRIBE", "ACK", "NACK",
+    "BEGIN", "COMMIT", "ABORT", "DISCONNECT", "MESSAGE", "RECEIPT", "ERROR",
+)
+(
+    CONNECT, STOMP, CONNECTED, SEND, SUBSCRIBE, UNSUBSCRIBE, ACK, NACK,
+    BEGIN, COMMIT, ABORT, DISCONNECT, MESSAGE, RECEIPT, ERROR,
+) = range(len(COMMANDS))
+OTHER = len(COMMANDS)  # a command no version knows
+
+FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kind codes of raw rows: index in words.RAW_KINDS
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """The rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
+
+    `first_ns` and `last_ns` are -1 for gaps. `row` is the index in the table that was given.
+    """
+
+    session: I32
+    side: I8
+    offset: I64
+    length: I64
+    kind: I8
+    syntax: I64
+    first_ns: I64
+    last_ns: I64
+    row: I64
+
+    def __len__(self) -> int:
+        return len(self.session)
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """The frames of all sessions in wire order; arrays of one entry per frame unless said otherwise.
+
+    session      index into `streams` (and into the sessions table)
+    side         CLIENT or SERVER: who sent it
+    command      code: index in COMMANDS, OTHER for a command no version knows
+    version      0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known
+    offset       stream offset in its direction
+    length       octets of the frame, its NUL included
+    body_octets  octets of the body
+    first_ns     capture time of the first octet
+    last_ns      latest arrival among the octets
+    syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
+    position     place on the wire (rank of the capture and packet in one number), never falling inside a direction
+    row          index of the frame in `frames`
+
+    starts       one entry per session and one more: session s has the frames starts[s] to starts[s + 1]
+    streams      the streams table's rows of the sessions, in the sessions' order
+    frames       the frames table as it was given; read it with `column`, which brings its columns in wire order
+    rows         all raw rows of the sessions, EOLs, gaps, junk and partial frames included
+    """
+
+    session: I32
+    side: I8
+    command: I8
+    version: I8
+    offset: I64
+    length: I64
+    body_octets: I64
+    first_ns: I64
+    last_ns: I64
+    syntax: I64
+    position: I64
+    row: I64
+    starts: I64
+    streams: pa.Table
+    frames: pa.Table
+    rows: RawRows
+    _cache: dict[tuple[str, str], pa.Array] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.session)
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions there are."""
+        return len(self.starts) - 1
+
+    @property
+    def at_ns(self) -> I64:
+        """The time a frame counts by: a client's first octet, a server's last."""
+        return np.where(self.side == CLIENT, self.first_ns, self.last_ns)
+
+    def column(self, name: str) -> pa.Array:
+        """A column of the frames table in wire order; KeyError where the table has none of that name."""
+        key = ("column", name)
+        if key not in self._cache:
+            self._cache[key] = in_order(self.frames.column(name), self.row)
+        return self._cache[key]
+
+    def header(self, name: str) -> pa.StringArray:
+        """The effective value of a header on every frame in wire order, null where it is absent."""
+        key = ("header", name)
+        if key not in self._cache:
+            self._cache[key] = in_order(header_column(self.frames.column("header"), name), self.row)
+        return self._cache[key]
+
+
+def in_order(values: pa.Array | pa.ChunkedArray, row: I64) -> pa.Array:
+    """`values` rearranged to follow `row`, as one contiguous array."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if len(row) == len(values) and np.array_equal(row, np.arange(len(row))):
+        return values
+    return values.take(pa.array(row))
