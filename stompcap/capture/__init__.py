@@ -1,1 +1,8 @@
+"""Captures: files to TCP segments, as columns."""
 
+from stompcap.capture.columns import SEGMENTS
+from stompcap.capture.files import is_capture, octets
+from stompcap.capture.segments import read_segments
+from stompcap.capture.survey import survey
+
+__all__ = ["SEGMENTS", "is_capture", "octets", "read_segments", "survey"]

@@ -1,0 +1,245 @@
+"""The kernel that reads link, IP and TCP headers of a batch of records into the columns of segments.
+
+It decodes the usual encapsulations and says of every other packet why not: `REFUSED` ones are for scapy (`stompcap.capture.dissect`),
+the rest is counted as skipped by that reason. Payload lengths follow the IP length (RFC 791, 3.1; RFC 8200, 3), so Ethernet padding and
+frame check sequences are no payload; an IP length of 0 (segmentation offload) means all that the frame has.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.walk import u16, u32
+from stompcap.kernel import inline, kernel
+
+USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6
+REASONS = {NOT_IP: "not_ip", NOT_TCP: "not_tcp", FRAGMENT: "ip_fragment", MALFORMED: "malformed", UNKNOWN_LINK: "unknown_link"}
+ENDPOINT_OCTETS = 36
+
+# what the kernel makes of a packet, one array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
+Decoded = namedtuple(
+    "Decoded",
+    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place",
+)
+KINDS = {"verdict": np.uint8, "forward": np.uint8, "flags": np.int32, "window": np.int32, "ip_id": np.int32, "ttl": np.int32}
+
+
+def empty(packets: int) -> Decoded:
+    """Columns for that many packets, not initialised."""
+    return Decoded(
+        *(
+            np.empty((packets, ENDPOINT_OCTETS) if name == "endpoints" else packets, np.uint8 if name == "endpoints" else KINDS.get(name, np.int64))
+            for name in Decoded._fields
+        )
+    )
+
+
+# how a link type's frames begin
+NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL = 0, 1, 2, 3, 4, 5
+
+
+@inline
+def link_kind(link: int) -> int:
+    """How frames of a link type (LINKTYPE_ number) begin; NO_LINK: not known here."""
+    if link == 1:
+        return ETHERNET
+    if link == 113:
+        return COOKED
+    if link == 276:
+        return COOKED_2
+    if link == 101 or link == 12 or link == 14 or link == 228 or link == 229:
+        return RAW
+    if link == 0 or link == 108:
+        return NULL
+    return NO_LINK
+
+
+@inline
+def find_ip(octets: NDArray[np.uint8], at: int, limit: int, link: int) -> tuple[int, int]:
+    """Walk the link header of the frame in [at, limit): (USED, where IP begins) or (why not, 0)."""
+    kind = link_kind(link)
+    if kind == RAW:
+        return (USED, at) if at < limit else (MALFORMED, 0)
+    if kind == NULL:
+        if at + 4 > limit:
+            return MALFORMED, 0
+        family = min(u32(octets, at, False), u32(octets, at, True))  # the capturing host's order, or network order
+        ip = family == 2 or family == 10 or family == 24 or family == 28 or family == 30
+        return (USED, at + 4) if ip else (NOT_IP, 0)
+    if kind == ETHERNET:
+        head, where = 14, 12
+    elif kind == COOKED:
+        head, where = 16, 14
+    elif kind == COOKED_2:
+        head, where = 20, 0
+    else:
+        return REFUSED, 0
+    if at + head > limit:
+        return MALFORMED, 0
+    ethertype = u16(octets, at + where, True)
+    at += head
+    while ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
+        if at + 4 > limit:
+            return MALFORMED, 0
+        ethertype = u16(octets, at + 2, True)
+        at += 4
+    if ethertype == 0x0800 or ethertype == 0x86DD:
+        return USED, at
+    if ethertype == 0x8847 or ethertype == 0x8848 or ethertype == 0x8864 or ethertype == 0x88E7 or ethertype == 0x6558:
+        return REFUSED, 0  # MPLS, PPPoE, PBB, transparent Ethernet bridging
+    if ethertype <= 1500:
+        return REFUSED, 0  # IEEE 802.3 with LLC, maybe SNAP
+    return NOT_IP, 0
+
+
+@inline
+def ipv6_upper(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> tuple[int, int, int]:
+    """Pass IPv6 extension headers from `at` on: (USED or why not, upper protocol, where it begins)."""
+    while True:
+        if protocol == 0 or protocol == 43 or protocol == 60:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 1) * 8
+        elif protocol == 44:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            if u16(octets, at + 2, True) & 0xFFF9:
+                return FRAGMENT, 0, 0
+            protocol, at = np.int64(octets[at]), at + 8
+        elif protocol == 51:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 2) * 4
+        else:
+            return USED, protocol, at
+
+
+@inline
+def not_tcp(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> int:
+    """Why a packet of another upper protocol is left out: REFUSED where it may be a tunnel, else NOT_TCP."""
+    if protocol == 4 or protocol == 41 or protocol == 47 or protocol == 51 or protocol == 137:
+        return REFUSED  # IP in IP, GRE, AH, MPLS in IP
+    if protocol == 17 and at + 4 <= limit:
+        for place in (at, at + 2):
+            port = u16(octets, place, True)
+            if port == 4789 or port == 8472 or port == 6081 or port == 2152 or port == 3544:
+                return REFUSED  # VXLAN, Geneve, GTP-U, Teredo
+    return NOT_TCP
+
+
+@kernel
+def seal(endpoints: NDArray[np.uint8], row: int, out: Decoded) -> None:
+    """Order source and destination (18 octets each) of a row into low and high, note the way, and hash them."""
+    order = 0
+    for i in range(18):
+        a, b = endpoints[row, i], endpoints[row, 18 + i]
+        if a != b:
+            order = -1 if a < b else 1
+            break
+    out.forward[row] = order <= 0
+    if order > 0:
+        for i in range(18):
+            swap = endpoints[row, i]
+            endpoints[row, i] = endpoints[row, 18 + i]
+            endpoints[row, 18 + i] = swap
+    state = np.int64(0x51ED270B)
+    for word in range(9):
+        piece = u32(endpoints[row], word * 4, True)
+        state = (state ^ piece) * np.int64(0x9E3779B97F4A7C1)
+        state ^= (state >> 29) & np.int64(0x7FFFFFFFF)
+    out.flow[row] = state
+
+
+@inline
+def ipv4_address(octets: NDArray[np.uint8], at: int, row: NDArray[np.uint8], to: int) -> None:
+    """Write an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
+    for i in range(10):
+        row[to + i] = 0
+    row[to + 10] = row[to + 11] = 255
+    for i in range(4):
+        row[to + 12 + i] = octets[at + i]
+
+
+@inline
+def decode_one(octets: NDArray[np.uint8], begin: int, limit: int, wire_limit: int, link: int, row: int, out: Decoded) -> int:
+    """Decode the frame in [begin, limit), which was on the wire up to `wire_limit`, into a row: its verdict."""
+    verdict, at = find_ip(octets, begin, limit, link)
+    if verdict != USED:
+        return verdict
+    ends = out.endpoints[row]
+    version = octets[at] >> 4 if at < limit else 0
+    if version == 4:
+        if at + 20 > limit:
+            return MALFORMED
+        head = np.int64(octets[at] & 15) * 4
+        total = u16(octets, at + 2, True)
+        if head < 20 or (total != 0 and total < head):
+            return MALFORMED
+        if u16(octets, at + 6, True) & 0x3FFF:
+            return FRAGMENT
+        protocol = np.int64(octets[at + 9])
+        upper = at + head
+        wire_end = at + total if total else wire_limit
+        if protocol != 6:
+            return not_tcp(octets, upper, limit, protocol)
+        out.ip_id[row] = u16(octets, at + 4, True)
+        out.ttl[row] = octets[at + 8]
+        ipv4_address(octets, at + 12, ends, 0)
+        ipv4_address(octets, at + 16, ends, 18)
+    elif version == 6:
+        if at + 40 > limit:
+            return MALFORMED
+        total = u16(octets, at + 4, True)
+        verdict, protocol, upper = ipv6_upper(octets, at + 40, limit, np.int64(octets[at + 6]))
+        wire_end = at + 40 + total if total else wire_limit
+        if verdict != USED:
+            return verdict
+        if protocol != 6:
+            return not_tcp(octets, upper, limit, protocol)
+        out.ip_id[row] = -1
+        out.ttl[row] = octets[at + 7]
+        for i in range(16):
+            ends[i] = octets[at + 8 + i]
+            ends[18 + i] = octets[at + 24 + i]
+    else:
+        return MALFORMED
+    if upper + 20 > limit or upper + 20 > wire_end:
+        return MALFORMED
+    payload = upper + np.int64(octets[upper + 12] >> 4) * 4
+    if payload < upper + 20 or payload > wire_end:
+        return MALFORMED
+    for i in range(2):
+        ends[16 + i] = octets[upper + i]
+        ends[34 + i] = octets[upper + 2 + i]
+    out.seq[row] = u32(octets, upper + 4, True)
+    out.ack[row] = u32(octets, upper + 8, True)
+    out.flags[row] = octets[upper + 13]
+    out.window[row] = u16(octets, upper + 14, True)
+    out.place[row] = payload
+    out.wire_octets[row] = wire_end - payload
+    out.captured_octets[row] = max(0, min(limit, wire_end) - payload)
+    seal(out.endpoints, row, out)
+    return USED
+
+
+@kernel
+def decode(
+    octets: NDArray[np.uint8],
+    place: NDArray[np.int64],
+    captured: NDArray[np.int64],
+    original: NDArray[np.int64],
+    links: NDArray[np.int32],
+    out: Decoded,
+) -> int:
+    """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
+    others = 0
+    for row in range(len(place)):
+        limit = place[row] + captured[row]
+        wire_limit = place[row] + max(captured[row], original[row])
+        verdict = decode_one(octets, place[row], limit, wire_limit, links[row], row, out)
+        out.verdict[row] = verdict
+        others += verdict != USED
+    return others

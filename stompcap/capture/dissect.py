@@ -1,0 +1,83 @@
+"""Packets that the kernels refuse, dissected by scapy one at a time: other link types and tunnels.
+
+The innermost TCP segment counts. Its octets come along as a copy, for scapy tells no place in the file.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from stompcap.capture import decode
+from stompcap.capture.decode import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED, Decoded
+
+
+@cache
+def _scapy() -> Any:
+    """scapy's configuration with the layers that frames and tunnels need; imported on first use, for it takes a second."""
+    import scapy.all
+    import scapy.contrib.geneve
+    import scapy.contrib.gtp
+    import scapy.contrib.mpls  # noqa: F401  (binds Ethernet's MPLS types)
+
+    return scapy.all
+
+
+def _mapped(address: str) -> bytes:
+    """16 octets of an address, IPv4 mapped."""
+    ip = ipaddress.ip_address(address)
+    return ip.packed if ip.version == 6 else b"\0" * 10 + b"\xff\xff" + ip.packed
+
+
+def dissect(frame: bytes, original: int, link: int, row: int, out: Decoded) -> tuple[int, bytes]:
+    """Dissect one frame into a row of `out`: (verdict, TCP payload). Never raises for odd octets: they are MALFORMED."""
+    lib = _scapy()
+    layer = lib.conf.l2types.num2layer.get(link)
+    if layer is None:
+        return UNKNOWN_LINK, b""
+    try:
+        return _fill(lib, layer(frame), max(0, original - len(frame)), row, out)
+    except Exception:  # scapy's layers raise whatever their octets make them raise
+        return MALFORMED, b""
+
+
+def _fill(lib: Any, packet: Any, missing: int, row: int, out: Decoded) -> tuple[int, bytes]:
+    ip = tcp = None
+    at = packet
+    while at is not None and not isinstance(at, lib.NoPayload):
+        if isinstance(at, lib.IP | lib.IPv6):
+            ip = at
+        elif isinstance(at, lib.TCP):
+            tcp = at
+            break
+        elif isinstance(at, lib.IPv6ExtHdrFragment) and (at.offset or at.m):
+            return FRAGMENT, b""
+        at = at.payload
+    if ip is None:
+        return NOT_IP, b""
+    if isinstance(ip, lib.IP) and (ip.frag or ip.flags.MF):
+        return FRAGMENT, b""
+    if tcp is None:
+        return NOT_TCP, b""
+    if tcp.dataofs < 5:
+        return MALFORMED, b""
+    octets = tcp.original[tcp.dataofs * 4 :]
+    if isinstance(ip, lib.IP):
+        wire = ip.len - (ip.ihl + tcp.dataofs) * 4 if ip.len else len(octets) + missing
+    else:
+        extension = len(ip.payload.original) - len(tcp.original)
+        wire = ip.plen - extension - tcp.dataofs * 4 if ip.plen else len(octets) + missing
+    if wire < 0:
+        return MALFORMED, b""
+    ends = _mapped(ip.src) + tcp.sport.to_bytes(2, "big") + _mapped(ip.dst) + tcp.dport.to_bytes(2, "big")
+    out.endpoints[row] = np.frombuffer(ends, np.uint8)
+    decode.seal(out.endpoints, row, out)
+    out.seq[row], out.ack[row] = tcp.seq, tcp.ack
+    out.flags[row], out.window[row] = int(tcp.flags) & 0xFF, tcp.window
+    out.ip_id[row], out.ttl[row] = (ip.id, ip.ttl) if isinstance(ip, lib.IP) else (-1, ip.hlim)
+    payload = octets[:wire]
+    out.wire_octets[row], out.captured_octets[row], out.place[row] = wire, len(payload), -1
+    return USED, payload

@@ -1,0 +1,152 @@
+"""Kernels that walk record and block headers: where each packet lies, how long it is, when it was captured.
+
+A walk fills at most one batch and returns why it stopped; nothing behind the header of a packet is read here.
+pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng, section 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.kernel import inline, kernel
+
+Int64s = NDArray[np.int64]
+
+FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE = 0, 1, 2, 3, 4, 5
+MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger number is damage
+
+SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
+
+
+@inline
+def u16(octets: NDArray[np.uint8], at: int, big: bool) -> int:
+    """Two octets as a number."""
+    a, b = np.int64(octets[at]), np.int64(octets[at + 1])
+    return (a << 8 | b) if big else (b << 8 | a)
+
+
+@inline
+def u32(octets: NDArray[np.uint8], at: int, big: bool) -> int:
+    """Four octets as a number."""
+    a, b, c, d = np.int64(octets[at]), np.int64(octets[at + 1]), np.int64(octets[at + 2]), np.int64(octets[at + 3])
+    return (a << 24 | b << 16 | c << 8 | d) if big else (d << 24 | c << 16 | b << 8 | a)
+
+
+@kernel
+def walk_pcap(
+    octets: NDArray[np.uint8],
+    at: int,
+    big: bool,
+    tick_ns: int,
+    link: int,
+    place: Int64s,
+    captured: Int64s,
+    original: Int64s,
+    ts_ns: Int64s,
+    links: NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Fill the columns from the record at `at` on: (records, next offset, why it stopped)."""
+    end = len(octets)
+    for count in range(len(place)):
+        if at == end:
+            return count, at, END
+        if at + 16 > end:
+            return count, at, TRUNCATED
+        octets_here = u32(octets, at + 8, big)
+        if octets_here > MAX_PACKET_OCTETS:
+            return count, at, DAMAGED
+        if at + 16 + octets_here > end:
+            return count, at, TRUNCATED
+        ts_ns[count] = u32(octets, at, big) * 1_000_000_000 + u32(octets, at + 4, big) * tick_ns
+        place[count] = at + 16
+        captured[count] = octets_here
+        original[count] = u32(octets, at + 12, big)
+        links[count] = link
+        at += 16 + octets_here
+    return len(place), at, FULL
+
+
+@kernel
+def nanoseconds(ticks: int, resolution: int, offset_s: int) -> int:
+    """A 64-bit pcapng time: `resolution` is the octet of if_tsresol (high bit: a power of two), `offset_s` if_tsoffset."""
+    power = resolution & 0x7F
+    if resolution & 0x80:
+        seconds = ticks >> power if power < 63 else 0
+        fraction = ticks - (seconds << power) if power < 63 else ticks
+        if power > 30:
+            fraction >>= power - 30
+            power = 30
+        return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
+    for _ in range(power, 9):
+        ticks *= 10
+    for _ in range(9, power):
+        ticks //= 10
+    return offset_s * 1_000_000_000 + ticks
+
+
+@kernel
+def walk_pcapng(
+    octets: NDArray[np.uint8],
+    at: int,
+    big: bool,
+    interfaces: Int64s,
+    place: Int64s,
+    captured: Int64s,
+    original: Int64s,
+    ts_ns: Int64s,
+    links: NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
+
+    `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or interface block is
+    left to the caller. A simple packet block has no time: 0.
+    """
+    end, count = len(octets), 0
+    while count < len(place):
+        if at == end:
+            return count, at, END
+        if at + 12 > end:
+            return count, at, TRUNCATED
+        kind = u32(octets, at, big)
+        if kind == SECTION_BLOCK:
+            return count, at, SECTION
+        length = u32(octets, at + 4, big)
+        if length < 12 or length & 3:
+            return count, at, DAMAGED
+        if at + length > end:
+            return count, at, TRUNCATED
+        if u32(octets, at + length - 4, big) != length:
+            return count, at, DAMAGED
+        if kind == INTERFACE_BLOCK:
+            return count, at, INTERFACE
+        if kind == ENHANCED_BLOCK or kind == OBSOLETE_BLOCK or kind == SIMPLE_BLOCK:
+            head = 12 if kind == SIMPLE_BLOCK else 28
+            if length < head + 4:
+                return count, at, DAMAGED
+            interface = 0
+            if kind == ENHANCED_BLOCK:
+                interface = u32(octets, at + 8, big)
+            elif kind == OBSOLETE_BLOCK:
+                interface = u16(octets, at + 8, big)
+            if interface >= len(interfaces):
+                return count, at, DAMAGED
+            if kind == SIMPLE_BLOCK:
+                original[count] = u32(octets, at + 8, big)
+                snaplen = interfaces[interface, 1]
+                captured[count] = min(original[count], length - 16)
+                if snaplen > 0:
+                    captured[count] = min(captured[count], snaplen)
+                ts_ns[count] = 0
+            else:
+                ticks = u32(octets, at + 12, big) << 32 | u32(octets, at + 16, big)
+                captured[count] = u32(octets, at + 20, big)
+                original[count] = u32(octets, at + 24, big)
+                ts_ns[count] = nanoseconds(ticks, interfaces[interface, 2], interfaces[interface, 3])
+            if captured[count] > length - head - 4:
+                return count, at, DAMAGED
+            place[count] = at + head
+            links[count] = interfaces[interface, 0]
+            count += 1
+        at += length
+    return count, at, FULL
