@@ -1,0 +1,53 @@
+# The two commands of the README are `make demo` and `make test`; each sets up what it lacks first. `make help` lists all.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+PY := .venv/bin/python
+# What `make test` leaves out: .ci/run runs these too, each after installing what it needs.
+LEFT_OUT := not slow and not brokers and not airflow
+LAKE := demo-lake
+REPORT := report.html
+
+.PHONY: help setup demo test lint docs bench record airflow clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Set up only: .venv, a Java runtime if none is found, Delta's JARs
+	@.ci/setup test
+
+demo: setup ## Run the whole pipeline on the bundled captures of real brokers; ends with a summary
+	@rm -rf $(LAKE)
+	@.venv/bin/stompcap run data --lake $(LAKE)
+	@.venv/bin/stompcap report --lake $(LAKE) -o $(REPORT)
+	@.venv/bin/stompcap show --lake $(LAKE)
+	@printf '\nThe lake:    %s\nThe report:  %s\n' "$(CURDIR)/$(LAKE)" "$(CURDIR)/$(REPORT)"
+
+test: setup ## Run the tests: those without Spark side by side, then those with Spark in one process
+	@failed=0; \
+	$(PY) -m pytest -q -n 2 -m "not spark and $(LEFT_OUT)" || failed=1; \
+	$(PY) -m pytest -q -m "spark and $(LEFT_OUT)" || failed=1; \
+	exit $$failed
+
+lint: ## Check style and types
+	@.ci/setup dev
+	@failed=0; \
+	.venv/bin/ruff check . || failed=1; \
+	.venv/bin/mypy || failed=1; \
+	exit $$failed
+
+docs: setup ## Write docs/tables.md and docs/rules.md anew from the declarations in the code
+	$(PY) -m stompcap.tables.document
+	$(PY) -m stompcap.rules.document
+
+bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
+	@$(PY) -m benchmarks.bench $(BENCH)
+
+record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
+	$(PY) -m data.recorder data
+
+airflow: ## Set up Airflow in an environment of its own, .venv-airflow
+	@.ci/airflow
+
+clean: ## Remove what the demo made; caches and environments stay
+	rm -rf $(LAKE) $(REPORT) spark-warehouse
