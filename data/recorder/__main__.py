@@ -1,0 +1,34 @@
+"""Entry point: `python -m data.recorder OUTDIR [--broker NAME]...`; exit code 3 when the machine lacks something."""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from data.recorder.brokers import BROKERS
+from data.recorder.needs import MissingNeedError, ensure
+from data.recorder.record import record
+
+
+def main() -> int:
+    """Parse, make sure of the needs, record."""
+    parser = argparse.ArgumentParser(prog="python -m data.recorder", description="Record real brokers on loopback.")
+    parser.add_argument("outdir", type=Path, help="folder for captures and truth files")
+    parser.add_argument("--broker", action="append", choices=list(BROKERS), help="only this one (repeatable)")
+    given = parser.parse_args()
+    names = given.broker or list(BROKERS)
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
+    try:
+        ensure(names)
+        with tempfile.TemporaryDirectory(prefix="stompcap-record-") as scratch:
+            record(given.outdir, cache, Path(scratch), names)
+    except MissingNeedError as error:
+        print(f"data.recorder: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
