@@ -1,0 +1,190 @@
+"""Byte streams to rows: every octet of every direction in exactly one row, frames among them (STOMP 1.2, Augmented BNF).
+
+The rows of a direction meet end to start from 0 to its length, gaps included (the tiling invariant). The rows do not depend on how
+the octets were cut into calls. Time is linear in the octets, whatever they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.stomp import phases as p
+from stompcap.stomp import rows as r
+from stompcap.stomp.octets import Octets
+from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
+
+SPARE = 4
+"""Rows that must fit before a step is taken; a step writes one at most, a gap another."""
+
+
+@kernel
+def _move(s: Ints, shift: int) -> None:
+    """Count the places in a state from somewhere else; negative ones mean none, LOOK 0 as well."""
+    s[r.DONE] += shift
+    s[r.SEARCH] += shift
+    s[r.LINE] += shift
+    if s[r.LOOK] > 0:
+        s[r.LOOK] += shift
+    if s[r.BODY] >= 0:
+        s[r.BODY] += shift
+    if s[r.EXPECTED] >= 0:
+        s[r.EXPECTED] += shift
+
+
+@kernel
+def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> int:
+    """Walk one contiguous stretch from the state's place to `end`; stops early where `out` is full."""
+    on = True
+    while on and s[r.DONE] < end and count + SPARE <= out.shape[0]:
+        phase = s[r.PHASE]
+        if phase == p.BETWEEN:
+            on = p.between(octets, s, end, closed)
+        elif phase == p.COMMAND:
+            on, count = p.command(octets, s, end, closed, out, count)
+        elif phase == p.HEAD:
+            on, count = p.head(octets, s, end, closed, out, count)
+        elif phase == p.BODY_TO_NUL:
+            on, count = p.body_to_nul(octets, s, end, closed, out, count)
+        elif phase == p.BODY_BY_LENGTH:
+            on, count = p.body_by_length(octets, s, end, closed, last, out, count)
+        elif phase == p.EOLS:
+            on, count = p.eols(octets, s, end, closed, out, count)
+        elif phase == p.NULS:
+            on, count = p.nuls(octets, s, end, closed, out, count)
+        elif phase == p.TOO_LONG:
+            on, count = p.too_long(octets, s, end, closed, out, count)
+        elif phase == p.TOO_SHORT:
+            on, count = p.too_short(octets, s, end, closed, last, out, count)
+        elif phase == p.RESYNC:
+            on, count = p.resync(octets, s, end, closed, out, count)
+        elif phase == p.BOUNDARY:
+            on = p.at_boundary(octets, s, end, closed)
+        else:
+            on, count = p.tail(octets, s, end, closed, last, out, count)
+    return count
+
+
+@kernel
+def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
+    """Write the gap [DONE, end) and get ready to resynchronise behind it; places are stream offsets here."""
+    row = out[count]
+    row[:] = 0
+    row[p.DIRECTION] = direction
+    row[p.OFFSET] = s[r.DONE]
+    row[p.POSITION] = -1
+    row[p.OCTETS] = end - s[r.DONE]
+    row[p.KIND] = r.GAP
+    row[p.DELIMITED] = row[p.ROW_BODY] = row[p.ROW_COMMAND] = -1
+    s[r.DONE] = end
+    s[r.BEHIND_GAP] = 1
+    s[r.BEGUN] = 1
+    if s[r.EXPECTED] < end:
+        s[r.EXPECTED] = -1
+    s[r.PHASE] = p.TAIL if s[r.EXPECTED] >= 0 else p.BOUNDARY
+    s[r.SEARCH] = s[r.LOOK] = s[r.SYNTAX] = 0
+    return count + 1
+
+
+@kernel
+def _walk(
+    octets: Octets, direction: Ints, position: Ints, length: Ints, offset: Ints, final: Bools, total: Ints,
+    state: Ints, start: int, out: Ints,
+) -> tuple[int, int]:
+    """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` was full."""
+    count = 0
+    run = start
+    while run < direction.size:
+        d = direction[run]
+        s = state[d]
+        end = offset[run] + length[run]
+        if count + SPARE > out.shape[0]:
+            return count, run
+        if offset[run] > s[r.DONE]:
+            count = _gap(s, d, offset[run], out, count)
+        if end > s[r.DONE]:
+            more = run + 1 < direction.size and direction[run + 1] == d
+            missing = more or (final[d] and total[d] > end)
+            closed = missing or final[d]
+            shift = position[run] - offset[run]
+            before = count
+            _move(s, shift)
+            count = _stretch(octets, s, end + shift, closed, closed and not missing, out, count)
+            _move(s, -shift)
+            for i in range(before, count):
+                out[i, p.DIRECTION] = d
+                out[i, p.OFFSET] = out[i, p.POSITION] - shift
+            if closed and s[r.DONE] < end:
+                return count, run
+        if run + 1 == direction.size or direction[run + 1] != d:
+            if final[d] and total[d] > s[r.DONE]:
+                if count + SPARE > out.shape[0]:
+                    return count, run
+                count = _gap(s, d, total[d], out, count)
+        run += 1
+    return count, run
+
+
+def _fresh(runs: Runs) -> State:
+    """The state before the first octet: a stream whose beginning was not seen is resynchronised as behind a gap."""
+    numbers = np.zeros((runs.synced.size, r.STATE_FIELDS), np.int64)
+    numbers[:, [r.LENGTH, r.BODY, r.COMMAND, r.EXPECTED]] = -1
+    numbers[:, r.PHASE] = np.where(runs.synced, p.BETWEEN, p.BOUNDARY)
+    numbers[:, r.BEGUN] = numbers[:, r.BEHIND_GAP] = ~runs.synced
+    return State(numbers)
+
+
+def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
+    """The runs without empty ones, and with one empty run for each direction that has none; ValueError where they make no sense."""
+    direction = runs.direction.astype(np.int64)
+    if (runs.length < 0).any() or (runs.position < 0).any() or (runs.position + runs.length > octets.size).any():
+        raise ValueError("a run lies outside the buffer")
+    same = direction[1:] == direction[:-1]
+    if (np.diff(direction) < 0).any() or (same & (runs.offset[1:] <= runs.offset[:-1] + runs.length[:-1])).any():
+        raise ValueError("runs must be grouped by direction and ascend by offset with a gap between any two")
+    first = np.ones(direction.size, np.bool_)
+    first[1:] = ~same
+    amid = ~np.isin(state.numbers[direction[first], r.PHASE], (p.BETWEEN, p.BOUNDARY, p.TAIL))
+    if (amid & (runs.offset[first] > state.pending[direction[first]])).any():
+        raise ValueError("octets that were pending are not presented again")
+    present = np.zeros(runs.synced.size, np.bool_)
+    present[direction] = True
+    absent = np.flatnonzero(~present)
+    if absent.size == 0:
+        return runs
+    place = np.searchsorted(direction, absent)
+    return Runs(
+        np.insert(direction, place, absent).astype(np.int32), np.insert(runs.position, place, 0), np.insert(runs.length, place, 0),
+        np.insert(runs.offset, place, state.pending[absent]), runs.synced, runs.final, runs.stream_octets,
+    )
+
+
+def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
+    """Cut the octets of many stream directions into rows.
+
+    Args:
+        octets: one buffer that all runs lie in.
+        runs: the stretches captured, by direction. With a `state`, each direction's first run begins at its `pending` offset
+            (or beyond, where nothing was pending and octets are missing).
+        state: what an earlier call's rows carry; None at the beginning of all directions. It is not changed.
+
+    Returns:
+        Rows by direction and offset. Octets from `Rows.pending` on are in no row yet: their row is not decided until more octets come,
+        or `final` says that none do.
+
+    Raises:
+        ValueError: where runs overlap, are out of order, lie outside the buffer, or leave out octets that were pending.
+    """
+    state = _fresh(runs) if state is None else State(state.numbers.copy())
+    runs = _checked(runs, octets, state)
+    direction = runs.direction.astype(np.int64)
+    parts: list[Ints] = []
+    start, capacity = 0, int(runs.length.sum()) // 96 + 4 * direction.size + 64
+    while start < direction.size:
+        out = np.empty((capacity, r.ROW_FIELDS), np.int64)
+        count, start = _walk(
+            octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, state.numbers, start, out
+        )
+        parts.append(out[:count])
+    table = np.concatenate(parts) if parts else np.empty((0, r.ROW_FIELDS), np.int64)
+    return Rows(*np.ascontiguousarray(table.T), state=state)

@@ -1,0 +1,107 @@
+"""What stands behind a place: the evidence that a frame ends or begins there.
+
+Ends of frames are believed where only EOLs lie between a NUL and a known command's line (rule FR-07, and resynchronisation).
+Every search returns how far it came, so that a caller that waits for more octets never walks the same ones again.
+"""
+
+from __future__ import annotations
+
+from stompcap.kernel import kernel
+from stompcap.stomp.grammar import COMMAND_LENGTHS, COMMAND_OCTETS, COLON, CR, LF, LONGEST_COMMAND, NUL, SPACE
+from stompcap.stomp.octets import Octets, match_command
+
+NO, KNOWN, WAIT, END = 0, 1, 2, 3
+NAME_LIMIT = 256
+"""Longest header name believed when a boundary is looked for in the middle of a stream."""
+
+
+@kernel
+def after_eols(octets: Octets, begin: int, end: int) -> int:
+    """Position of the first octet in [begin, end) that is no part of an EOL; a CR counts only with the LF behind it."""
+    i = begin
+    while i < end:
+        if octets[i] == LF:
+            i += 1
+        elif octets[i] == CR and i + 1 < end and octets[i + 1] == LF:
+            i += 2
+        else:
+            break
+    return i
+
+
+@kernel
+def command_line(octets: Octets, begin: int, end: int) -> tuple[int, int]:
+    """Whether a known command's line begins at `begin`: (KNOWN, position behind its EOL), (NO, _) or (WAIT, _)."""
+    stop = min(end, begin + LONGEST_COMMAND + 1)
+    i = begin
+    while i < stop and octets[i] & 0xDF >= 65 and octets[i] & 0xDF <= 90:
+        i += 1
+    if i == end:
+        for code in range(COMMAND_LENGTHS.size):
+            if COMMAND_LENGTHS[code] >= i - begin:
+                same = True
+                for k in range(i - begin):
+                    if octets[begin + k] & 0xDF != COMMAND_OCTETS[code, k]:
+                        same = False
+                        break
+                if same:
+                    return WAIT, i
+        return NO, i
+    if octets[i] != LF and octets[i] != CR:
+        return NO, i
+    if match_command(octets, begin, i) < 0:
+        return NO, i
+    if octets[i] == CR:
+        i += 1
+        if i == end:
+            return WAIT, i
+        if octets[i] != LF:
+            return NO, i
+    return KNOWN, i + 1
+
+
+@kernel
+def follows(octets: Octets, begin: int, end: int) -> tuple[int, int]:
+    """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
+
+    KNOWN: a known command's line; NO: something else; WAIT: the octets end before it can be said; END: nothing but EOLs.
+    """
+    i = after_eols(octets, begin, end)
+    if i == end:
+        return END, i
+    if octets[i] == CR:
+        return (WAIT if i + 1 == end else NO), i
+    verdict, _ = command_line(octets, i, end)
+    return verdict, i
+
+
+@kernel
+def boundary(octets: Octets, begin: int, end: int) -> tuple[int, int]:
+    """Whether a frame may begin at `begin` though nothing before it is known: as `follows`, and stricter.
+
+    Behind the command's line a blank line or a header line (a name, then a colon) must stand.
+    """
+    i = after_eols(octets, begin, end)
+    if i == end:
+        return END, i
+    if octets[i] == CR:
+        return (WAIT if i + 1 == end else NO), i
+    verdict, line = command_line(octets, i, end)
+    if verdict != KNOWN:
+        return verdict, i
+    if line == end:
+        return WAIT, i
+    if octets[line] == LF:
+        return KNOWN, i
+    if octets[line] == CR:
+        if line + 1 == end:
+            return WAIT, i
+        return (KNOWN if octets[line + 1] == LF else NO), i
+    k = line
+    while k < end and k - line <= NAME_LIMIT:
+        if octets[k] == COLON:
+            return (KNOWN if k > line else NO), i
+        if octets[k] < SPACE or octets[k] == NUL:
+            return NO, i
+        k += 1
+    return (WAIT if k == end and k - line <= NAME_LIMIT else NO), i

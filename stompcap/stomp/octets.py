@@ -1,0 +1,103 @@
+"""Small kernels over octets: find a NUL, compare words, trim blanks."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stompcap.kernel import kernel
+from stompcap.stomp.grammar import COMMAND_LENGTHS, COMMAND_OCTETS, LONGEST_COMMAND, SPACE, TAB
+
+Octets = npt.NDArray[np.uint8]
+BLOCK = 128
+
+
+@kernel
+def find_nul(octets: Octets, begin: int, end: int) -> int:
+    """Position of the first NUL in [begin, end), or -1. Whole blocks are tested at once, which the compiler vectorises."""
+    i = begin
+    while i + BLOCK <= end:
+        found = np.uint8(0)
+        for k in range(BLOCK):
+            found |= np.uint8(octets[i + k] == 0)
+        if found:
+            break
+        i += BLOCK
+    while i < end:
+        if octets[i] == 0:
+            return i
+        i += 1
+    return -1
+
+
+@kernel
+def fold(octet: int) -> int:
+    """An ASCII letter in lower case; other octets as they are."""
+    if 65 <= octet <= 90:
+        return octet + 32
+    return octet
+
+
+@kernel
+def match_command(octets: Octets, begin: int, end: int) -> int:
+    """Code of the known command that [begin, end) holds in any case, or -1."""
+    length = end - begin
+    if length > LONGEST_COMMAND:
+        return -1
+    for code in range(COMMAND_LENGTHS.size):
+        if COMMAND_LENGTHS[code] == length:
+            same = True
+            for k in range(length):
+                if octets[begin + k] & 0xDF != COMMAND_OCTETS[code, k]:
+                    same = False
+                    break
+            if same:
+                return code
+    return -1
+
+
+@kernel
+def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
+    """Whether [begin, end) holds exactly that word."""
+    if end - begin != word.size:
+        return False
+    for k in range(word.size):
+        if octets[begin + k] != word[k]:
+            return False
+    return True
+
+
+@kernel
+def skip_blanks(octets: Octets, begin: int, end: int) -> int:
+    """Position of the first octet in [begin, end) that is neither space nor tab, or end."""
+    while begin < end and (octets[begin] == SPACE or octets[begin] == TAB):
+        begin += 1
+    return begin
+
+
+@kernel
+def trim_blanks(octets: Octets, begin: int, end: int) -> int:
+    """End of [begin, end) without trailing spaces and tabs."""
+    while end > begin and (octets[end - 1] == SPACE or octets[end - 1] == TAB):
+        end -= 1
+    return end
+
+
+@kernel
+def find_header(octets: Octets, begin: int, end: int, word: Octets) -> tuple[int, int]:
+    """The value (begin, end) of the first header line of that exact name in the header lines [begin, end), or (-1, -1).
+
+    Escapes are not looked at, a CR before the LF is left out. The command line is to be left out by the caller.
+    """
+    line = begin
+    while line < end:
+        stop = line
+        while stop < end and octets[stop] != 10:
+            stop += 1
+        after = line + word.size
+        if after < stop and octets[after] == 58 and equals(octets, line, after, word):
+            if octets[stop - 1] == 13:
+                stop -= 1
+            return after + 1, max(stop, after + 1)
+        line = stop + 1
+    return -1, -1

@@ -1,0 +1,111 @@
+"""Struct-of-arrays in and out of the delimiter: runs of captured octets, rows that tile them, the state between two calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+FRAME, EOL, GAP, JUNK, PARTIAL = range(5)
+"""Kinds of row: indices into `stompcap.tables.words.RAW_KINDS`."""
+
+BY_NUL, BY_LENGTH, LENGTH_IGNORED, LENGTH_EXTENDED, LENGTH_SHORTENED = range(5)
+"""What ended a frame: indices into `stompcap.tables.words.DELIMITERS`."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was captured of many stream directions: contiguous stretches, and what is known of each direction.
+
+    Run r holds the `length[r]` octets at `position[r]` of the buffer; they are the octets of direction `direction[r]` from stream
+    offset `offset[r]` on. The runs of a direction are adjacent and ascending; what lies between two of them, before
+    the first and behind the last up to `stream_octets` is a gap. Directions are numbered from 0 in the order of their runs.
+    """
+
+    direction: npt.NDArray[np.int32]
+    position: Ints
+    length: Ints
+    offset: Ints
+    synced: Bools
+    """Per direction: stream offset 0 is the stream's true beginning (its SYN was seen)."""
+    final: Bools
+    """Per direction: nothing follows; what is unfinished becomes `partial`."""
+    stream_octets: Ints
+    """Per direction: length of the stream, gaps included; -1 if not known. Used where final."""
+
+    @staticmethod
+    def whole(octets: npt.NDArray[np.uint8]) -> Runs:
+        """One direction, begun and ended with these octets."""
+        return Runs(
+            np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([octets.size], np.int64), np.zeros(1, np.int64),
+            np.ones(1, np.bool_), np.ones(1, np.bool_), np.array([octets.size], np.int64),
+        )
+
+
+(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, BEHIND_GAP) = range(13)
+STATE_FIELDS = 13
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the delimiter stands in each direction: one row of 13 numbers each; save it, and go on at any octet.
+
+    DONE is the stream offset up to which rows were given; octets from there on must be presented again.
+    """
+
+    numbers: Ints
+
+    @property
+    def pending(self) -> Ints:
+        """Per direction: the stream offset from which octets must be presented again, together with more."""
+        return self.numbers[:, DONE]
+
+
+ROW_FIELDS = 10
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of many directions in order; each direction's rows meet end to start."""
+
+    direction: Ints
+    """Index of the direction, as in `Runs`."""
+    offset: Ints
+    """Stream offset of the first octet."""
+    position: Ints
+    """Where the octets lie in the buffer; -1 for a gap."""
+    length: Ints
+    kind: Ints
+    delimited_by: Ints
+    """For frames, else -1."""
+    syntax: Ints
+    """Bits of `stompcap.stomp.syntax.Syntax` that the delimiter noticed."""
+    body: Ints
+    """For frames, and partial ones whose head is whole: where the body begins, counted from the row's first octet; else -1."""
+    command: Ints
+    """For frames and partial ones: index into `grammar.COMMANDS`, -1 for unknown commands; -1 for other kinds."""
+    lines: Ints
+    """For frames and partial ones: whole header lines; else 0."""
+    state: State = field(default_factory=lambda: State(np.zeros((0, STATE_FIELDS), np.int64)))
+    """State of all directions behind these rows."""
+
+    def __len__(self) -> int:
+        return int(self.direction.size)
+
+    @property
+    def pending(self) -> Ints:
+        """See `State.pending`."""
+        return self.state.pending
+
+    def take(self, which: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Rows:
+        """The rows that an index or a mask chooses; the state stays."""
+        columns = {f.name: getattr(self, f.name)[which] for f in fields(self) if f.name != "state"}
+        return Rows(**columns, state=self.state)
+
+    def frames(self) -> Rows:
+        """The rows of kind frame."""
+        return self.take(self.kind == FRAME)
