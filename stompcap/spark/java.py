@@ -1,8 +1,8 @@
 """Java: which runtime Spark will be started with, and whether it is one that Spark runs on.
 
-Spark takes JAVA_HOME, else `java` from PATH. Neither need be right where several runtimes are installed, so the usual places are
-searched too. Spark 4 runs on Java 17 and later; 17 and 21 are what its makers test. The module jdk.incubator.vector must be
-there: reduced runtimes lack it, and Spark 4.2 does not start without.
+Spark takes JAVA_HOME, else `java` from PATH. Neither need be right where several runtimes are installed, so the usual
+places are searched too. Spark 4 is made for Java 17 and 21. The module jdk.incubator.vector must be there: reduced
+runtimes lack it, and Spark 4.2 does not start without.
 """
 
 from __future__ import annotations

@@ -1,0 +1,12 @@
+"""What every test may rely on; fixtures of one folder are in that folder's conftest."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The first call of a compiled kernel takes seconds, and CI machines stall: a deadline would fail tests of sound code.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
