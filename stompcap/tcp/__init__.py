@@ -1,1 +1,6 @@
+"""TCP: segments to byte streams, as columns; any protocol's streams, one by one, with `reassemble`."""
 
+from stompcap.tcp.octets import count_conflicts, gather
+from stompcap.tcp.reassembly import Extents, Reassembly, history_for, reassemble_columns
+
+__all__ = ["Extents", "Reassembly", "count_conflicts", "gather", "history_for", "reassemble_columns"]

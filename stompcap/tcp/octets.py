@@ -1,0 +1,77 @@
+"""The octets of extents: read in place from mapped captures, or from segments that carry their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.kernel import kernel
+from stompcap.tcp.reassembly import Extents, Reassembly, column, covering
+
+Octets = NDArray[np.uint8]
+Int64s = NDArray[np.int64]
+
+
+@kernel
+def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+    """Copy stretches of one buffer to their places in another."""
+    for i in range(len(begins)):
+        out[targets[i] : targets[i] + lengths[i]] = source[begins[i] : begins[i] + lengths[i]]
+
+
+@kernel
+def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, counts: Int64s, into: Int64s) -> None:
+    """Add to `counts[into[i]]` how many octets of each pair of stretches differ."""
+    for i in range(len(lengths)):
+        for k in range(lengths[i]):
+            if kept[kept_at[i] + k] != again[again_at[i] + k]:
+                counts[into[i]] += 1
+
+
+def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) -> Octets:
+    """The octets of `extents` back to back, in their order.
+
+    `segments` is the table that was reassembled, `sources` the mapped captures by rank (those that the extents need).
+    """
+    ends = np.cumsum(extents.length)
+    targets = ends - extents.length
+    out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    rows = extents.row
+    capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
+    in_file = place >= 0
+    for rank in np.unique(capture[in_file]).tolist():
+        which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
+        copy_runs(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
+    for i in np.flatnonzero(~in_file).tolist():
+        payload = segments.column("payload")[int(rows[i])].as_buffer()
+        skip, length = int(extents.skip[i]), int(extents.length[i])
+        out[targets[i] : targets[i] + length] = np.frombuffer(payload, np.uint8)[skip : skip + length]
+    return out
+
+
+def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Octets]) -> Int64s:
+    """How many octets captured again differ from those kept: shape (streams, 2), second index the side."""
+    counts = np.zeros(2 * len(reassembly.streams), np.int64)
+    overlaps, extents = reassembly.overlaps, reassembly.extents
+    if not len(overlaps):
+        return counts.reshape(-1, 2)
+    first, last = covering(extents, overlaps), covering(extents, Extents(
+        overlaps.stream, overlaps.side, overlaps.offset + overlaps.length - 1, overlaps.length, overlaps.row, overlaps.skip
+    ))  # fmt: skip
+    # an overlap may lie across several extents: one pair for each
+    pairs = last - first + 1
+    which = np.repeat(np.arange(len(overlaps)), pairs)
+    kept = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+    begin = np.maximum(extents.offset[kept], overlaps.offset[which])
+    end = np.minimum(extents.offset[kept] + extents.length[kept], overlaps.offset[which] + overlaps.length[which])
+    one = extents.take(kept)
+    one = Extents(one.stream, one.side, begin, end - begin, one.row, one.skip + begin - one.offset)
+    two = overlaps.take(which)
+    two = Extents(two.stream, two.side, begin, end - begin, two.row, two.skip + begin - two.offset)
+    left, right = gather(one, segments, sources), gather(two, segments, sources)
+    at = np.cumsum(one.length) - one.length
+    count_different(left, at, right, at, one.length, counts, one.stream.astype(np.int64) * 2 + one.side)
+    return counts.reshape(-1, 2)
