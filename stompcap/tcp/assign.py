@@ -281,7 +281,7 @@ def assign(
             handshake(state, stream, side, row, ts, seq, ack, flags)
             note(state, history, stream, side, H_MULTI if flags & FIN else (H_SYNACK if flags & ACK else H_SYN))
             seq += 1
-        elif not state[stream, mine + SEEN] and not flags & RST:
+        elif not state[stream, mine + SEEN] and (octets > 0 or not flags & RST):
             if state[stream, mine + ACK_SEEN]:
                 state[stream, mine + REF] = state[stream, mine + ACKED] + distance(seq, state[stream, mine + ACKED])
             else:
@@ -291,10 +291,12 @@ def assign(
         position[row] = at
         end = at + octets
         if flags & RST:
-            marks[row] = STRAY
             note(state, history, stream, side, H_RST)
-            take_close(state, stream, side, ts, ack, flags, end)
-            continue
+            if abs(away) <= CLOSE_BY:
+                take_close(state, stream, side, ts, ack, flags, end)
+            if octets == 0 or abs(away) > CLOSE_BY:
+                marks[row] = STRAY
+                continue
         if octets > 0:
             if keep_alive(state, stream, side, at, octets, flags):
                 marks[row] = PROBE
@@ -312,12 +314,12 @@ def assign(
             note(state, history, stream, side, H_ACK)
             state[stream, mine + SENT] = max(state[stream, mine + SENT], at)
         state[stream, mine + REF] = max(state[stream, mine + REF], end)
-        if flags & FIN:
+        if flags & FIN and not flags & RST:
             note(state, history, stream, side, H_FIN)
             take_close(state, stream, side, ts, ack, flags, end)
-        if flags & ACK:
+        if flags & ACK and not flags & RST:
             take_ack(state, stream, 1 - side, ack)
-        if not flags & (SYN | FIN):
+        if not flags & (SYN | FIN | RST):
             if window[row] == 0:
                 note(state, history, stream, side, H_ZERO)
                 if state[stream, mine + ZERO_SINCE] < 0:
