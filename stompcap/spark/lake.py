@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -140,17 +141,31 @@ def views(spark: SparkSession, lake: str) -> None:
         read(spark, lake, name).createOrReplaceTempView(name)
 
 
-def overwrite(frame: DataFrame, lake: str, table: str, run_id: str, where: str | None = None) -> None:
-    """Replace a table, or the slice that `where` names, by Spark's own writer (aggregated tables)."""
-    writer = frame.write.format("delta").mode("overwrite").option("userMetadata", json.dumps({"run_id": run_id}))
-    if where:
-        writer = writer.option("replaceWhere", where)
-    writer.save(location(lake, table))
+def overwrite_together(frames: Mapping[str, DataFrame], lake: str, run_id: str) -> None:
+    """Replace whole tables by Spark's own writer, all at once: aggregated tables are small and each write mostly waits."""
+    note = json.dumps({"run_id": run_id})
+
+    def overwrite(table: str) -> None:
+        writer = frames[table].coalesce(1).write.format("delta").mode("overwrite").option("userMetadata", note)
+        writer.save(location(lake, table))
+
+    with ThreadPoolExecutor(len(frames)) as pool:
+        list(pool.map(overwrite, frames))
 
 
-def counts(files: Iterable[DataFile]) -> Mapping[str, int]:
-    """Rows of the files, by table."""
-    total: dict[str, int] = {}
-    for file in files:
-        total[file.table] = total.get(file.table, 0) + file.rows
-    return total
+def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
+    """Replace a small table the driver holds, unless it says the same already; rows written."""
+    from stompcap.spark.files import write
+
+    if small(lake, table).equals(rows.cast(TABLES[table].arrow)):
+        return 0
+    delta = DeltaTable(location(lake, table))
+    file = write(lake, table, rows)
+    action = AddAction(file.path, file.size, {}, int(time.time() * 1000), True, file.statistics)
+    delta.create_write_transaction(
+        [action],
+        mode="overwrite",
+        schema=delta.schema(),
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}),
+    )
+    return file.rows

@@ -1,0 +1,96 @@
+"""Bronze: capture files to packets, packets to streams, streams to rows of the lake.
+
+Only what describes segments is shuffled, brought together by flow; the task that owns a flow reads its octets in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stompcap.spark import tasks
+from stompcap.spark.sink import MANIFEST, collected
+from stompcap.spark.source import register
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from stompcap.options import Options
+    from stompcap.spark.lake import DataFile
+
+OCTETS_PER_TASK = 128 * 1024 * 1024
+TABLES = ("streams", "raw_frames", "segments", "stalls")
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A named input that could not be read, and why."""
+
+    path: str
+    remedy: str
+
+
+def survey(spark: SparkSession, paths: Sequence[str], source: str) -> tuple[list[dict[str, Any]], list[Refused]]:
+    """One row of table captures a readable file (without run_id and batch_id), and the files refused. Empty files give neither."""
+    if not paths:
+        return [], []
+    parallel = min(len(paths), max(2, spark.sparkContext.defaultParallelism * 4))
+    listed = spark.createDataFrame([(path,) for path in paths], "path STRING").repartition(parallel)
+    answers = listed.mapInArrow(tasks.survey(source), "answer STRING").collect()
+    decoded = [json.loads(row["answer"]) for row in answers]
+    rows = [answer["capture"] for answer in decoded if answer.get("capture")]
+    refused = [Refused(**answer["refused"]) for answer in decoded if answer.get("refused")]
+    return rows, sorted(refused, key=lambda r: r.path)
+
+
+def ranked(rows: Iterable[dict[str, Any]], known: set[str]) -> list[dict[str, Any]]:
+    """The captures not seen before, each content once, in wire order: by first packet, then id."""
+    once = {row["capture_id"]: row for row in sorted(rows, key=lambda r: str(r["path"]), reverse=True)}
+    new = [row for name, row in once.items() if name not in known]
+    return sorted(new, key=lambda r: (r["first_ns"] is None, r["first_ns"] or 0, r["capture_id"]))
+
+
+def batch_of(captures: Iterable[dict[str, Any]], source: str) -> str:
+    """The name of a unit of work: a digest of the captures in it, so that a retry bears the same name."""
+    ids = ",".join(sorted(row["capture_id"] for row in captures))
+    return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
+
+
+def packets(spark: SparkSession, captures: Sequence[dict[str, Any]]) -> DataFrame:
+    """The segments of all captures, a row each, octets left where they are."""
+    register(spark)
+    plan = json.dumps([(row["path"], rank) for rank, row in enumerate(captures)])
+    return spark.read.format("pcap").option("view", "segments").option("plan", plan).load()
+
+
+def together(segments: DataFrame, partitions: int) -> DataFrame:
+    """Segments brought together by flow, in wire order within it."""
+    return segments.repartition(partitions, "flow").sortWithinPartitions("flow", "endpoints", "capture", "packet")
+
+
+def partitions_for(captures: Sequence[dict[str, Any]], cores: int) -> int:
+    """Tasks for a batch: enough that each stays bounded, no more than cores where little is to be done."""
+    octets = sum(row["size_octets"] for row in captures)
+    return max(1, min(cores, -(-octets // (1024 * 1024))), -(-octets // OCTETS_PER_TASK))
+
+
+def extract(
+    spark: SparkSession,
+    lake: str,
+    captures: Sequence[dict[str, Any]],
+    batch_id: str,
+    options: Options,
+    outputs: Sequence[str] = TABLES,
+) -> list[DataFile]:
+    """Write the rows of a batch of captures; files are returned, nothing is committed.
+
+    `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass.
+    """
+    partitions = partitions_for(captures, spark.sparkContext.defaultParallelism)
+    work = tasks.Extract(lake, [(row["path"], row["capture_id"]) for row in captures], batch_id, options, tuple(outputs))
+    flows = together(packets(spark, captures), partitions)
+    return collected(flows.mapInArrow(work, MANIFEST).collect())

@@ -1,0 +1,45 @@
+"""Gold: what people ask, aggregated over the sessions by Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
+
+ACK_LATENCY = """
+SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
+       count(*) AS deliveries,
+       count_if(d.status = 'settled') AS settled,
+       count_if(d.status <> 'settled') AS unsettled,
+       CAST(round(percentile(d.ack_latency_us, 0.50)) AS BIGINT) AS p50_us,
+       CAST(round(percentile(d.ack_latency_us, 0.90)) AS BIGINT) AS p90_us,
+       CAST(round(percentile(d.ack_latency_us, 0.95)) AS BIGINT) AS p95_us,
+       CAST(round(percentile(d.ack_latency_us, 0.99)) AS BIGINT) AS p99_us,
+       max(d.ack_latency_us) AS max_us,
+       CAST(round(avg(d.ack_latency_us)) AS BIGINT) AS mean_us
+FROM {deliveries} d JOIN {sessions} s USING (stream_id)
+WHERE d.status <> 'auto'
+GROUP BY ALL
+"""
+
+COMPLIANCE_SUMMARY = """
+SELECT c.rule_id, s.server_product, s.client_product, s.version,
+       count(*) AS sessions,
+       sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
+       try_divide(CAST(sum(c.failed) AS DOUBLE), sum(c.passed) + sum(c.failed)) AS failure_rate
+FROM {compliance} c JOIN {sessions} s USING (stream_id)
+GROUP BY ALL
+"""
+
+
+def ack_latency(spark: SparkSession, deliveries: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Exact percentiles of ack latency per hour, destination, mode, way of settling and broker."""
+    return spark.sql(ACK_LATENCY, deliveries=deliveries, sessions=sessions)
+
+
+def compliance_summary(spark: SparkSession, compliance: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Sums and failure rate per rule, broker, client library and version."""
+    return spark.sql(COMPLIANCE_SUMMARY, compliance=compliance, sessions=sessions)

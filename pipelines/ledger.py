@@ -1,0 +1,91 @@
+"""The ledger of a lake: which captures and batches it holds, which stages each batch has been through, who is working on it.
+
+A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it, `runs` tells its stages.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from stompcap import __version__
+from stompcap.errors import EnvironmentProblem, LakeBusy
+from stompcap.spark import lake as lakes
+from stompcap.tables import TABLES
+
+
+@contextmanager
+def held(lake: str) -> Iterator[None]:
+    """Hold a lake on a local file system against other runs; raises LakeBusy where another one has it.
+
+    The lock is the kernel's and ends with the process, however it ends. Object stores have none: one scheduler per lake there.
+    """
+    if "://" in lake:
+        yield
+        return
+    path = os.path.join(lake, ".lock")
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise EnvironmentProblem(f"{lake}: the lake cannot be written ({error.strerror}); check its permissions") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LakeBusy(f"{lake}: another run holds the lake; try again when it has ended") from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def captures(lake: str) -> dict[str, int]:
+    """The ids of all captures in the lake, ranked in wire order: by first packet's time, then id."""
+    rows = lakes.small(lake, "captures", ["capture_id", "first_ns"]).to_pylist()
+    rows.sort(key=lambda r: (r["first_ns"] is None, r["first_ns"] or 0, r["capture_id"]))
+    return {row["capture_id"]: rank for rank, row in enumerate(rows)}
+
+
+def pending(lake: str, stage: str) -> list[str]:
+    """The batches in the lake that have not been through a stage, oldest name first."""
+    known = set(lakes.small(lake, "captures", ["batch_id"]).column(0).to_pylist())
+    done: set[str] = set()
+    for row in lakes.small(lake, "runs", ["stage", "status", "inputs"]).to_pylist():
+        if row["stage"] == stage and row["status"] == "done":
+            done.update(row["inputs"] or [])
+    return sorted(known - done)
+
+
+def record(
+    lake: str,
+    run_id: str,
+    stage: str,
+    started: datetime.datetime,
+    inputs: Sequence[str],
+    rows: dict[str, int],
+    error: str | None = None,
+) -> None:
+    """Enter a stage of a run, ended now, into table runs."""
+    entry: dict[str, Any] = {
+        "run_id": run_id,
+        "stage": stage,
+        "started_ts": started,
+        "ended_ts": now(),
+        "status": "failed" if error else "done",
+        "inputs": list(inputs),
+        "rows": list(rows.items()),
+        "tool_version": __version__,
+        "error": error,
+    }
+    table = pa.Table.from_pylist([entry], schema=TABLES["runs"].arrow)
+    lakes.append(lake, "runs", table, f"stompcap:run:{run_id}:{stage}", 1, run_id)
+
+
+def now() -> datetime.datetime:
+    """The present moment, UTC."""
+    return datetime.datetime.now(datetime.UTC)

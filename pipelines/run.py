@@ -1,0 +1,243 @@
+"""A run: from captures to metrics, stage by stage or in one pass, each batch of captures admitted once.
+
+`run` makes bronze, silver and each session's metrics in one pass over the captures; a stage on its own does what is pending. The
+tables come out the same. Within a batch every table is committed under the batch's name, the table that admits it last.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pipelines import bronze, gold, ledger, silver
+from stompcap.capture.find import find
+from stompcap.errors import CaptureError, StompcapError
+from stompcap.spark import lake as lakes
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from stompcap.options import Options
+    from stompcap.spark.lake import DataFile
+
+STAGES = ("extract", "decode", "correlate", "metrics", "validate")
+
+
+@dataclass
+class Result:
+    """What a run did: the object that `--json` prints."""
+
+    run_id: str
+    lake: str
+    status: str = "done"
+    captures: list[dict[str, str | None]] = field(default_factory=list)
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    failed_expectations: int = 0
+
+    def public(self) -> dict[str, Any]:
+        """The promised keys alone."""
+        names = ("run_id", "lake", "status", "captures", "stages", "rows", "warnings")
+        return {name: value for name, value in asdict(self).items() if name in names}
+
+
+class Run:
+    """One run over a lake: its session, its options and what it has done so far."""
+
+    def __init__(
+        self,
+        spark: Callable[[], SparkSession],
+        lake: str,
+        options: Options,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._spark = spark
+        self.lake = lake
+        self.options = options
+        self.progress = progress
+        self.result = Result(uuid.uuid4().hex[:12], lake)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, started when first needed: a run with nothing to do starts none."""
+        return self._spark()
+
+    @contextmanager
+    def stage(self, name: str, inputs: Sequence[str]) -> Iterator[dict[str, int]]:
+        """Time a stage and enter it into `runs`, done or failed; yields the row counts to fill."""
+        started, clock = ledger.now(), time.monotonic()
+        rows: dict[str, int] = {}
+        try:
+            yield rows
+        except BaseException as error:
+            line = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
+            ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, line)
+            raise
+        ledger.record(self.lake, self.result.run_id, name, started, inputs, rows)
+        self.result.stages.append({"name": name, "seconds": round(time.monotonic() - clock, 3)})
+        for table, count in rows.items():
+            self.result.rows[table] = self.result.rows.get(table, 0) + count
+
+    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str]) -> None:
+        """Commit the files of some tables under the name of their batch, whichever stage made them."""
+        for table in tables:
+            mine = [file for file in files if file.table == table]
+            count = lakes.commit(self.lake, table, mine, f"stompcap:{batch}", 1, self.result.run_id)
+            if count:
+                rows[table] = rows.get(table, 0) + count
+
+    # -- extract ------------------------------------------------------------------------------------------------------------
+
+    def extract(self, named: Sequence[str], *, whole: bool) -> None:
+        """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass."""
+        paths = self._find(named)
+        if not paths:
+            self.result.warnings.append("no captures found: nothing to do")
+            return
+        known = ledger.captures(self.lake)
+        self.progress(f"looking at {len(paths)} capture{'s' if len(paths) != 1 else ''}")
+        surveyed, refused = bronze.survey(self.spark, paths, self.options.source)
+        for problem in refused:
+            self._refuse(problem.path, problem.remedy)
+        for row in surveyed:
+            status = "known" if row["capture_id"] in known else row["status"]
+            self.result.captures.append({"path": row["path"], "capture_id": row["capture_id"], "status": status})
+            if row["damage"]:
+                self.result.warnings.append(f"{row['path']}: {row['status']}: {row['damage']}")
+        new = bronze.ranked(surveyed, set(known))
+        if new:
+            self._extract(new, whole=whole)
+
+    def _extract(self, captures: Sequence[dict[str, Any]], *, whole: bool) -> None:
+        batch = bronze.batch_of(captures, self.options.source)
+        outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
+        self.progress(f"reading {sum(row['size_octets'] for row in captures) / 1e6:,.1f} MB")
+        with self.stage("extract", [row["capture_id"] for row in captures]) as rows:
+            files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs)
+            self.admit(files, batch, rows, outputs)
+            table = pa.Table.from_pylist(
+                [{**row, "batch_id": batch, "run_id": self.result.run_id} for row in captures], schema=TABLES["captures"].arrow
+            )
+            rows["captures"] = lakes.append(self.lake, "captures", table, f"stompcap:{batch}", 1, self.result.run_id)
+        if whole:
+            for stage in ("decode", "correlate"):
+                with self.stage(stage, [batch]):
+                    pass
+            self._aggregate([batch], {})
+
+    # -- the stages that read the lake --------------------------------------------------------------------------------------
+
+    def decode(self) -> None:
+        """Frames of every batch that has none yet."""
+        for batch in ledger.pending(self.lake, "decode"):
+            self.progress("decoding")
+            with self.stage("decode", [batch]) as rows:
+                files = silver.decode(self.spark, self.lake, [batch], self.options)
+                self.admit(files, batch, rows, ["frames"])
+
+    def correlate(self) -> None:
+        """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
+        waiting = set(ledger.pending(self.lake, "decode"))
+        for batch in ledger.pending(self.lake, "correlate"):
+            if batch in waiting:
+                self.result.warnings.append("captures that were not decoded yet are left out; run decode first")
+                continue
+            self.progress("correlating")
+            with self.stage("correlate", [batch]) as rows:
+                files = silver.correlate(self.spark, self.lake, [batch], ledger.captures(self.lake), self.options)
+                self.admit(files, batch, rows, silver.SESSION_TABLES)
+
+    def metrics(self) -> None:
+        """Metrics of every batch that was correlated and has none; then the aggregates over all."""
+        waiting = set(ledger.pending(self.lake, "correlate"))
+        ready = [batch for batch in ledger.pending(self.lake, "metrics") if batch not in waiting]
+        if waiting:
+            self.result.warnings.append("captures that were not correlated yet are left out; run decode and correlate first")
+        if not ready:
+            return
+        order = ledger.captures(self.lake)
+        rows: dict[str, int] = {}
+        for batch in ready:
+            self.progress("judging sessions")
+            files = silver.correlate(self.spark, self.lake, [batch], order, self.options, gold.SESSION_TABLES)
+            self.admit(files, batch, rows, gold.SESSION_TABLES)
+        self._aggregate(ready, rows)
+
+    def _aggregate(self, batches: Sequence[str], written: dict[str, int]) -> None:
+        """Rewrite the tables that sum up all sessions."""
+        from stompcap.rules import catalogue_table
+
+        self.progress("computing metrics")
+        with self.stage("metrics", batches) as rows:
+            rows.update(written)
+            spark, run_id = self.spark, self.result.run_id
+            sessions = lakes.read(spark, self.lake, "sessions")
+            latency = gold.ack_latency(spark, lakes.read(spark, self.lake, "deliveries"), sessions)
+            summary = gold.compliance_summary(spark, lakes.read(spark, self.lake, "compliance"), sessions)
+            lakes.overwrite_together({"ack_latency": latency, "compliance_summary": summary}, self.lake, run_id)
+            rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(), run_id)
+
+    def validate(self) -> None:
+        """Check what is new against the expectations; results go to quality_results and Data Docs."""
+        from stompcap.quality import validate
+
+        batches = ledger.pending(self.lake, "validate")
+        if not batches:
+            return
+        self.progress("checking expectations")
+        with self.stage("validate", batches) as rows:
+            results = validate(self.spark, self.lake, self.result.run_id)
+            rows["quality_results"] = lakes.append(
+                self.lake, "quality_results", results, f"stompcap:validate:{self.result.run_id}", 1, self.result.run_id
+            )
+            failed = [row for row in results.to_pylist() if not row["success"]]
+        self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
+        for row in failed:
+            column = f".{row['column_name']}" if row["column_name"] else ""
+            self.result.warnings.append(f"quality: {row['table_name']}{column}: {row['expectation']} does not hold")
+
+    # -- inputs -------------------------------------------------------------------------------------------------------------
+
+    def _find(self, named: Sequence[str]) -> list[str]:
+        """The files meant; those that do not exist are refused, the rest goes on."""
+        found: dict[str, None] = {}
+        for name in named:
+            try:
+                found.update(dict.fromkeys(find([name])))
+            except CaptureError as error:
+                self._refuse(error.path, error.remedy)
+        return list(found)
+
+    def _refuse(self, path: str, remedy: str) -> None:
+        self.result.refused.append(f"{path}: {remedy}")
+        self.result.captures.append({"path": path, "capture_id": None, "status": "unreadable"})
+        self.result.warnings.append(f"{path}: {remedy}")
+
+
+def execute(job: Run, stages: Sequence[str], named: Sequence[str] = ()) -> Result:
+    """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError."""
+    if "extract" in stages:
+        lakes.create(job.lake)
+    lakes.demand(job.lake)
+    with ledger.held(job.lake):
+        try:
+            if "extract" in stages:
+                job.extract(named, whole="metrics" in stages)
+            for stage in STAGES[1:]:
+                if stage in stages:
+                    getattr(job, stage)()
+        except StompcapError:
+            job.result.status = "failed"
+            raise
+    if job.result.refused:
+        job.result.status = "incomplete"
+    return job.result

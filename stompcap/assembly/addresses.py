@@ -1,0 +1,28 @@
+"""Endpoints as people write them, and the Community ID of a connection."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import socket
+
+MAPPED = bytes(10) + b"\xff\xff"
+TCP = 6
+
+
+def text(address: bytes) -> str:
+    """An address of 16 octets as text; IPv4 mapped ones (RFC 4291, 2.5.5.2) as IPv4."""
+    if address.startswith(MAPPED):
+        return socket.inet_ntop(socket.AF_INET, address[12:])
+    return socket.inet_ntop(socket.AF_INET6, address)
+
+
+def community_id(endpoints: bytes) -> str:
+    """Community ID version 1, seed 0, of the 36 octets address, port, address, port."""
+    low, low_port, high, high_port = endpoints[:16], endpoints[16:18], endpoints[18:34], endpoints[34:36]
+    if low.startswith(MAPPED) and high.startswith(MAPPED):
+        low, high = low[12:], high[12:]
+    if (low, low_port) > (high, high_port):
+        low, low_port, high, high_port = high, high_port, low, low_port
+    digest = hashlib.sha1(b"\0\0" + low + high + bytes((TCP, 0)) + low_port + high_port, usedforsecurity=False).digest()
+    return "1:" + base64.b64encode(digest).decode()

@@ -1,0 +1,91 @@
+"""When the octets of a raw frame arrived, and in which packets.
+
+Rows tile a stream direction and so do extents and gaps, both in offset order; one walk over both tells each row the packet of its
+first octet and the latest packet among its octets. A run of EOLs is cut where the capture time changes: each heart-beat is a row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.kernel import kernel
+from stompcap.tables.words import RAW_KINDS
+
+EOL = RAW_KINDS.index("eol")
+GAP = RAW_KINDS.index("gap")
+
+
+class Placed(NamedTuple):
+    """Rows with their packets: `source` is the row's index before EOL runs were cut; first and last are segment rows, -1 for gaps."""
+
+    source: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+
+@kernel
+def _walk(
+    row_direction: NDArray[np.int64],
+    row_offset: NDArray[np.int64],
+    row_length: NDArray[np.int64],
+    row_kind: NDArray[np.uint8],
+    extent_direction: NDArray[np.int64],
+    extent_offset: NDArray[np.int64],
+    extent_length: NDArray[np.int64],
+    extent_row: NDArray[np.int64],
+    ts_ns: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    n = 0
+    e = 0
+    for r in range(row_direction.size):
+        d = row_direction[r]
+        begin = row_offset[r]
+        end = begin + row_length[r]
+        out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = r, begin, row_length[r], -1, -1
+        if row_kind[r] == GAP:
+            n += 1
+            continue
+        while e < extent_direction.size and (
+            extent_direction[e] < d or (extent_direction[e] == d and extent_offset[e] + extent_length[e] <= begin)
+        ):
+            e += 1
+        at = e
+        while at < extent_direction.size and extent_direction[at] == d and extent_offset[at] < end:
+            segment = extent_row[at]
+            if out[3, n] < 0:
+                out[3, n] = segment
+                out[4, n] = segment
+            elif row_kind[r] == EOL and ts_ns[segment] != ts_ns[out[4, n]]:
+                cut = extent_offset[at]
+                out[2, n] = cut - out[1, n]
+                n += 1
+                out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = r, cut, end - cut, segment, segment
+            elif segment > out[4, n]:
+                out[4, n] = segment
+            at += 1
+        n += 1
+    return n
+
+
+def place(
+    direction: NDArray[np.int64],
+    offset: NDArray[np.int64],
+    length: NDArray[np.int64],
+    kind: NDArray[np.uint8],
+    extents: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    ts_ns: NDArray[np.int64],
+) -> Placed:
+    """Give rows their packets and cut EOL runs by arrival.
+
+    Rows and `extents` (direction, offset, length, segment row) are sorted by direction and offset; segment rows count in wire
+    order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row.
+    """
+    out = np.empty((5, direction.size + extents[0].size + 1), np.int64)
+    n = _walk(direction, offset, length, kind, *extents, ts_ns, out)
+    return Placed(*(np.ascontiguousarray(column[:n]) for column in out))

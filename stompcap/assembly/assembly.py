@@ -1,0 +1,221 @@
+"""Segments of whole flows to rows of bronze and frames: reassembly, delimiter and decoder, one after the other, without Spark.
+
+Memory is bounded by a window of octets and by what describes segments and headers; octets of a window are gathered once and become
+the `raw` column without another copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import capture, stomp, tcp
+from stompcap.assembly import choice
+from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constant, frames, raw_frames
+from stompcap.assembly.streams import stall_rows, stream_rows
+from stompcap.assembly.windows import Window, windows
+from stompcap.options import Options
+from stompcap.stomp import grammar
+from stompcap.stomp.rows import EOL, FRAME, GAP
+from stompcap.tables import words
+from stompcap.tcp.reassembly import Reassembly
+
+Ints = NDArray[np.int64]
+HEAVY = ("raw", "body_preview")  # what sessions and rules never look at
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """All rows of whole STOMP streams, without their octets: what the session machine takes."""
+
+    streams: pa.Table
+    raw_frames: pa.Table
+    frames: pa.Table
+    segments: pa.Table
+    stalls: pa.Table
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows, by table; and the sessions that are complete with them, if any."""
+
+    tables: Mapping[str, pa.Table]
+    sessions: Sessions | None = None
+
+
+class Assembly:
+    """The way of one batch of captures: `captures` are path and id by rank."""
+
+    def __init__(self, captures: Sequence[tuple[str, str]], batch_id: str, options: Options) -> None:
+        self.batch_id = batch_id
+        self.options = options
+        self.capture_ids = pa.array([name for _, name in captures], pa.string())
+        self.sources = _Sources([path for path, _ in captures])
+
+    def parts(self, flows: pa.Table) -> Iterator[Part]:
+        """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
+        flows = flows.combine_chunks()
+        reassembly = tcp.reassemble_columns(flows, self.options.source, self.options.overlap)
+        kept, said = choice.look(reassembly, flows, self.sources, self.options)
+        conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
+        state = _Batch(self, flows, reassembly, said, conflicts, kept)
+        held: list[Part] = []
+        for window in windows(reassembly, kept, flows, self.sources):
+            part = state.part(window)
+            yield part
+            held.append(Part({name: _light(table) for name, table in part.tables.items()}))
+            if window.last:
+                yield Part({}, _sessions(held))
+                held = []
+        others = np.flatnonzero(~kept)
+        if others.size:
+            yield Part({"streams": state.streams(others)})
+
+
+class _Sources(Mapping[int, NDArray[np.uint8]]):
+    """The mapped captures by rank, each opened when first asked for."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+        self.open: dict[int, NDArray[np.uint8]] = {}
+
+    def __getitem__(self, rank: int) -> NDArray[np.uint8]:
+        if rank not in self.open:
+            self.open[rank] = capture.octets(self.paths[rank])
+        return self.open[rank]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.paths)))
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+class _Batch:
+    """One reassembly on its way through the windows; learns clients, protocols and versions as they pass."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        flows: pa.Table,
+        reassembly: Reassembly,
+        said: NDArray[np.int8],
+        conflicts: Ints,
+        kept: NDArray[np.bool_],
+    ) -> None:
+        self.assembly = assembly
+        self.reassembly = reassembly
+        self.conflicts = conflicts
+        self.spoken = choice.spoken_by(said)
+        self.protocol = choice.protocols(kept, said)
+        self.client = choice.clients(reassembly, self.spoken, assembly.options)
+        self.version = np.full(len(reassembly.streams), -1, np.int8)
+        self.version_source = np.zeros(len(reassembly.streams), np.int8)
+        columns = (flows.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
+        self.lineage = Lineage(*columns, assembly.capture_ids)
+        side = reassembly.extents.stream.astype(np.int64)
+        self.bounds = np.searchsorted(side, np.arange(len(reassembly.streams) + 1))
+
+    def part(self, window: Window) -> Part:
+        """The rows of a window."""
+        a, streams = self.assembly, window.streams
+        if window.first:
+            self._learn(window)
+        side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
+        of = np.repeat(streams, 2)
+        directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
+        raw = raw_frames(window.octets, window.rows, window.placed, directions, self.lineage, a.batch_id, a.options)
+        versions, sources = self.version[of], self.version_source[of]
+        tables = {"raw_frames": raw, "frames": frames(window.octets, window.rows, raw, versions, sources, a.options)}
+        if window.first:
+            among = np.zeros(len(self.reassembly.streams), bool)
+            among[streams] = True
+            tables["streams"] = self.streams(streams)
+            tables["segments"] = self._segments(streams)
+            tables["stalls"] = stall_rows(self.reassembly, among, self.client, a.batch_id)
+        return Part(tables)
+
+    def streams(self, which: Ints) -> pa.Table:
+        """Rows of table streams."""
+        a = self.assembly
+        return stream_rows(self.reassembly, which, self.client, self.protocol, self.conflicts, a.options.source, a.batch_id)
+
+    def _learn(self, window: Window) -> None:
+        """Client, protocol and version of the window's streams, from their frames."""
+        streams, rows = window.streams, window.rows
+        is_frame = (rows.kind == FRAME) & (rows.command >= 0)
+        by_server = np.zeros(rows.kind.size, bool)
+        by_server[is_frame] = grammar.FROM_SERVER[rows.command[is_frame]]
+        score = np.zeros(2 * streams.size, np.int64)  # client commands less server commands, per direction
+        np.add.at(score, rows.direction[is_frame], np.where(by_server[is_frame], -1, 1))
+        lead = score[0::2] - score[1::2]
+        unclear = self.spoken[streams] < 0
+        self.spoken[streams[unclear & (lead > 0)]] = 0
+        self.spoken[streams[unclear & (lead < 0)]] = 1
+        self.client = choice.clients(self.reassembly, self.spoken, self.assembly.options)
+        framed = np.zeros(2 * streams.size, bool)
+        framed[rows.direction[is_frame]] = True
+        odd = np.zeros(2 * streams.size, bool)
+        odd[rows.direction[~np.isin(rows.kind, (FRAME, EOL, GAP))]] = True
+        some = np.zeros(2 * streams.size, bool)
+        some[rows.direction[rows.kind == EOL]] = True
+        speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
+        self.protocol[streams[speaks]] = choice.STOMP
+        side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
+        self.version[streams], self.version_source[streams] = stomp.negotiate(
+            window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
+        )
+
+    def _segments(self, streams: Ints) -> pa.Table:
+        """Rows of table segments: a segment whose new octets lie in several stretches is one row, at its first."""
+        begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
+        index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        e = self.reassembly.extents.take(index)
+        rows, first, inverse = np.unique(e.row, return_index=True, return_inverse=True)
+        octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
+        order = np.argsort(first, kind="stable")
+        first, rows, octets = first[order], rows[order], octets[order]
+        stream, side = e.stream[first], e.side[first]
+        columns: dict[str, pa.Array] = {
+            "stream_id": self.reassembly.streams.stream_id.take(pa.array(stream)),
+            "direction": coded(words.DIRECTIONS, side ^ self.client[stream]),
+            "ts_ns": pa.array(self.lineage.ts_ns[rows]),
+            "stream_offset": pa.array(e.offset[first]),
+            "new_octets": pa.array(octets),
+            "capture_id": self.lineage.capture_ids.take(pa.array(self.lineage.capture[rows])),
+            "packet": pa.array(self.lineage.packet[rows]),
+            "batch_id": constant(self.assembly.batch_id, rows.size),
+        }
+        return as_table("segments", columns)
+
+
+def _light(table: pa.Table) -> pa.Table:
+    """A table without its octets."""
+    return table.drop_columns([name for name in HEAVY if name in table.column_names])
+
+
+def _sessions(parts: Sequence[Part]) -> Sessions:
+    """The STOMP streams of some parts that are whole together."""
+    found = {
+        name: pa.concat_tables([part.tables[name] for part in parts if name in part.tables])
+        for name in ("streams", "raw_frames", "frames", "segments", "stalls")
+    }
+    return only_stomp(Sessions(**found))
+
+
+def only_stomp(sessions: Sessions) -> Sessions:
+    """The rows of the streams that speak STOMP."""
+    speaks = pa.compute.equal(sessions.streams.column("protocol"), "stomp")
+    if pa.compute.all(speaks).as_py():
+        return sessions
+    streams = sessions.streams.filter(speaks)
+    names = streams.column("stream_id").combine_chunks()
+    rest = {
+        name: (table := getattr(sessions, name)).filter(pa.compute.is_in(table.column("stream_id"), names))
+        for name in ("raw_frames", "frames", "segments", "stalls")
+    }
+    return Sessions(streams, **rest)

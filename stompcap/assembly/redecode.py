@@ -1,0 +1,71 @@
+"""Frames from raw frames: the same delimiter and decoder over octets read back from the lake.
+
+The rows of a stream are put end to start again, gaps left out, and delimited anew: what comes out is what went in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import stomp
+from stompcap.assembly.rows import frames
+from stompcap.options import Options
+from stompcap.stomp.rows import Runs
+from stompcap.tables import words
+
+Ints = NDArray[np.int64]
+
+
+def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
+    """Rows of table frames of whole streams from rows of `streams` and `raw_frames` (in any order)."""
+    names = pa.compute.unique(raw.column("stream_id").combine_chunks())
+    stream = pa.compute.index_in(raw.column("stream_id").combine_chunks(), names).to_numpy().astype(np.int64)
+    side = pa.compute.index_in(raw.column("direction").combine_chunks(), pa.array(words.DIRECTIONS)).to_numpy().astype(np.int64)
+    direction = 2 * stream + side
+    order = np.lexsort((raw.column("stream_offset").to_numpy(), direction))
+    raw, direction = raw.take(order), direction[order]
+    offset, length = raw.column("stream_offset").to_numpy(), raw.column("length_octets").to_numpy()
+    held = raw.column("raw").is_valid().to_numpy()
+    octets = _octets(raw.column("raw"))
+    rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)))
+    sides = np.tile(np.array([0, 1], np.int8), len(names))
+    version, source = stomp.negotiate(octets, rows, np.repeat(np.arange(len(names)), 2), sides, len(names))
+    return frames(octets, rows, raw, np.repeat(version, 2), np.repeat(source, 2), options)
+
+
+def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:
+    """The values of a binary column back to back."""
+    parts = []
+    for chunk in raw.chunks:
+        _, offsets, data = chunk.buffers()
+        if data is None:
+            continue
+        bounds = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        parts.append(np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]])
+    return np.concatenate(parts) if parts else np.empty(0, np.uint8)
+
+
+def _synced(streams: pa.Table, names: pa.Array) -> NDArray[np.bool_]:
+    """Per direction, whether its true beginning was captured."""
+    at = pa.compute.index_in(names, streams.column("stream_id").combine_chunks())
+    seen = [streams.column(name).take(at).to_numpy() for name in ("syn_seen", "synack_seen")]
+    return np.stack(seen, axis=1).reshape(-1).astype(bool)
+
+
+def _runs(
+    direction: Ints, offset: Ints, length: Ints, held: NDArray[np.bool_], synced: NDArray[np.bool_], directions: int
+) -> Runs:
+    """Rows that meet end to start as one run each; every direction ends where its rows do."""
+    total = np.zeros(directions, np.int64)
+    np.maximum.at(total, direction, offset + length)
+    direction, offset, length = direction[held], offset[held], length[held]
+    begins = np.ones(direction.size, bool)
+    begins[1:] = (direction[1:] != direction[:-1]) | (offset[1:] != offset[:-1] + length[:-1])
+    starts = np.flatnonzero(begins)
+    position = np.cumsum(length) - length
+    lengths = np.add.reduceat(length, starts) if starts.size else np.empty(0, np.int64)
+    return Runs(
+        direction[starts].astype(np.int32), position[starts], lengths, offset[starts], synced, np.ones(directions, bool), total
+    )

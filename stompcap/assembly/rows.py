@@ -1,0 +1,158 @@
+"""Rows of bronze and the frames among them, as Arrow tables, from what the delimiter cut and when it arrived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import stomp
+from stompcap.assembly.arrivals import Placed
+from stompcap.options import Options
+from stompcap.stomp.rows import FRAME, Rows
+from stompcap.tables import TABLES, words
+
+Ints = NDArray[np.int64]
+NS_PER_US = 1000
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What segment rows are looked up in: times, packets, and which capture each came from."""
+
+    ts_ns: Ints
+    packet: Ints
+    capture: Ints
+    capture_ids: pa.Array
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Per direction of a window: its stream's id, and whether it is the client's (0) or the server's (1)."""
+
+    stream_ids: pa.Array
+    side: NDArray[np.int8]
+
+    def columns(self, direction: Ints) -> dict[str, pa.Array]:
+        """The key columns of rows of these directions."""
+        return {
+            "stream_id": self.stream_ids.take(pa.array(direction)),
+            "direction": coded(words.DIRECTIONS, self.side[direction]),
+        }
+
+
+def coded(names: tuple[str, ...], codes: NDArray[np.integer]) -> pa.Array:
+    """Codes as words; negative codes as null."""
+    return pa.array(names, pa.string()).take(pa.array(codes.astype(np.int64), mask=codes < 0))
+
+
+def constant(value: str, count: int) -> pa.Array:
+    """One word, many times."""
+    return pa.repeat(pa.scalar(value, pa.string()), count)
+
+
+def moments(ns: pa.Array) -> pa.Array:
+    """Nanoseconds since the epoch as timestamps, cut to microseconds."""
+    return micros(ns).cast(pa.timestamp("us", "UTC"))
+
+
+def micros(ns: pa.Array) -> pa.Array:
+    """Nanoseconds as whole microseconds, towards the past."""
+    values = ns.fill_null(0).to_numpy(zero_copy_only=False) // NS_PER_US
+    return pa.array(values, pa.int64(), mask=ns.is_null().to_numpy(zero_copy_only=False))
+
+
+def when(segment: Ints, lineage: Lineage, which: str) -> dict[str, pa.Array]:
+    """Time, capture and packet of segment rows; all null where the row is -1."""
+    absent = segment < 0
+    at = np.where(absent, 0, segment)
+    if lineage.ts_ns.size == 0:
+        at = at[:0]
+    return {
+        f"{which}_ns": pa.array(lineage.ts_ns[at], mask=absent),
+        f"{which}_capture_id": lineage.capture_ids.take(pa.array(lineage.capture[at].astype(np.int64), mask=absent)),
+        f"{which}_packet": pa.array(lineage.packet[at], mask=absent),
+    }
+
+
+def raw_column(octets: NDArray[np.uint8], position: Ints, length: Ints) -> pa.ChunkedArray:
+    """The octets of rows as BINARY without copying them; null where the position is -1 (a gap).
+
+    Rows that lie end to start in the buffer become one chunk whose values point into it.
+    """
+    known = position >= 0
+    start = np.where(known, position, -1)
+    end = np.where(known, position + length, -1)
+    if position.size == 0:
+        return pa.chunked_array([pa.array([], pa.binary())])
+    # a gap points at where the row before it ended
+    filled = np.maximum.accumulate(np.where(known, end, 0))
+    start = np.where(known, start, np.concatenate(([0], filled[:-1])))
+    end = np.where(known, end, start)
+    breaks = np.flatnonzero(start[1:] != end[:-1]) + 1
+    chunks = []
+    for begin, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), position.size], strict=True):
+        base = int(start[begin])
+        offsets = np.empty(stop - begin + 1, np.int32)
+        offsets[:-1] = start[begin:stop] - base
+        offsets[-1] = end[stop - 1] - base
+        validity = pa.array(known[begin:stop])
+        mask = validity.buffers()[1] if not known[begin:stop].all() else None
+        data = pa.py_buffer(octets[base : int(end[stop - 1])])
+        chunks.append(pa.Array.from_buffers(pa.binary(), stop - begin, [mask, pa.py_buffer(offsets), data]))
+    return pa.chunked_array(chunks)
+
+
+def raw_frames(
+    octets: NDArray[np.uint8], rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str, options: Options
+) -> pa.Table:
+    """Rows of table raw_frames; passcodes masked unless they are to be kept."""
+    at = placed.source
+    masked, redacted = stomp.redact(octets, rows)
+    kept = options.keep_credentials
+    position = np.where(rows.position[at] < 0, -1, rows.position[at] + placed.offset - rows.offset[at])
+    first, last = when(placed.first, lineage, "first"), when(placed.last, lineage, "last")
+    columns = {
+        **directions.columns(rows.direction[at]),
+        "stream_offset": pa.array(placed.offset),
+        "length_octets": pa.array(placed.length),
+        "kind": coded(words.RAW_KINDS, rows.kind[at]),
+        "redacted": pa.array(np.zeros(at.size, bool) if kept else redacted[at]),
+        "delimited_by": coded(words.DELIMITERS, rows.delimited_by[at]),
+        **first,
+        **last,
+        "first_ts": moments(first["first_ns"]),
+        "syntax": pa.array(rows.syntax[at]),
+        "batch_id": constant(batch_id, at.size),
+        "raw": raw_column(octets if kept else masked, position, placed.length),
+    }
+    return as_table("raw_frames", columns)
+
+
+def frames(
+    octets: NDArray[np.uint8],
+    rows: Rows,
+    raw: pa.Table,
+    version: NDArray[np.int8],
+    version_source: NDArray[np.int8],
+    options: Options,
+) -> pa.Table:
+    """Rows of table frames from the raw rows of the same octets; `version` and `version_source` are per direction."""
+    chosen = rows.frames()
+    decoded = stomp.decode(octets, chosen, version[chosen.direction], options.body_preview, options.keep_credentials)
+    kept = raw.filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
+    columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
+    columns |= {name: decoded.column(name) for name in decoded.schema.names}
+    columns["version"] = coded(words.VERSIONS, version[chosen.direction])
+    columns["version_source"] = coded(words.VERSION_SOURCES, version_source[chosen.direction])
+    return as_table("frames", columns)
+
+
+def as_table(name: str, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """Columns in the order and the types of a table of the lake."""
+    schema = TABLES[name].arrow
+    return pa.Table.from_arrays([columns[field.name] for field in schema], names=schema.names).cast(schema)
+
+

@@ -1,0 +1,116 @@
+"""Rows of the tables streams and stalls: what is told of a connection as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.assembly import addresses
+from stompcap.assembly.choice import TLS
+from stompcap.assembly.rows import as_table, coded, constant, moments
+from stompcap.tables import words
+from stompcap.tcp.reassembly import Reassembly, history_for
+
+Ints = NDArray[np.int64]
+
+
+def stream_rows(
+    reassembly: Reassembly,
+    which: Ints,
+    client: NDArray[np.int8],
+    protocol: NDArray[np.int8],
+    conflicts: Ints,
+    source: str,
+    batch_id: str,
+) -> pa.Table:
+    """Rows of table streams for the streams `which`; `client`, `protocol` and `conflicts` are of all streams."""
+    s = reassembly.streams
+    low_is_client = client[which] == 0
+    low = [addresses.text(bytes(address)) for address in s.low[which]]
+    high = [addresses.text(bytes(address)) for address in s.high[which]]
+    ends = np.concatenate((s.low[which], _port(s.low_port[which]), s.high[which], _port(s.high_port[which])), axis=1)
+    first, last = pa.array(s.first_ns[which]), pa.array(s.last_ns[which])
+    closer = np.where(s.closed_by[which] < 0, -1, np.where(s.closed_by[which] == 2, 2, s.closed_by[which] ^ client[which]))
+    rst = s.sides.rst_ns[which]
+    any_rst = np.where(rst.min(axis=1) >= 0, rst.min(axis=1), rst.max(axis=1))
+    columns: dict[str, pa.Array] = {
+        "stream_id": s.stream_id.take(pa.array(which)),
+        "source": constant(source, which.size),
+        "client_ip": pa.array(_either(low_is_client, low, high), pa.string()),
+        "client_port": pa.array(np.where(low_is_client, s.low_port[which], s.high_port[which])),
+        "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
+        "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
+        "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
+        "transport": coded(words.TRANSPORTS, np.where(protocol[which] == TLS, words.TRANSPORTS.index("tls"), 0)),
+        "protocol": coded(words.PROTOCOLS, protocol[which]),
+        "first_ns": first,
+        "last_ns": last,
+        "first_ts": moments(first),
+        "last_ts": moments(last),
+        "syn_seen": pa.array(s.syn_seen[which]),
+        "synack_seen": pa.array(s.synack_seen[which]),
+        "history": pa.array([history_for(s.history[i], int(client[i])) for i in which.tolist()], pa.string()),
+        "close_kind": coded(words.CLOSE_KINDS, s.close_kind[which]),
+        "closed_by": coded(words.CLOSERS, closer),
+        "rst_ns": pa.array(any_rst, mask=any_rst < 0),
+        "batch_id": constant(batch_id, which.size),
+    }
+    for index, way in enumerate(words.DIRECTIONS):
+        side = client[which].astype(np.int64) ^ index
+        columns |= _side(reassembly, which, side, way, protocol[which], conflicts)
+    return as_table("streams", columns)
+
+
+def _side(
+    reassembly: Reassembly, which: Ints, side: Ints, way: str, protocol: NDArray[np.int8], conflicts: Ints
+) -> dict[str, pa.Array]:
+    """The counters of one direction; `side` is the endpoint that sends it."""
+    sides = reassembly.streams.sides
+    outer = sides.octets[which, side]
+    fin = sides.fin_ns[which, side]
+    return {
+        # octets count the inner STOMP octets: none can be read inside TLS
+        f"octets_{way}": pa.array(np.where(protocol == TLS, 0, outer)),
+        f"outer_octets_{way}": pa.array(outer),
+        f"segments_{way}": pa.array(sides.segments[which, side]),
+        f"retransmitted_octets_{way}": pa.array(sides.retransmitted_octets[which, side]),
+        f"overlap_conflict_octets_{way}": pa.array(conflicts[which, side]),
+        f"out_of_order_segments_{way}": pa.array(sides.out_of_order_segments[which, side]),
+        f"gap_octets_{way}": pa.array(sides.gap_octets[which, side]),
+        f"truncated_octets_{way}": pa.array(sides.truncated_octets[which, side]),
+        f"fin_ns_{way}": pa.array(fin, mask=fin < 0),
+    }
+
+
+def stall_rows(reassembly: Reassembly, which: NDArray[np.bool_], client: NDArray[np.int8], batch_id: str) -> pa.Table:
+    """Rows of table stalls for the streams of a mask: closed windows and retransmissions."""
+    zero, again = reassembly.zero_windows, reassembly.retransmissions
+    stream = np.concatenate((zero.stream, again.stream))
+    side = np.concatenate((zero.side, again.side))
+    kind = np.repeat([0, 1], [zero.stream.size, again.stream.size])
+    begin = np.concatenate((zero.begin_ns, again.ts_ns))
+    end = np.concatenate((zero.end_ns, again.ts_ns))
+    kept = np.flatnonzero(which[stream])
+    stream, side, kind, begin, end = stream[kept], side[kept], kind[kept], begin[kept], end[kept]
+    columns: dict[str, pa.Array] = {
+        "stream_id": reassembly.streams.stream_id.take(pa.array(stream)),
+        "direction": coded(words.DIRECTIONS, side ^ client[stream]),
+        "kind": coded(words.STALLS, kind),
+        "begin_ns": pa.array(begin),
+        "end_ns": pa.array(end),
+        "batch_id": constant(batch_id, kept.size),
+    }
+    return as_table("stalls", columns)
+
+
+def _either(mask: NDArray[np.bool_], yes: list[str], no: list[str]) -> list[str]:
+    """Element by element from one list or the other."""
+    return [a if m else b for m, a, b in zip(mask.tolist(), yes, no, strict=True)]
+
+
+def _port(ports: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Ports as two octets, big endian."""
+    return ports.astype(">u2").view(np.uint8).reshape(-1, 2)
+
+

@@ -1,0 +1,135 @@
+"""Streams cut into windows that fit memory: many small ones together, a large one in pieces.
+
+A window's octets are gathered into one buffer and delimited there. A stream in pieces keeps the delimiter's state between them; what
+was left undecided is presented again in front of the next piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import stomp, tcp
+from stompcap.assembly.arrivals import Placed, place
+from stompcap.stomp.rows import Rows, Runs, State
+from stompcap.tcp.reassembly import Extents, Reassembly
+
+Ints = NDArray[np.int64]
+WINDOW = 64 * 1024 * 1024
+LARGEST = 1 << 30  # octets in one buffer: Arrow's binary columns end at 2 GiB
+
+
+@dataclass(frozen=True)
+class Window:
+    """Delimited octets of some streams. Direction d belongs to stream `streams[d // 2]` and to its side d % 2."""
+
+    streams: Ints
+    octets: NDArray[np.uint8]
+    rows: Rows
+    placed: Placed
+    extents: Extents
+    first: bool  # the streams begin here
+    last: bool  # and end here
+
+
+def windows(
+    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]], size: int = WINDOW
+) -> Iterator[Window]:
+    """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own."""
+    reader = _Reader(reassembly, segments, sources)
+    captured = np.zeros(len(reassembly.streams), np.int64)
+    np.add.at(captured, reassembly.extents.stream, reassembly.extents.length)
+    group: list[int] = []
+    held = 0
+    for stream in np.flatnonzero(kept).tolist():
+        octets = int(captured[stream])
+        if group and held + octets > size:
+            yield reader.whole(np.array(group))
+            group, held = [], 0
+        if octets > size:
+            yield from reader.pieces(stream, size)
+        else:
+            group.append(stream)
+            held += octets
+    if group:
+        yield reader.whole(np.array(group))
+
+
+class _Reader:
+    """Gathers and delimits octets of one reassembly."""
+
+    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]]) -> None:
+        self.reassembly = reassembly
+        self.segments = segments
+        self.sources = sources
+        self.ts_ns = segments.column("ts_ns").to_numpy()
+        side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
+        self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
+
+    def whole(self, streams: Ints) -> Window:
+        """Small streams, from beginning to end."""
+        begins, ends = self.bounds[2 * streams], self.bounds[2 * streams + 2]
+        counts = ends - begins
+        index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        extents = self.reassembly.extents.take(index)
+        direction = np.repeat(np.arange(streams.size), counts) * 2 + extents.side
+        return self._window(streams, extents, direction, None, np.ones(2 * streams.size, bool), first=True)
+
+    def pieces(self, stream: int, size: int) -> Iterator[Window]:
+        """A large stream, `size` octets of each direction at a time, and more where a frame is larger."""
+        streams = np.array([stream])
+        pending, state = np.zeros(2, np.int64), None
+        reach, total = np.zeros(2, np.int64), self.reassembly.streams.sides.octets[stream]
+        step = size
+        while True:
+            reach = np.minimum(np.maximum(reach, pending) + step, total)
+            final = reach >= total
+            parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
+            extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
+            window = self._window(streams, extents, extents.side.astype(np.int64), state, final, first=state is None)
+            state = window.rows.state
+            moved = bool((state.pending > pending).any())
+            pending = state.pending.copy()
+            # a frame larger than a piece: take more at a time, so that what is presented again stays linear
+            step = size if moved else min(2 * step, LARGEST)
+            yield window
+            if final.all():
+                return
+
+    def _clip(self, stream: int, side: int, begin: int, end: int) -> Extents:
+        """The extents of one side between two offsets."""
+        low, high = int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1])
+        e = self.reassembly.extents
+        first = low + int(np.searchsorted(e.offset[low:high] + e.length[low:high], begin, "right"))
+        last = low + int(np.searchsorted(e.offset[low:high], end, "left"))
+        piece = e.take(slice(first, max(first, last)))
+        start = np.maximum(piece.offset, begin)
+        stop = np.minimum(piece.offset + piece.length, end)
+        return Extents(piece.stream, piece.side, start, stop - start, piece.row, piece.skip + start - piece.offset)
+
+    def _window(
+        self, streams: Ints, extents: Extents, direction: Ints, state: State | None, final: NDArray[np.bool_], *, first: bool
+    ) -> Window:
+        octets = tcp.gather(extents, self.segments, self.sources)
+        sides = self.reassembly.streams.sides
+        runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
+        rows = stomp.delimit(octets, runs, state)
+        placed = place(
+            rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
+            (direction, extents.offset, extents.length, extents.row), self.ts_ns,
+        )
+        return Window(streams, octets, rows, placed, extents, first, bool(final.all()))
+
+
+def _runs(extents: Extents, direction: Ints, synced: NDArray[np.bool_], final: NDArray[np.bool_], total: Ints) -> Runs:
+    """Extents that meet end to start as one run each."""
+    begins = np.ones(len(extents), bool)
+    begins[1:] = (direction[1:] != direction[:-1]) | (extents.offset[1:] != extents.offset[:-1] + extents.length[:-1])
+    starts = np.flatnonzero(begins)
+    position = np.cumsum(extents.length) - extents.length
+    length = np.add.reduceat(extents.length, starts) if starts.size else np.empty(0, np.int64)
+    return Runs(direction[starts].astype(np.int32), position[starts], length, extents.offset[starts], synced, final, total)

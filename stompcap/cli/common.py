@@ -1,0 +1,79 @@
+"""The options that many commands share, and the session and progress they work with."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stompcap.errors import UsageError
+from stompcap.options import STOMP_PORTS, Options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one Delta table a folder.", show_default=False)]
+Master = Annotated[str | None, typer.Option("--master", help="Spark master; local[*] unless spark-submit has set one.", show_default=False)]
+Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.", show_default=False)]
+Source = Annotated[str, typer.Option("--source", help="Name of the capture point.")]
+BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
+KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
+AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
+Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
+AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
+Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
+
+
+def options(
+    source: str, ports: str, all_ports: bool, body_preview: int, keep_credentials: bool, ack_scope: str
+) -> Options:
+    """The options as a record; raises UsageError for words and numbers that make no sense."""
+    if ack_scope not in ("auto", "subscription", "connection"):
+        raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
+    extra = set()
+    for word in filter(None, (part.strip() for part in ports.split(","))):
+        if not word.isdecimal() or not 0 < int(word) < 65536:
+            raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
+        extra.add(int(word))
+    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
+
+
+def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:
+    """A function that starts the session when first called; raises UsageError for a malformed --conf."""
+    settings = {}
+    for item in conf or []:
+        key, sign, value = item.partition("=")
+        if not sign or not key:
+            raise UsageError(f"--conf {item}: say KEY=VALUE")
+        settings[key] = value
+
+    @functools.cache
+    def start() -> SparkSession:
+        from stompcap.spark.session import get_session
+
+        return get_session(master, settings)
+
+    return start
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A function that says what is going on: a live line with a clock on a terminal, plain lines elsewhere; to standard error."""
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield lambda text: print(text, file=sys.stderr, flush=True)
+    else:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("starting Spark", total=None)
+            yield lambda text: bar.update(task, description=text)

@@ -1,0 +1,152 @@
+"""`run`, the stages one by one, and the gates that a run may be asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stompcap.cli import common
+from stompcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipelines.run import Result
+    from stompcap.options import Options
+
+Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders or globs.", show_default=False)]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option("--fail-on", help="End with code 1 if the run found: quality (an expectation failed).", show_default=False),
+]
+UNREADABLE, TRIPPED = 4, 1
+GATES = ("quality",)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("run")(run)
+    app.command("extract")(extract)
+    for name, help_text in (
+        ("decode", "Frames from raw frames; only what is new."),
+        ("correlate", "Sessions, subscriptions, deliveries, transactions and receipts from frames; only what is new."),
+        ("metrics", "Ack latencies, heart-beats and compliance; only what is new."),
+    ):
+        app.command(name, help=help_text)(_stage(name))
+    app.command("validate")(validate)
+
+
+def run(
+    captures: Captures,
+    lake: common.Lake,
+    source: common.Source = "default",
+    master: common.Master = None,
+    conf: common.Conf = None,
+    body_preview: common.BodyPreview = 256,
+    keep_credentials: common.KeepCredentials = False,
+    ack_scope: common.AckScope = "auto",
+    ports: common.Ports = "",
+    all_ports: common.AllPorts = False,
+    fail_on: FailOn = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
+    del verbose
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope)
+    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
+
+
+def extract(
+    captures: Captures,
+    lake: common.Lake,
+    source: common.Source = "default",
+    master: common.Master = None,
+    conf: common.Conf = None,
+    keep_credentials: common.KeepCredentials = False,
+    ports: common.Ports = "",
+    all_ports: common.AllPorts = False,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Captures to bronze: streams and raw frames."""
+    del verbose
+    chosen = common.options(source, ports, all_ports, 256, keep_credentials, "auto")
+    perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
+
+
+def _stage(name: str) -> Callable[..., None]:
+    """The command of a stage that reads the lake."""
+
+    def stage(
+        lake: common.Lake,
+        master: common.Master = None,
+        conf: common.Conf = None,
+        body_preview: common.BodyPreview = 256,
+        keep_credentials: common.KeepCredentials = False,
+        ack_scope: common.AckScope = "auto",
+        as_json: common.Json = False,
+        quiet: common.Quiet = False,
+        verbose: common.Verbose = False,
+    ) -> None:
+        del verbose
+        chosen = common.options("default", "", False, body_preview, keep_credentials, ack_scope)
+        perform((name,), [], lake, chosen, master, conf, as_json, quiet)
+
+    return stage
+
+
+def validate(
+    lake: common.Lake,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    fail_on: FailOn = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Check the tables against the expectations; results in quality_results and Data Docs."""
+    del verbose
+    perform(("validate",), [], lake, common.options("default", "", False, 256, False, "auto"), master, conf, as_json, quiet, fail_on)
+
+
+def perform(
+    stages: Sequence[str],
+    captures: Sequence[str],
+    lake: str,
+    chosen: Options,
+    master: str | None,
+    conf: list[str] | None,
+    as_json: bool,
+    quiet: bool,
+    fail_on: Sequence[str] | None = None,
+) -> None:
+    """Do stages, print what came of them and end with the right code."""
+    for gate in fail_on or ():
+        if gate not in GATES:
+            raise UsageError(f"--fail-on {gate}: say {' or '.join(GATES)}")
+    from pipelines.run import Run, execute
+
+    start = common.session(master, conf)
+    with common.progress(quiet) as say:
+        job = Run(start, lake, chosen, say)
+        result = execute(job, stages, captures)
+        if not as_json and not quiet and "metrics" in stages and result.rows:
+            say("summing up")
+            summary = _summary(job, result)
+        else:
+            summary = None
+    if as_json:
+        print(json.dumps(result.public()))
+    elif not quiet:
+        _tell(result, summary)
+    for line in result.refused:
+        print(f"stompcap: {line}", file=sys.stderr)
+    if result.refused:
+        raise SystemExit(UNREADABLE)
+    if "quality" in (fail_on or ()) and result.failed_expectations:
+        raise SystemExit(TRIPPED)

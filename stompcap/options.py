@@ -1,0 +1,26 @@
+"""What a run may be told: one frozen record that crosses to Spark's workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# RFC 6335 registers none; these are what brokers listen on as shipped: STOMP, STOMP over TLS, Artemis (all protocols), Apollo,
+# and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
+STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices that change what the tables hold.
+
+    `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
+    `ack_scope` is auto, subscription or connection. `overlap` is first or last.
+    """
+
+    source: str = "default"
+    ports: frozenset[int] = field(default=STOMP_PORTS)
+    all_ports: bool = False
+    body_preview: int = 256
+    keep_credentials: bool = False
+    ack_scope: str = "auto"
+    overlap: str = "first"
