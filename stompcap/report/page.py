@@ -1,0 +1,135 @@
+"""From the answers to the page: one HTML file without scripts that loads nothing.
+
+Whatever a table holds may have been chosen by an attacker. The template escapes every value, shows characters that
+don't print as escapes (stompcap.visible) and cuts long ones; a Content-Security-Policy forbids scripts and any request
+besides.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from stompcap.report import charts, units
+from stompcap.report.queries import QUERIES
+from stompcap.report.remarks import remarks
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+Rows = list[dict[str, Any]]
+
+LONGEST = 400  # characters of one value on the page
+PRODUCTS = 6  # brokers that have a column of their own
+LEVELS = {"M": "MUST", "S": "SHOULD", "I": "informational"}
+
+
+def _shown(value: object) -> object:
+    """What the template puts in for an expression: text made visible, nothing as a dash; markup of our own as it is."""
+    if value is None:
+        return units.NOTHING
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value, LONGEST)
+    return value
+
+
+def _short(value: str | None) -> str:
+    """A product's name: told by the peer, so of any length."""
+    return units.NOTHING if value is None else visible(value, 28)
+
+
+class _Figures(dict[str, Any]):
+    """The one row of a total; a figure that was not asked for is None, a dash on the page."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Sums that an engine gives as decimals, as integers."""
+    return int(value) if isinstance(value, Decimal) else value
+
+
+def records(table: pa.Table) -> Rows:
+    """The rows of an answer."""
+    return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def _environment() -> jinja2.Environment:
+    """Jinja with escaping always on and the units as filters."""
+    environment = jinja2.Environment(
+        autoescape=True, finalize=_shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        us=units.duration,
+        ms=units.milliseconds,
+        n=units.count,
+        octets=units.size,
+        when=units.moment,
+        short=_short,
+        ratio=units.ratio,
+        level=lambda level: LEVELS.get(level, level),
+    )
+    environment.globals.update(share=units.share, WAYS=charts.WAYS, endpoint=units.endpoint)
+    return environment
+
+
+def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, dict[str, int]]]]:
+    """The brokers most often judged, and per broken rule what each of them failed and passed."""
+    judged: dict[str | None, int] = {}
+    cells: dict[str, dict[str | None, dict[str, int]]] = {}
+    for row in rows:
+        product = row["server_product"]
+        judged[product] = judged.get(product, 0) + row["failed"] + row["passed"]
+        cells.setdefault(row["rule_id"], {})[product] = row
+    products = sorted(judged, key=lambda name: (-judged[name], name or ""))[:PRODUCTS]
+    return products, {rule: found for rule, found in cells.items() if any(cell["failed"] for cell in found.values())}
+
+
+def _order(rule: dict[str, Any]) -> tuple[int, int, str]:
+    """MUST before SHOULD before informational, the often broken first."""
+    level = str(rule["level"] or "I")
+    return min("MSI".find(letter) for letter in level if letter in "MSI"), -rule["failed"], rule["rule_id"]
+
+
+def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str:
+    """The page, from the answers to `stompcap.report.queries.QUERIES` by name.
+
+    An answer that is missing (its tables were not there) or empty gives a page that says so. `lake` and `made` (when,
+    by what) stand in the header as given.
+    """
+    answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
+    products, by_product = _products(answers["rule_products"])
+    findings: dict[str, Rows] = {}
+    for row in answers["findings"]:
+        findings.setdefault(row["rule_id"], []).append(row)
+    template = _environment().from_string(files("stompcap.report").joinpath("page.html").read_text("utf-8"))
+    return template.render(
+        style=Markup(files("stompcap.report").joinpath("style.css").read_text("utf-8")),  # noqa: S704  our own file
+        lake=lake,
+        made=made,
+        answers=answers,
+        total={
+            name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")
+        },
+        remarks=remarks(answers),
+        levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
+        rules=sorted(answers["rules"], key=_order),
+        findings=findings,
+        products=products,
+        by_product=by_product,
+        charts={
+            "ranges": charts.latency_ranges(answers["ack_destinations"]),
+            "histogram": charts.latency_histogram(answers["ack_histogram"]),
+            "timeline": charts.latency_timeline(answers["ack_timeline"]),
+            "gaps": charts.gap_histogram(answers["heartbeat_ratios"]),
+            "worst": charts.worst_gaps(answers["heartbeats"]),
+        },
+    )

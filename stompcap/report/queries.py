@@ -1,0 +1,271 @@
+"""The questions a report asks of a lake: Spark SQL over views named like the tables.
+
+Each answer is small whatever the lake's size: aggregates over bounded groups, or the worst few with a LIMIT; nothing
+here brings a whole table to the driver. Groups whose names come from the wire (destinations, products, commands) are
+bounded by a LIMIT too. Plain SQL is used where there is a choice, so that the tests can ask another engine the same.
+"""
+
+# ruff: noqa: S608  the SQL is put together from this file's own constants only
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question: the tables it reads and its SQL."""
+
+    name: str
+    tables: tuple[str, ...]
+    sql: str
+
+
+def _percentile(share: float, column: str, where: str) -> str:
+    """An exact percentile, linear between neighbours."""
+    return f"percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) FILTER (WHERE {where})"
+
+
+# Latencies of settled deliveries; a cumulative ACK gives but an upper bound, so it is never mixed with direct ones.
+_DIRECT = "status = 'settled' AND settled_by = 'direct'"
+_CUMULATIVE = "status = 'settled' AND settled_by = 'cumulative'"
+_ACK_FIGURES = f"""
+    count(*) AS deliveries,
+    count(*) FILTER (WHERE status = 'settled') AS settled,
+    count(*) FILTER (WHERE status <> 'settled') AS unsettled,
+    count(*) FILTER (WHERE settlement = 'nack') AS nacked,
+    count(*) FILTER (WHERE {_DIRECT}) AS direct,
+    {_percentile(0.5, "ack_latency_us", _DIRECT)} AS p50_us,
+    {_percentile(0.95, "ack_latency_us", _DIRECT)} AS p95_us,
+    {_percentile(0.99, "ack_latency_us", _DIRECT)} AS p99_us,
+    max(ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us,
+    count(*) FILTER (WHERE {_CUMULATIVE}) AS cumulative,
+    {_percentile(0.5, "ack_latency_us", _CUMULATIVE)} AS cumulative_p50_us,
+    {_percentile(0.95, "ack_latency_us", _CUMULATIVE)} AS cumulative_p95_us"""
+
+BINS_PER_DECADE = 5  # of the ack latency histogram
+TIME_SLICES = 60  # of the ack latency time line
+RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one takes all above
+
+QUERIES = {
+    query.name: query
+    for query in (
+        Query(
+            "captures_total",
+            ("captures",),
+            """
+            SELECT count(*) AS captures, count(*) FILTER (WHERE status <> 'complete') AS impaired,
+                   sum(packets) AS packets, sum(tcp_segments) AS tcp_segments, sum(size_octets) AS size_octets,
+                   min(first_ns) AS first_ns, max(last_ns) AS last_ns
+            FROM captures""",
+        ),
+        Query(
+            "captures",
+            ("captures",),
+            """
+            SELECT path, source, format, status, damage, packets, size_octets, first_ns, last_ns
+            FROM captures
+            ORDER BY CASE status WHEN 'complete' THEN 1 ELSE 0 END, first_ns, path LIMIT 20""",
+        ),
+        Query(
+            "streams",
+            ("streams",),
+            """
+            SELECT protocol, transport, count(*) AS streams,
+                   sum(coalesce(octets_c2s, 0) + coalesce(octets_s2c, 0)) AS octets,
+                   sum(coalesce(gap_octets_c2s, 0) + coalesce(gap_octets_s2c, 0)) AS gap_octets
+            FROM streams GROUP BY protocol, transport ORDER BY streams DESC, protocol, transport LIMIT 20""",
+        ),
+        Query(
+            "sessions_total",
+            ("sessions",),
+            """
+            SELECT count(*) AS sessions, sum(frames_c2s) AS frames_c2s, sum(frames_s2c) AS frames_s2c,
+                   count(*) FILTER (WHERE outcome = 'refused') AS refused,
+                   count(*) FILTER (WHERE outcome = 'unanswered') AS unanswered,
+                   count(*) FILTER (WHERE outcome = 'midstream') AS midstream,
+                   count(*) FILTER (WHERE end_kind = 'rst') AS reset,
+                   count(*) FILTER (WHERE cleartext_credentials) AS cleartext,
+                   count(*) FILTER (WHERE gap_octets > 0) AS with_gaps
+            FROM sessions""",
+        ),
+        Query(
+            "brokers",
+            ("sessions",),
+            f"""
+            SELECT server_product, version, count(*) AS sessions,
+                   count(*) FILTER (WHERE outcome = 'connected') AS connected,
+                   count(*) FILTER (WHERE outcome = 'refused') AS refused,
+                   count(*) FILTER (WHERE outcome = 'unanswered') AS unanswered,
+                   sum(frames_c2s + frames_s2c) AS frames,
+                   {_percentile(0.5, "connect_latency_us", "connect_latency_us IS NOT NULL")} AS connect_p50_us
+            FROM sessions GROUP BY server_product, version
+            ORDER BY sessions DESC, server_product, version LIMIT 20""",
+        ),
+        Query(
+            "ack_total",
+            ("deliveries",),
+            f"""
+            SELECT {_ACK_FIGURES},
+                   count(*) FILTER (WHERE redelivered) AS redelivered
+            FROM deliveries WHERE status <> 'auto'""",
+        ),
+        Query(
+            "ack_destinations",
+            ("deliveries",),
+            f"""
+            SELECT destination, ack_mode, {_ACK_FIGURES}
+            FROM deliveries WHERE status <> 'auto' GROUP BY destination, ack_mode
+            ORDER BY p95_us DESC NULLS LAST, deliveries DESC, destination, ack_mode LIMIT 25""",
+        ),
+        Query(
+            "ack_histogram",
+            ("deliveries",),
+            f"""
+            SELECT CAST(floor({BINS_PER_DECADE} * log10(greatest(ack_latency_us, 1))) AS INT) AS bin,
+                   settled_by, count(*) AS deliveries
+            FROM deliveries WHERE status = 'settled' AND ack_latency_us IS NOT NULL
+            GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
+        ),
+        Query(
+            "ack_timeline",
+            ("deliveries",),
+            f"""
+            WITH direct AS (SELECT delivered_ns, ack_latency_us FROM deliveries WHERE {_DIRECT}),
+                 span AS (SELECT min(delivered_ns) AS first_ns, max(delivered_ns) AS last_ns FROM direct)
+            SELECT CAST(floor({TIME_SLICES} * ((delivered_ns - first_ns) / (last_ns - first_ns + 1.0))) AS INT)
+                       AS slice,
+                   min(first_ns) AS first_ns, min(last_ns) AS last_ns, count(*) AS deliveries,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us,
+                   percentile_cont(0.95) WITHIN GROUP (ORDER BY ack_latency_us) AS p95_us
+            FROM direct CROSS JOIN span GROUP BY 1 ORDER BY 1 LIMIT {TIME_SLICES}""",
+        ),
+        Query(
+            "receipts",
+            ("receipts",),
+            f"""
+            SELECT command, count(*) AS asked, count(*) FILTER (WHERE status = 'answered') AS answered,
+                   count(*) FILTER (WHERE status = 'refused') AS refused,
+                   count(*) FILTER (WHERE status = 'unanswered') AS unanswered,
+                   {_percentile(0.5, "latency_us", "status = 'answered'")} AS p50_us,
+                   {_percentile(0.95, "latency_us", "status = 'answered'")} AS p95_us
+            FROM receipts GROUP BY command ORDER BY asked DESC, command LIMIT 15""",
+        ),
+        Query(
+            "heartbeat_verdicts",
+            ("heartbeats",),
+            """
+            SELECT direction, verdict, count(*) AS directions, sum(beats) AS beats, sum(gaps) AS gaps,
+                   sum(late) AS late, sum(violations) AS violations, sum(dead) AS dead
+            FROM heartbeats GROUP BY direction, verdict ORDER BY direction, verdict LIMIT 20""",
+        ),
+        Query(
+            "heartbeat_ratios",
+            ("heartbeats",),
+            f"""
+            SELECT direction, least(CAST(floor(10.0 * max_gap_ms / interval_ms) AS INT), {RATIO_BINS}) AS bin,
+                   count(*) AS directions
+            FROM heartbeats WHERE max_gap_ms IS NOT NULL AND interval_ms > 0 GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
+        ),
+        Query(
+            "heartbeats",
+            ("heartbeats", "sessions"),
+            """
+            SELECT h.stream_id, h.direction, h.interval_ms, h.beats, h.max_gap_ms, h.gaps, h.late, h.violations, h.dead,
+                   h.observed_ms, h.verdict, s.server_product, s.client_product,
+                   CAST(h.max_gap_ms AS DOUBLE) / h.interval_ms AS ratio
+            FROM heartbeats h LEFT JOIN sessions s ON s.stream_id = h.stream_id
+            WHERE h.interval_ms > 0
+            ORDER BY CASE h.verdict WHEN 'dead' THEN 0 WHEN 'violation' THEN 1 WHEN 'late' THEN 2 WHEN 'ok' THEN 3
+                                    ELSE 4 END,
+                     ratio DESC NULLS LAST, h.stream_id, h.direction LIMIT 25""",
+        ),
+        Query(
+            "heartbeat_gaps",
+            ("heartbeat_violations",),
+            """
+            SELECT stream_id, direction, gap_start_ns, gap_ms, interval_ms, ratio, severity, ended_by, excused
+            FROM heartbeat_violations
+            ORDER BY CASE WHEN excused IS NULL THEN 0 ELSE 1 END, ratio DESC NULLS LAST, gap_start_ns, stream_id
+            LIMIT 25""",
+        ),
+        Query(
+            "levels",
+            ("compliance_findings",),
+            """
+            SELECT level, side, count(*) AS findings, count(DISTINCT rule_id) AS rules,
+                   count(DISTINCT stream_id) AS sessions
+            FROM compliance_findings GROUP BY level, side ORDER BY level, side LIMIT 10""",
+        ),
+        Query(
+            "rules",
+            ("compliance", "rules"),
+            """
+            SELECT c.rule_id, r.level, r.side, r.clause, r.title, r.explanation, c.sessions, c.sessions_failed,
+                   c.applicable, c.passed, c.failed, c.not_evaluable
+            FROM (SELECT rule_id, count(*) AS sessions, count(*) FILTER (WHERE failed > 0) AS sessions_failed,
+                         sum(applicable) AS applicable, sum(passed) AS passed, sum(failed) AS failed,
+                         sum(not_evaluable) AS not_evaluable
+                  FROM compliance GROUP BY rule_id) c
+            LEFT JOIN rules r ON r.id = c.rule_id
+            ORDER BY c.failed DESC, c.rule_id LIMIT 200""",
+        ),
+        Query(
+            "rule_products",
+            ("compliance_summary",),
+            """
+            SELECT rule_id, server_product, sum(failed) AS failed, sum(passed) AS passed
+            FROM compliance_summary GROUP BY rule_id, server_product
+            ORDER BY failed DESC, passed DESC, rule_id, server_product LIMIT 1000""",
+        ),
+        Query(
+            "findings",
+            ("compliance_findings",),
+            """
+            SELECT rule_id, level, side, stream_id, direction, stream_offset, ts_ns,
+                   substr(evidence, 1, 500) AS evidence
+            FROM (SELECT *, row_number() OVER (PARTITION BY rule_id, level
+                                               ORDER BY ts_ns, stream_id, stream_offset) AS nth
+                  FROM compliance_findings) f
+            WHERE nth <= 3
+            ORDER BY CASE level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END, rule_id, nth LIMIT 300""",
+        ),
+        Query(
+            "sessions",
+            ("sessions", "compliance_findings", "heartbeats", "deliveries"),
+            """
+            SELECT s.stream_id, s.client_ip, s.client_port, s.server_ip, s.server_port, s.transport, s.opened_ns,
+                   s.closed_ns, s.version, s.server_product, s.server_version, s.client_product, s.outcome,
+                   s.error_message, s.end_kind, s.ended_by, s.frames_c2s, s.frames_s2c, s.gap_octets,
+                   coalesce(f.must, 0) AS must, coalesce(f.should, 0) AS should, h.ratio,
+                   coalesce(d.unsettled, 0) AS unsettled
+            FROM sessions s
+            LEFT JOIN (SELECT stream_id, count(*) FILTER (WHERE level = 'M') AS must,
+                              count(*) FILTER (WHERE level = 'S') AS should
+                       FROM compliance_findings GROUP BY stream_id) f ON f.stream_id = s.stream_id
+            LEFT JOIN (SELECT stream_id, max(CAST(max_gap_ms AS DOUBLE) / interval_ms) AS ratio
+                       FROM heartbeats WHERE interval_ms > 0 GROUP BY stream_id) h ON h.stream_id = s.stream_id
+            LEFT JOIN (SELECT stream_id, count(*) AS unsettled FROM deliveries WHERE status = 'unsettled'
+                       GROUP BY stream_id) d ON d.stream_id = s.stream_id
+            ORDER BY must DESC, CASE WHEN s.outcome = 'refused' THEN 0 ELSE 1 END, h.ratio DESC NULLS LAST, should DESC,
+                     s.opened_ns, s.stream_id LIMIT 50""",
+        ),
+        Query(
+            "quality",
+            ("quality_results",),
+            """
+            SELECT table_name, column_name, expectation, severity, success, observed, total, failing
+            FROM (SELECT *, count(*) OVER () AS total,
+                         sum(CASE WHEN success THEN 0 ELSE 1 END) OVER () AS failing
+                  FROM (SELECT *, row_number() OVER (PARTITION BY table_name, column_name, expectation
+                                                     ORDER BY checked_ts DESC, run_id) AS nth
+                        FROM quality_results) q
+                  WHERE nth = 1) latest
+            ORDER BY success, CASE severity WHEN 'error' THEN 0 ELSE 1 END, table_name, column_name, expectation
+            LIMIT 25""",
+        ),
+    )
+}
+
+# What the end of a run tells on the terminal.
+SUMMARY = ("captures_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules")

@@ -1,0 +1,97 @@
+"""Numbers as people read them: durations, sizes, counts, shares, moments. None is a dash everywhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+NOTHING = "–"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SIZES = ("octets", "kB", "MB", "GB", "TB", "PB")
+
+
+def _figure(value: float) -> str:
+    """Three significant digits, without exponent and without trailing zeros behind a point."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    text = f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def duration(us: float | None) -> str:
+    """Microseconds in the unit that suits them: 850 µs, 1.24 ms, 3.5 s, 2 min 5 s, 3 h 12 min, 2 d 4 h."""
+    if us is None:
+        return NOTHING
+    if us < 0:
+        return f"−{duration(-us)}"
+    if us < 999.5:
+        return f"{_figure(us)} µs"
+    if us < 999_500:
+        return f"{_figure(us / 1e3)} ms"
+    if us < 59_950_000:
+        return f"{_figure(us / 1e6)} s"
+    seconds = round(us / 1e6)
+    if seconds < 3600:
+        return _pair(seconds, 60, "min", 1, "s")
+    if seconds < 86400:
+        return _pair(seconds, 3600, "h", 60, "min")
+    return _pair(seconds, 86400, "d", 3600, "h")
+
+
+def _pair(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
+    """Seconds as so many large units and so many small ones, the latter left out where there are none."""
+    whole, rest = divmod(seconds, large)
+    return f"{whole} {large_name} {rest // small} {small_name}" if rest // small else f"{whole} {large_name}"
+
+
+def milliseconds(ms: float | None) -> str:
+    """Milliseconds, as `duration` writes them."""
+    return duration(None if ms is None else ms * 1000)
+
+
+def count(number: float | None) -> str:
+    """A whole number with commas between thousands."""
+    return NOTHING if number is None else f"{number:,.0f}"
+
+
+def size(octets: float | None) -> str:
+    """Octets in decimal multiples: 950 octets, 1.2 kB, 3 GB."""
+    if octets is None:
+        return NOTHING
+    rank = 0
+    while octets >= 999.5 and rank < len(_SIZES) - 1:
+        octets /= 1000
+        rank += 1
+    return f"{_figure(octets)} {_SIZES[rank]}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times, with two digits behind the point."""
+    return NOTHING if value is None else f"{value:.2f}×"
+
+
+def share(part: float | None, whole: float | None) -> str:
+    """A part of a whole in per cent; never 0 % for something nor 100 % for less than all."""
+    if part is None or not whole:
+        return NOTHING
+    percent = 100 * part / whole
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    if 99.9 < percent < 100:
+        return "> 99.9 %"
+    return f"{percent:.1f}".removesuffix(".0") + " %"
+
+
+def moment(ns: float | None, digits: int = 3) -> str:
+    """Nanoseconds since the epoch as UTC date and time, with so many digits of the second (0 to 6)."""
+    if ns is None:
+        return NOTHING
+    when = _EPOCH + timedelta(microseconds=int(ns) // 1000)
+    text = when.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return text[: digits - 6 or None] if digits else text[:-7]
+
+
+def endpoint(address: str | None, port: int | None) -> str:
+    """An address and its port; IPv6 addresses in brackets."""
+    if address is None:
+        return NOTHING
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

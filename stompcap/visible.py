@@ -1,0 +1,47 @@
+r"""Text from the wire as a person may safely look at it, on a terminal or a page.
+
+Whoever sends a header chooses its octets: escape sequences that repaint a terminal, overrides that turn the reading
+direction round, invisible characters that make two names look alike. What `str.isprintable` refuses (controls, formats,
+surrogates, line and paragraph separators, spaces other than the ordinary one, characters not assigned) is shown as a
+backslash escape, the way the tables already show octets that are not UTF-8.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+CUT = "…"
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"}
+
+
+@lru_cache(maxsize=4096)
+def _escape(character: str) -> str:
+    """The backslash escape of one character."""
+    if character in _SHORT:
+        return _SHORT[character]
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str, limit: int | None = None) -> str:
+    """The text with every character that does not print as itself escaped.
+
+    Beyond `limit` characters it is cut, with an ellipsis; escapes count, so the answer never has more than `limit`.
+    Printable text comes back as it is, backslashes too.
+    """
+    if limit is not None:
+        text = text[: limit + 1]  # an escape never makes text shorter: what lies beyond can't be shown
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else _escape(c) for c in text)
+    if limit is not None and len(text) > limit:
+        text = text[: max(limit - 1, 0)] + CUT
+    return text
+
+
+def visible_octets(octets: bytes, limit: int | None = None) -> str:
+    """Octets as text: UTF-8 where they are, backslash escapes elsewhere."""
+    if limit is not None:
+        octets = octets[: 4 * (limit + 1)]  # a UTF-8 character has at most four
+    return visible(octets.decode("utf-8", "backslashreplace"), limit)

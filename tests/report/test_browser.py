@@ -1,0 +1,82 @@
+"""The page in a real browser: it renders, logs no error and asks the network for nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stompcap.report import build
+from tests.report.sample import HOSTILE, ask, lake
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--enable-logging=stderr",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--window-size=1400,3000",
+)
+
+
+BROWSER_ITSELF = "not an origin"
+
+
+@pytest.fixture
+def browser() -> str:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("no Chromium: install it, the report has to be looked at")
+        pytest.skip("no Chromium on this machine")
+    return found
+
+
+def look(browser: str, page: str, folder: Path) -> tuple[bytes, list[str], set[str]]:
+    """A picture of the page, its console's lines, and the addresses it asked the network for.
+
+    Chromium phones home by itself; such requests have no initiator, those of the page have one.
+    """
+    (folder / "page.html").write_text(page, "utf-8")
+    command = [
+        browser,
+        *FLAGS,
+        f"--user-data-dir={folder / 'profile'}",
+        f"--log-net-log={folder / 'net.json'}",
+        f"--screenshot={folder / 'page.png'}",
+        (folder / "page.html").as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    events = [event.get("params", {}) for event in json.loads((folder / "net.json").read_text("utf-8"))["events"]]
+    asked = {
+        event["url"] for event in events if "url" in event and event.get("initiator", BROWSER_ITSELF) != BROWSER_ITSELF
+    }
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return (folder / "page.png").read_bytes(), console, asked
+
+
+@pytest.mark.slow
+def test_renders_without_errors_or_requests(browser: str, tmp_path: Path) -> None:
+    picture, console, asked = look(browser, build(ask(lake()), f"/lake/{HOSTILE}", "made now"), tmp_path)
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 100_000, "an empty page is a small picture"
+    assert console == []
+    assert asked == set()
+
+
+@pytest.mark.slow
+def test_a_page_that_misbehaves_is_noticed(browser: str, tmp_path: Path) -> None:
+    page = '<img src="http://127.0.0.1:9/x.png"><script>throw new Error("x")</script>'
+    _, console, asked = look(browser, page, tmp_path)
+    assert len(console) == 1
+    assert asked == {"http://127.0.0.1:9/x.png"}
