@@ -130,116 +130,109 @@ def not_tcp(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> in
     return NOT_TCP
 
 
+@inline
+def write_endpoint(octets: NDArray[np.uint8], address: int, width: int, port: int, row: int, to: int, endpoints: NDArray[np.uint8]) -> None:
+    """Write address and port as 18 octets, an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
+    if width == 4:
+        for i in range(10):
+            endpoints[row, to + i] = 0
+        endpoints[row, to + 10] = endpoints[row, to + 11] = 255
+    for i in range(width):
+        endpoints[row, to + 16 - width + i] = octets[address + i]
+    endpoints[row, to + 16], endpoints[row, to + 17] = octets[port], octets[port + 1]
+
+
+@inline
+def in_order(octets: NDArray[np.uint8], source: int, target: int, width: int, ports: int) -> bool:
+    """Whether the source endpoint is the low one; equal endpoints count as such."""
+    for i in range(width):
+        if octets[source + i] != octets[target + i]:
+            return bool(octets[source + i] < octets[target + i])
+    return bool(u16(octets, ports, True) <= u16(octets, ports + 2, True))
+
+
 @kernel
-def seal(endpoints: NDArray[np.uint8], row: int, out: Decoded) -> None:
-    """Order source and destination (18 octets each) of a row into low and high, note the way, and hash them."""
-    order = 0
-    for i in range(18):
-        a, b = endpoints[row, i], endpoints[row, 18 + i]
-        if a != b:
-            order = -1 if a < b else 1
-            break
-    out.forward[row] = order <= 0
-    if order > 0:
-        for i in range(18):
-            swap = endpoints[row, i]
-            endpoints[row, i] = endpoints[row, 18 + i]
-            endpoints[row, 18 + i] = swap
+def flow_hash(endpoints: NDArray[np.uint8], row: int) -> int:
+    """A 64-bit hash of a row of endpoints."""
     state = np.int64(0x51ED270B)
-    for word in range(9):
-        piece = u32(endpoints[row], word * 4, True)
+    for word in range(0, ENDPOINT_OCTETS, 4):
+        piece = np.int64(endpoints[row, word]) << 24 | np.int64(endpoints[row, word + 1]) << 16
+        piece |= np.int64(endpoints[row, word + 2]) << 8 | np.int64(endpoints[row, word + 3])
         state = (state ^ piece) * np.int64(0x9E3779B97F4A7C1)
         state ^= (state >> 29) & np.int64(0x7FFFFFFFF)
-    out.flow[row] = state
+    return state
 
 
 @inline
-def ipv4_address(octets: NDArray[np.uint8], at: int, row: NDArray[np.uint8], to: int) -> None:
-    """Write an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
-    for i in range(10):
-        row[to + i] = 0
-    row[to + 10] = row[to + 11] = 255
-    for i in range(4):
-        row[to + 12 + i] = octets[at + i]
-
-
-@inline
-def decode_one(octets: NDArray[np.uint8], begin: int, limit: int, wire_limit: int, link: int, row: int, out: Decoded) -> int:
-    """Decode the frame in [begin, limit), which was on the wire up to `wire_limit`, into a row: its verdict."""
-    verdict, at = find_ip(octets, begin, limit, link)
-    if verdict != USED:
-        return verdict
-    ends = out.endpoints[row]
+def find_tcp(octets: NDArray[np.uint8], at: int, limit: int, wire_limit: int) -> tuple[int, int, int, int]:
+    """Walk the IP header at `at` and what follows it: (USED or why not, TCP header, payload, where the IP packet ends on the wire)."""
     version = octets[at] >> 4 if at < limit else 0
     if version == 4:
         if at + 20 > limit:
-            return MALFORMED
-        head = np.int64(octets[at] & 15) * 4
-        total = u16(octets, at + 2, True)
+            return MALFORMED, 0, 0, 0
+        head, total = np.int64(octets[at] & 15) * 4, u16(octets, at + 2, True)
         if head < 20 or (total != 0 and total < head):
-            return MALFORMED
+            return MALFORMED, 0, 0, 0
         if u16(octets, at + 6, True) & 0x3FFF:
-            return FRAGMENT
-        protocol = np.int64(octets[at + 9])
-        upper = at + head
+            return FRAGMENT, 0, 0, 0
+        verdict, protocol, upper = USED, np.int64(octets[at + 9]), at + head
         wire_end = at + total if total else wire_limit
-        if protocol != 6:
-            return not_tcp(octets, upper, limit, protocol)
-        out.ip_id[row] = u16(octets, at + 4, True)
-        out.ttl[row] = octets[at + 8]
-        ipv4_address(octets, at + 12, ends, 0)
-        ipv4_address(octets, at + 16, ends, 18)
     elif version == 6:
         if at + 40 > limit:
-            return MALFORMED
+            return MALFORMED, 0, 0, 0
         total = u16(octets, at + 4, True)
         verdict, protocol, upper = ipv6_upper(octets, at + 40, limit, np.int64(octets[at + 6]))
         wire_end = at + 40 + total if total else wire_limit
-        if verdict != USED:
-            return verdict
-        if protocol != 6:
-            return not_tcp(octets, upper, limit, protocol)
-        out.ip_id[row] = -1
-        out.ttl[row] = octets[at + 7]
-        for i in range(16):
-            ends[i] = octets[at + 8 + i]
-            ends[18 + i] = octets[at + 24 + i]
     else:
-        return MALFORMED
+        return MALFORMED, 0, 0, 0
+    if verdict != USED:
+        return verdict, 0, 0, 0
+    if protocol != 6:
+        return not_tcp(octets, upper, limit, protocol), 0, 0, 0
     if upper + 20 > limit or upper + 20 > wire_end:
-        return MALFORMED
+        return MALFORMED, 0, 0, 0
     payload = upper + np.int64(octets[upper + 12] >> 4) * 4
     if payload < upper + 20 or payload > wire_end:
-        return MALFORMED
-    for i in range(2):
-        ends[16 + i] = octets[upper + i]
-        ends[34 + i] = octets[upper + 2 + i]
-    out.seq[row] = u32(octets, upper + 4, True)
-    out.ack[row] = u32(octets, upper + 8, True)
-    out.flags[row] = octets[upper + 13]
-    out.window[row] = u16(octets, upper + 14, True)
-    out.place[row] = payload
-    out.wire_octets[row] = wire_end - payload
-    out.captured_octets[row] = max(0, min(limit, wire_end) - payload)
-    seal(out.endpoints, row, out)
-    return USED
+        return MALFORMED, 0, 0, 0
+    return USED, upper, payload, wire_end
 
 
 @kernel
 def decode(
     octets: NDArray[np.uint8],
-    place: NDArray[np.int64],
+    places: NDArray[np.int64],
     captured: NDArray[np.int64],
     original: NDArray[np.int64],
     links: NDArray[np.int32],
     out: Decoded,
 ) -> int:
     """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
+    # one name for each array: a field of a tuple costs a reference count each time it is named
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = out
     others = 0
-    for row in range(len(place)):
-        limit = place[row] + captured[row]
-        wire_limit = place[row] + max(captured[row], original[row])
-        verdict = decode_one(octets, place[row], limit, wire_limit, links[row], row, out)
-        out.verdict[row] = verdict
-        others += verdict != USED
+    for row in range(len(places)):
+        limit = places[row] + captured[row]
+        verdict, ip = find_ip(octets, places[row], limit, links[row])
+        if verdict == USED:
+            verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
+        verdicts[row] = verdict
+        if verdict != USED:
+            others += 1
+            continue
+        if octets[ip] >> 4 == 4:
+            source, width = ip + 12, 4
+            ip_id[row], ttl[row] = u16(octets, ip + 4, True), octets[ip + 8]
+        else:
+            source, width = ip + 8, 16
+            ip_id[row], ttl[row] = -1, octets[ip + 7]
+        forward = in_order(octets, source, source + width, width, tcp)
+        forwards[row] = forward
+        write_endpoint(octets, source, width, tcp, row, 0 if forward else 18, endpoints)
+        write_endpoint(octets, source + width, width, tcp + 2, row, 18 if forward else 0, endpoints)
+        flows[row] = flow_hash(endpoints, row)
+        seqs[row], acks[row] = u32(octets, tcp + 4, True), u32(octets, tcp + 8, True)
+        flags[row], window[row] = octets[tcp + 13], u16(octets, tcp + 14, True)
+        place[row] = payload
+        wire_octets[row] = wire_end - payload
+        captured_octets[row] = max(0, min(limit, wire_end) - payload)
     return others

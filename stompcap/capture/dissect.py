@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stompcap.capture import decode
-from stompcap.capture.decode import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED, Decoded
+from stompcap.capture.decode import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED, Decoded, flow_hash
 
 
 @cache
@@ -72,9 +71,11 @@ def _fill(lib: Any, packet: Any, missing: int, row: int, out: Decoded) -> tuple[
         wire = ip.plen - extension - tcp.dataofs * 4 if ip.plen else len(octets) + missing
     if wire < 0:
         return MALFORMED, b""
-    ends = _mapped(ip.src) + tcp.sport.to_bytes(2, "big") + _mapped(ip.dst) + tcp.dport.to_bytes(2, "big")
-    out.endpoints[row] = np.frombuffer(ends, np.uint8)
-    decode.seal(out.endpoints, row, out)
+    source = _mapped(ip.src) + tcp.sport.to_bytes(2, "big")
+    target = _mapped(ip.dst) + tcp.dport.to_bytes(2, "big")
+    out.forward[row] = source <= target
+    out.endpoints[row] = np.frombuffer(min(source, target) + max(source, target), np.uint8)
+    out.flow[row] = flow_hash(out.endpoints, row)
     out.seq[row], out.ack[row] = tcp.seq, tcp.ack
     out.flags[row], out.window[row] = int(tcp.flags) & 0xFF, tcp.window
     out.ip_id[row], out.ttl[row] = (ip.id, ip.ttl) if isinstance(ip, lib.IP) else (-1, ip.hlim)
