@@ -1,1 +1,20 @@
+"""Byte streams to frames, without I/O and without Spark: delimiter, decoder, version, redaction.
 
+`parse` reads a few octets into objects; `Delimiter` takes them as they come. `delimit`, `negotiate`, `redact` and `decode` do the same
+for many stream directions at once, from one buffer into columns.
+"""
+
+from stompcap.stomp.decoder import decode
+from stompcap.stomp.delimiter import delimit
+from stompcap.stomp.frames import Frame, decode_column, parse
+from stompcap.stomp.incremental import Delimiter, Row
+from stompcap.stomp.negotiate import negotiate
+from stompcap.stomp.peek import peek
+from stompcap.stomp.redact import redact
+from stompcap.stomp.rows import Rows, Runs, State
+from stompcap.stomp.syntax import Syntax
+
+__all__ = [
+    "Delimiter", "Frame", "Row", "Rows", "Runs", "State", "Syntax", "decode", "decode_column", "delimit", "negotiate", "parse", "peek",
+    "redact",
+]

@@ -1,0 +1,63 @@
+"""Bodies of frames: what their octets are, and a preview of them as text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.kernel import kernel
+from stompcap.stomp.octets import Octets, find_nul
+from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.strings import offsets_of, slices, string_array
+from stompcap.stomp.syntax import Syntax
+from stompcap.stomp.utf8 import ESCAPED, escape, is_ascii, is_utf8, sequence
+
+BODY_NUL, BODY_NON_UTF8 = int(Syntax.BODY_NUL), int(Syntax.BODY_NON_UTF8)
+
+
+@kernel
+def _survey(octets: Octets, begin: Ints, length: Ints, by_nul: Bools, limit: int, syntax: Ints, shown: Ints, odd: Bools) -> None:
+    """Flag each body; find how many octets its preview shows, and whether those need escaping (at least a closer look)."""
+    for frame in range(begin.size):
+        at = begin[frame]
+        end = at + length[frame]
+        if not by_nul[frame] and find_nul(octets, at, end) >= 0:
+            syntax[frame] |= BODY_NUL
+        stop = min(end, at + limit)
+        if not is_ascii(octets, at, end):
+            if not is_utf8(octets, at, end):
+                syntax[frame] |= BODY_NON_UTF8
+            odd[frame] = True
+            # a character that the preview's limit cuts is left out, one that is broken anyway is shown
+            for back in range(1, 4):
+                if stop < end and stop - back >= at and octets[stop - back] >= 0xC0:
+                    if sequence(octets, stop - back, stop) < 0 and sequence(octets, stop - back, end) > 0:
+                        stop -= back
+                    break
+        shown[frame] = stop - at
+
+
+@kernel
+def _previews(octets: Octets, begin: Ints, shown: Ints, out: Octets, lengths: Ints) -> None:
+    at = 0
+    for frame in range(begin.size):
+        before = at
+        at = escape(octets, begin[frame], begin[frame] + shown[frame], out, at)
+        lengths[frame] = at - before
+
+
+def read_bodies(octets: Octets, frames: Rows, limit: int, syntax: Ints) -> tuple[Ints, pa.StringArray]:
+    """Body length of each frame, and its first `limit` octets as text (null for an empty body); adds bits to `syntax`."""
+    begin = frames.position + frames.body
+    length = frames.length - frames.body - 1
+    shown = np.zeros(len(frames), np.int64)
+    odd = np.zeros(len(frames), np.bool_)
+    _survey(octets, begin, length, frames.delimited_by == 0, limit, syntax, shown, odd)
+    valid = length > 0
+    if not odd.any():
+        return length, slices(octets, begin, shown, valid)
+    out = np.empty(int(shown[~odd].sum()) + ESCAPED * int(shown[odd].sum()), np.uint8)
+    lengths = np.zeros(len(frames), np.int64)
+    _previews(octets, begin, shown, out, lengths)
+    offsets = offsets_of(lengths)
+    return length, string_array(offsets, out[: offsets[-1]], valid)

@@ -1,0 +1,125 @@
+"""Small public door to the parser: octets to frames, for those who have octets and no lake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.stomp.decoder import BODY_PREVIEW, decode
+from stompcap.stomp.delimiter import delimit
+from stompcap.stomp.octets import Octets
+from stompcap.stomp.rows import Rows, Runs
+from stompcap.stomp.syntax import Syntax
+from stompcap.tables import words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One frame."""
+
+    offset: int
+    """Of the command's first octet, in octets from the beginning."""
+    length: int
+    """From there to the NUL, both included."""
+    command: str
+    """In upper case; `command_raw` is as written."""
+    command_raw: str
+    headers: tuple[tuple[str, str | None], ...]
+    """As written after unescaping: order, repeats and padding kept; a line without colon is a name with None."""
+    header: dict[str, str]
+    """Effective values: the first entry of a name wins."""
+    body: bytes
+    version: str | None
+    delimited_by: str
+    syntax: Syntax
+    decode_errors: tuple[str, ...]
+    """Rules (ids) that decoding found broken."""
+
+
+def frames_of(octets: Octets, rows: Rows, version: str | None, offset: int = 0, keep_credentials: bool = True) -> list[Frame]:
+    """The frames among `rows` as objects; `offset` is added to theirs."""
+    frames = rows.frames()
+    code = -1 if version is None else words.VERSIONS.index(version)
+    batch = decode(octets, frames, np.full(len(frames), code, np.int8), BODY_PREVIEW, keep_credentials)
+    result = []
+    for number, row in enumerate(batch.to_pylist()):
+        end = int(frames.position[number] + frames.length[number]) - 1
+        begin = int(frames.position[number] + frames.body[number])
+        result.append(
+            Frame(
+                offset=offset + int(frames.offset[number]),
+                length=int(frames.length[number]),
+                command=row["command"],
+                command_raw=row["command_raw"],
+                headers=tuple((h["name"], h["value"]) for h in row["headers"]),
+                header=dict(row["header"]),
+                body=octets[begin:end].tobytes(),
+                version=version,
+                delimited_by=row["delimited_by"],
+                syntax=Syntax(row["syntax"]),
+                decode_errors=tuple(row["decode_errors"]),
+            )
+        )
+    return result
+
+
+def parse(data: bytes, version: str | None = "1.2") -> list[Frame]:
+    r"""The frames in `data`, which begins where a stream does and ends where it ends.
+
+    Junk, EOLs and an unfinished frame are left out: `stompcap.stomp.Delimiter` shows them too. Passcodes are not masked.
+
+    Args:
+        data: octets that one side sent.
+        version: the session's ("1.0", "1.1", "1.2"), which decides how headers are read; None if not known.
+
+    Raises:
+        ValueError: for another version.
+
+    >>> [frame] = parse(b"SEND\ndestination:/queue/a\\cb\n\nhello\x00\n")
+    >>> frame.command, frame.header["destination"], frame.body
+    ('SEND', '/queue/a:b', b'hello')
+    """
+    octets = np.frombuffer(data, np.uint8)
+    return frames_of(octets, delimit(octets, Runs.whole(octets)), version)
+
+
+def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.ChunkedArray | str | None = "1.2") -> pa.StructArray:
+    """Decode a column of single raw frames, such as `raw_frames.raw`.
+
+    Args:
+        raw: binary column; what lies around the first frame of a value does not matter.
+        version: the session's version for all, or a string column of them; null or another word is read as unknown.
+
+    Returns:
+        A struct column with the fields that `decode` gives, passcodes masked; null where a value is null or holds no whole frame.
+    """
+    raw = _combined(raw).cast(pa.large_binary())
+    offsets = np.frombuffer(raw.buffers()[1], np.int64)[raw.offset : raw.offset + len(raw) + 1]
+    octets = np.frombuffer(raw.buffers()[2], np.uint8) if raw.buffers()[2] is not None else np.empty(0, np.uint8)
+    count = len(raw)
+    lengths = np.diff(offsets) * np.asarray(raw.is_valid())
+    runs = Runs(
+        np.arange(count, dtype=np.int32), offsets[:-1].copy(), lengths, np.zeros(count, np.int64), np.ones(count, np.bool_),
+        np.ones(count, np.bool_), lengths,
+    )
+    frames = delimit(octets, runs).frames()
+    _, first = np.unique(frames.direction, return_index=True)
+    frames = frames.take(first)
+    codes = _version_codes(version, count)
+    batch = decode(octets, frames, codes[frames.direction])
+    place = np.full(count, -1, np.int64)
+    place[frames.direction] = np.arange(len(frames))
+    return batch.to_struct_array().take(pa.array(place, pa.int64(), mask=place < 0))
+
+
+def _combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _version_codes(version: pa.Array | pa.ChunkedArray | str | None, count: int) -> np.ndarray:
+    if version is None or isinstance(version, str):
+        return np.full(count, words.VERSIONS.index(version) if version in words.VERSIONS else -1, np.int8)
+    indices = pa.compute.index_in(_combined(version), pa.array(words.VERSIONS))
+    return np.asarray(indices.fill_null(-1)).astype(np.int8)

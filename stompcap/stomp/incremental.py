@@ -1,0 +1,93 @@
+"""The delimiter for one stream direction, fed as octets come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stompcap.stomp.delimiter import delimit
+from stompcap.stomp.rows import GAP, Rows, Runs, State
+from stompcap.stomp.syntax import Syntax
+from stompcap.tables import words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the tiling: what lies at `offset` of the stream."""
+
+    kind: str
+    """frame, eol, gap, junk or partial."""
+    offset: int
+    length: int
+    octets: bytes | None
+    """None for a gap."""
+    delimited_by: str | None
+    syntax: Syntax
+
+
+class Delimiter:
+    r"""Cuts one direction of a connection into rows, whatever the chunks.
+
+    >>> delimiter = Delimiter()
+    >>> delimiter.feed(b"SEND\ndestination:/queue/a\n\nhel")
+    []
+    >>> [row.kind for row in delimiter.feed(b"lo\x00\n") + delimiter.close()]
+    ['frame', 'eol']
+    """
+
+    def __init__(self, synced: bool = True) -> None:
+        """Start at the stream's true beginning, or (not synced) in the middle of it."""
+        self._synced = synced
+        self._state: State | None = None
+        self._pending = bytearray()
+        self._end = 0
+
+    def feed(self, data: bytes) -> list[Row]:
+        """Take the next octets; gives the rows that they decide."""
+        self._pending += data
+        self._end += len(data)
+        return self._step(final=False, total=-1)
+
+    def gap(self, length: int) -> list[Row]:
+        """Skip octets that are missing; gives the rows before the gap and that of the gap itself.
+
+        Raises:
+            ValueError: where length is negative.
+        """
+        if length < 0:
+            raise ValueError("a gap has no negative length")
+        if length == 0:
+            return []
+        rows = self._step(final=True, total=self._end + length)
+        self._end += length
+        return rows
+
+    def close(self) -> list[Row]:
+        """The stream ends here: gives the rows of all that was pending."""
+        return self._step(final=True, total=self._end)
+
+    def _step(self, final: bool, total: int) -> list[Row]:
+        octets = np.frombuffer(bytes(self._pending), np.uint8)
+        offset = 0 if self._state is None else int(self._state.pending[0])
+        runs = Runs(
+            np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([octets.size], np.int64), np.array([offset], np.int64),
+            np.array([self._synced]), np.array([final]), np.array([total], np.int64),
+        )
+        rows = delimit(octets, runs, self._state)
+        self._state = rows.state
+        del self._pending[: max(0, int(rows.pending[0]) - offset)]
+        return [self._row(octets, rows, number) for number in range(len(rows))]
+
+    @staticmethod
+    def _row(octets: np.ndarray, rows: Rows, number: int) -> Row:
+        begin, length = int(rows.position[number]), int(rows.length[number])
+        by = int(rows.delimited_by[number])
+        return Row(
+            kind=words.RAW_KINDS[rows.kind[number]],
+            offset=int(rows.offset[number]),
+            length=length,
+            octets=None if rows.kind[number] == GAP else octets[begin : begin + length].tobytes(),
+            delimited_by=None if by < 0 else words.DELIMITERS[by],
+            syntax=Syntax(int(rows.syntax[number])),
+        )
