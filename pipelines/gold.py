@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stompcap.spark.lake import read
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
+TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 
 ACK_LATENCY = """
 SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
@@ -43,3 +48,14 @@ def ack_latency(spark: SparkSession, deliveries: DataFrame, sessions: DataFrame)
 def compliance_summary(spark: SparkSession, compliance: DataFrame, sessions: DataFrame) -> DataFrame:
     """Sums and failure rate per rule, broker, client library and version."""
     return spark.sql(COMPLIANCE_SUMMARY, compliance=compliance, sessions=sessions)
+
+
+def aggregates(spark: SparkSession, lake: str, tables: Sequence[str]) -> dict[str, DataFrame]:
+    """Those of the tables named that sum up all sessions, by name."""
+    sessions = read(spark, lake, "sessions")
+    found: dict[str, DataFrame] = {}
+    if "ack_latency" in tables:
+        found["ack_latency"] = ack_latency(spark, read(spark, lake, "deliveries"), sessions)
+    if "compliance_summary" in tables:
+        found["compliance_summary"] = compliance_summary(spark, read(spark, lake, "compliance"), sessions)
+    return found

@@ -1,6 +1,7 @@
 """The ledger of a lake: which captures and batches it holds, which stages each batch has been through, who is working on it.
 
-A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it, `runs` tells its stages.
+A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it; what a table has taken in of it
+stands in that table's own transaction log, so that no second record can disagree. `runs` is for people.
 """
 
 from __future__ import annotations
@@ -51,14 +52,12 @@ def captures(lake: str) -> dict[str, int]:
     return {row["capture_id"]: rank for rank, row in enumerate(rows)}
 
 
-def pending(lake: str, stage: str) -> list[str]:
-    """The batches in the lake that have not been through a stage, oldest name first."""
+def pending(lake: str, tables: Sequence[str]) -> list[str]:
+    """The batches in the lake that one of the tables has not taken in: the tables' own transactions tell."""
     known = set(lakes.small(lake, "captures", ["batch_id"]).column(0).to_pylist())
-    done: set[str] = set()
-    for row in lakes.small(lake, "runs", ["stage", "status", "inputs"]).to_pylist():
-        if row["stage"] == stage and row["status"] == "done":
-            done.update(row["inputs"] or [])
-    return sorted(known - done)
+    names = sorted(known)
+    complete = known.intersection(*(lakes.done(lake, table, names) for table in tables))
+    return sorted(known - complete)
 
 
 def record(
@@ -83,7 +82,7 @@ def record(
         "error": error,
     }
     table = pa.Table.from_pylist([entry], schema=TABLES["runs"].arrow)
-    lakes.append(lake, "runs", table, f"stompcap:run:{run_id}:{stage}", 1, run_id)
+    lakes.append(lake, "runs", table, [f"{run_id}:{stage}"], run_id)
 
 
 def now() -> datetime.datetime:

@@ -91,7 +91,7 @@ class Run:
         """Commit the files of some tables under the name of their batch, whichever stage made them."""
         for table in tables:
             mine = [file for file in files if file.table == table]
-            count = lakes.commit(self.lake, table, mine, f"stompcap:{batch}", 1, self.result.run_id)
+            count = lakes.commit(self.lake, table, mine, [batch], self.result.run_id)
             if count:
                 rows[table] = rows.get(table, 0) + count
 
@@ -127,18 +127,15 @@ class Run:
             table = pa.Table.from_pylist(
                 [{**row, "batch_id": batch, "run_id": self.result.run_id} for row in captures], schema=TABLES["captures"].arrow
             )
-            rows["captures"] = lakes.append(self.lake, "captures", table, f"stompcap:{batch}", 1, self.result.run_id)
+            rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
         if whole:
-            for stage in ("decode", "correlate"):
-                with self.stage(stage, [batch]):
-                    pass
-            self._aggregate([batch], {})
+            self.aggregate([batch], {})
 
     # -- the stages that read the lake --------------------------------------------------------------------------------------
 
     def decode(self) -> None:
         """Frames of every batch that has none yet."""
-        for batch in ledger.pending(self.lake, "decode"):
+        for batch in ledger.pending(self.lake, ["frames"]):
             self.progress("decoding")
             with self.stage("decode", [batch]) as rows:
                 files = silver.decode(self.spark, self.lake, [batch], self.options)
@@ -146,59 +143,60 @@ class Run:
 
     def correlate(self) -> None:
         """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
-        waiting = set(ledger.pending(self.lake, "decode"))
-        for batch in ledger.pending(self.lake, "correlate"):
-            if batch in waiting:
-                self.result.warnings.append("captures that were not decoded yet are left out; run decode first")
-                continue
+        for batch in self._ready(silver.SESSION_TABLES, ["frames"], "decode"):
             self.progress("correlating")
             with self.stage("correlate", [batch]) as rows:
-                files = silver.correlate(self.spark, self.lake, [batch], ledger.captures(self.lake), self.options)
-                self.admit(files, batch, rows, silver.SESSION_TABLES)
+                self._sessions(batch, silver.SESSION_TABLES, rows)
 
-    def metrics(self) -> None:
-        """Metrics of every batch that was correlated and has none; then the aggregates over all."""
-        waiting = set(ledger.pending(self.lake, "correlate"))
-        ready = [batch for batch in ledger.pending(self.lake, "metrics") if batch not in waiting]
-        if waiting:
-            self.result.warnings.append("captures that were not correlated yet are left out; run decode and correlate first")
-        if not ready:
-            return
-        order = ledger.captures(self.lake)
+    def metrics(self, tables: Sequence[str] = gold.TABLES) -> None:
+        """The metrics named, of every batch that was correlated and lacks them; then the aggregates over all."""
+        wanted = [table for table in gold.SESSION_TABLES if table in tables]
+        batches = self._ready(tables, silver.SESSION_TABLES, "correlate")
         rows: dict[str, int] = {}
-        for batch in ready:
+        for batch in batches:
             self.progress("judging sessions")
-            files = silver.correlate(self.spark, self.lake, [batch], order, self.options, gold.SESSION_TABLES)
-            self.admit(files, batch, rows, gold.SESSION_TABLES)
-        self._aggregate(ready, rows)
+            self._sessions(batch, wanted, rows)
+        if batches:
+            self.aggregate(batches, rows, tables)
 
-    def _aggregate(self, batches: Sequence[str], written: dict[str, int]) -> None:
+    def _ready(self, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
+        """The batches that lack some of the tables and have all those needed for them; says so of others."""
+        waiting = set(ledger.pending(self.lake, needed))
+        if waiting:
+            self.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")
+        return [batch for batch in ledger.pending(self.lake, tables) if batch not in waiting]
+
+    def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
+        """Compute and admit tables made session by session."""
+        order = ledger.captures(self.lake)
+        self.admit(silver.correlate(self.spark, self.lake, [batch], order, self.options, tables), batch, rows, tables)
+
+    def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
         """Rewrite the tables that sum up all sessions."""
         from stompcap.rules import catalogue_table
 
         self.progress("computing metrics")
         with self.stage("metrics", batches) as rows:
             rows.update(written)
-            spark, run_id = self.spark, self.result.run_id
-            sessions = lakes.read(spark, self.lake, "sessions")
-            latency = gold.ack_latency(spark, lakes.read(spark, self.lake, "deliveries"), sessions)
-            summary = gold.compliance_summary(spark, lakes.read(spark, self.lake, "compliance"), sessions)
-            lakes.overwrite_together({"ack_latency": latency, "compliance_summary": summary}, self.lake, run_id)
-            rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(), run_id)
+            run_id = self.result.run_id
+            lakes.overwrite_together(gold.aggregates(self.spark, self.lake, tables), self.lake, run_id)
+            if "rules" in tables:
+                rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(), run_id)
+            for table in tables:
+                if table not in gold.SESSION_TABLES:
+                    lakes.commit(self.lake, table, [], batches, run_id)
 
     def validate(self) -> None:
         """Check what is new against the expectations; results go to quality_results and Data Docs."""
         from stompcap.quality import validate
 
-        batches = ledger.pending(self.lake, "validate")
+        batches = ledger.pending(self.lake, ["quality_results"])
         if not batches:
             return
         self.progress("checking expectations")
         with self.stage("validate", batches) as rows:
             results = validate(self.spark, self.lake, self.result.run_id)
-            rows["quality_results"] = lakes.append(
-                self.lake, "quality_results", results, f"stompcap:validate:{self.result.run_id}", 1, self.result.run_id
-            )
+            rows["quality_results"] = lakes.append(self.lake, "quality_results", results, batches, self.result.run_id)
             failed = [row for row in results.to_pylist() if not row["success"]]
         self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
         for row in failed:
@@ -223,8 +221,11 @@ class Run:
         self.result.warnings.append(f"{path}: {remedy}")
 
 
-def execute(job: Run, stages: Sequence[str], named: Sequence[str] = ()) -> Result:
-    """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError."""
+def execute(job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_tables: Sequence[str] | None = None) -> Result:
+    """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError.
+
+    `metric_tables` narrows the stage metrics to some of its tables.
+    """
     if "extract" in stages:
         lakes.create(job.lake)
     lakes.demand(job.lake)
@@ -232,9 +233,14 @@ def execute(job: Run, stages: Sequence[str], named: Sequence[str] = ()) -> Resul
         try:
             if "extract" in stages:
                 job.extract(named, whole="metrics" in stages)
-            for stage in STAGES[1:]:
-                if stage in stages:
-                    getattr(job, stage)()
+            if "decode" in stages:
+                job.decode()
+            if "correlate" in stages:
+                job.correlate()
+            if "metrics" in stages:
+                job.metrics(metric_tables or gold.TABLES)
+            if "validate" in stages:
+                job.validate()
         except StompcapError:
             job.result.status = "failed"
             raise

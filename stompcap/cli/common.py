@@ -31,7 +31,12 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with traceba
 
 
 def options(
-    source: str, ports: str, all_ports: bool, body_preview: int, keep_credentials: bool, ack_scope: str
+    source: str = "default",
+    ports: str = "",
+    all_ports: bool = False,
+    body_preview: int = 256,
+    keep_credentials: bool = False,
+    ack_scope: str = "auto",
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):

@@ -24,7 +24,7 @@ run_commands.register(app)
 lake_commands.register(app)
 rule_commands.register(app)
 
-INTERRUPTED = 130
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
 
 def main() -> None:
@@ -44,6 +44,12 @@ def main() -> None:
 
         line, code = explain(error)
         _end(line, code, verbose)
+
+
+def job(*words: str) -> None:
+    """Entry point of jobs/: a command of `stompcap`, its arguments those of the process."""
+    sys.argv[1:1] = words
+    main()
 
 
 def _end(line: str, code: int, verbose: bool) -> None:

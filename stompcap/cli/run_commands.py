@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,21 +21,22 @@ FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="End with code 1 if the run found: quality (an expectation failed).", show_default=False),
 ]
+Only = Annotated[
+    list[str] | None, typer.Option("--only", help="One metric: ack_latency, heartbeats or compliance; repeatable.", show_default=False)
+]
+METRICS = {
+    "ack_latency": ("ack_latency",),
+    "heartbeats": ("heartbeats", "heartbeat_violations"),
+    "compliance": ("compliance", "compliance_findings", "compliance_summary", "rules"),
+}
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("run")(run)
-    app.command("extract")(extract)
-    for name, help_text in (
-        ("decode", "Frames from raw frames; only what is new."),
-        ("correlate", "Sessions, subscriptions, deliveries, transactions and receipts from frames; only what is new."),
-        ("metrics", "Ack latencies, heart-beats and compliance; only what is new."),
-    ):
-        app.command(name, help=help_text)(_stage(name))
-    app.command("validate")(validate)
+    for command in (run, extract, decode, correlate, metrics, validate):
+        app.command()(command)
 
 
 def run(
@@ -75,29 +76,57 @@ def extract(
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, 256, keep_credentials, "auto")
+    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials)
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 
-def _stage(name: str) -> Callable[..., None]:
-    """The command of a stage that reads the lake."""
+def decode(
+    lake: common.Lake,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    body_preview: common.BodyPreview = 256,
+    keep_credentials: common.KeepCredentials = False,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Raw frames to frames; only what is new."""
+    del verbose
+    chosen = common.options(body_preview=body_preview, keep_credentials=keep_credentials)
+    perform(("decode",), [], lake, chosen, master, conf, as_json, quiet)
 
-    def stage(
-        lake: common.Lake,
-        master: common.Master = None,
-        conf: common.Conf = None,
-        body_preview: common.BodyPreview = 256,
-        keep_credentials: common.KeepCredentials = False,
-        ack_scope: common.AckScope = "auto",
-        as_json: common.Json = False,
-        quiet: common.Quiet = False,
-        verbose: common.Verbose = False,
-    ) -> None:
-        del verbose
-        chosen = common.options("default", "", False, body_preview, keep_credentials, ack_scope)
-        perform((name,), [], lake, chosen, master, conf, as_json, quiet)
 
-    return stage
+def correlate(
+    lake: common.Lake,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    ack_scope: common.AckScope = "auto",
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Frames to sessions, subscriptions, deliveries, transactions and receipts; only what is new."""
+    del verbose
+    perform(("correlate",), [], lake, common.options(ack_scope=ack_scope), master, conf, as_json, quiet)
+
+
+def metrics(
+    lake: common.Lake,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    only: Only = None,
+    ack_scope: common.AckScope = "auto",
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Ack latencies, heart-beats and compliance; only what is new."""
+    del verbose
+    for name in only or ():
+        if name not in METRICS:
+            raise UsageError(f"--only {name}: say {', '.join(METRICS)}")
+    chosen = tuple(table for name in only or METRICS for table in METRICS[name])
+    perform(("metrics",), [], lake, common.options(ack_scope=ack_scope), master, conf, as_json, quiet, metric_tables=chosen)
 
 
 def validate(
@@ -111,7 +140,7 @@ def validate(
 ) -> None:
     """Check the tables against the expectations; results in quality_results and Data Docs."""
     del verbose
-    perform(("validate",), [], lake, common.options("default", "", False, 256, False, "auto"), master, conf, as_json, quiet, fail_on)
+    perform(("validate",), [], lake, common.options(), master, conf, as_json, quiet, fail_on)
 
 
 def perform(
@@ -124,6 +153,7 @@ def perform(
     as_json: bool,
     quiet: bool,
     fail_on: Sequence[str] | None = None,
+    metric_tables: Sequence[str] | None = None,
 ) -> None:
     """Do stages, print what came of them and end with the right code."""
     for gate in fail_on or ():
@@ -134,7 +164,7 @@ def perform(
     start = common.session(master, conf)
     with common.progress(quiet) as say:
         job = Run(start, lake, chosen, say)
-        result = execute(job, stages, captures)
+        result = execute(job, stages, captures, metric_tables)
         if not as_json and not quiet and "metrics" in stages and result.rows:
             say("summing up")
             summary = _summary(job, result)

@@ -22,7 +22,7 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -92,18 +92,20 @@ def demand(lake: str) -> None:
         raise EnvironmentProblem(f"{lake}: no lake here; make one with: stompcap run CAPTURE... --lake {lake}")
 
 
-def version_of(lake: str, table: str, app_id: str) -> int:
-    """The last version committed under an application id; -1 if none."""
-    found = DeltaTable(location(lake, table)).transaction_version(app_id)
-    return -1 if found is None else found
-
-
-def commit(lake: str, table: str, files: Iterable[DataFile], app_id: str, version: int, run_id: str) -> int:
-    """Admit files to a table in one transaction; rows added, 0 where that version of the app id was admitted before."""
-    listed = [f for f in files if f.rows]
+def done(lake: str, table: str, units: Sequence[str]) -> set[str]:
+    """Those of the units of work that the table has taken in."""
     delta = DeltaTable(location(lake, table))
-    known = delta.transaction_version(app_id)
-    if not listed or (known is not None and known >= version):
+    return {unit for unit in units if delta.transaction_version(_application(unit)) is not None}
+
+
+def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str) -> int:
+    """Admit files to a table in one transaction that bears the names of the units of work they come from; rows added.
+
+    Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
+    """
+    listed = list(files)
+    delta = DeltaTable(location(lake, table))
+    if all(delta.transaction_version(_application(unit)) is not None for unit in units):
         return 0
     now = int(time.time() * 1000)
     actions = [AddAction(f.path, f.size, {}, now, True, f.statistics) for f in listed]
@@ -112,17 +114,24 @@ def commit(lake: str, table: str, files: Iterable[DataFile], app_id: str, versio
         mode="append",
         schema=delta.schema(),
         commit_properties=CommitProperties(
-            custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}, app_transactions=[Transaction(app_id, version)]
+            custom_metadata={"userMetadata": json.dumps({"run_id": run_id})},
+            app_transactions=[Transaction(_application(unit), 1) for unit in units],
         ),
     )
     return sum(f.rows for f in listed)
 
 
-def append(lake: str, table: str, rows: pa.Table, app_id: str, version: int, run_id: str) -> int:
+def _application(unit: str) -> str:
+    """The application id (Delta protocol, Transaction Identifiers) of a unit of work: one per table and unit, never a clock."""
+    return f"stompcap:{unit}"
+
+
+def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: str) -> int:
     """Append a small Arrow table that the driver already holds, in one transaction; rows added."""
     from stompcap.spark.files import write
 
-    return commit(lake, table, [write(lake, table, rows)], app_id, version, run_id) if rows.num_rows else 0
+    files = [write(lake, table, rows)] if rows.num_rows else []
+    return commit(lake, table, files, units, run_id)
 
 
 def small(lake: str, table: str, columns: list[str] | None = None) -> pa.Table:
@@ -149,6 +158,8 @@ def overwrite_together(frames: Mapping[str, DataFrame], lake: str, run_id: str) 
         writer = frames[table].coalesce(1).write.format("delta").mode("overwrite").option("userMetadata", note)
         writer.save(location(lake, table))
 
+    if not frames:
+        return
     with ThreadPoolExecutor(len(frames)) as pool:
         list(pool.map(overwrite, frames))
 
