@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.options import Options
-from stompcap.stomp import peek as roles
+from stompcap.stomp.peek import CLIENT, SERVER
+from stompcap.stomp.peek import HTTP as SAYS_HTTP
+from stompcap.stomp.peek import TLS as SAYS_TLS
+from stompcap.stomp.peek import UNKNOWN as SAYS_NOTHING
 from stompcap.tables.words import PROTOCOLS
 from stompcap.tcp.reassembly import Extents, Reassembly
 
@@ -52,7 +55,7 @@ def look(
     count = len(streams)
     known = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
     candidate = np.ones(count, bool) if options.all_ports else known
-    said = np.full((count, 2), roles.UNKNOWN, np.int8)
+    said = np.full((count, 2), SAYS_NOTHING, np.int8)
     glances, side = first_stretches(reassembly.extents, candidate)
     if len(glances):
         octets = tcp.gather(glances, segments, sources)
@@ -62,16 +65,16 @@ def look(
         length = np.add.reduceat(glances.length, starts)
         synced = streams.sides.synced.reshape(-1)[side[starts]] & (glances.offset[starts] == 0)
         said.reshape(-1)[side[starts]] = stomp.peek(octets, position, length, synced)
-    speaks = np.isin(said, (roles.CLIENT, roles.SERVER)).any(axis=1)
-    refuses = np.isin(said, (roles.TLS, roles.HTTP)).any(axis=1)
+    speaks = np.isin(said, (CLIENT, SERVER)).any(axis=1)
+    refuses = np.isin(said, (SAYS_TLS, SAYS_HTTP)).any(axis=1)
     kept = candidate & ~refuses & (speaks | (known & (streams.sides.octets.sum(axis=1) > 0)))
     return kept, said
 
 
 def protocols(kept: NDArray[np.bool_], said: NDArray[np.int8]) -> NDArray[np.int8]:
     """The protocol of each stream by its first octets: STOMP if a side says so; what is kept besides is judged by its frames."""
-    speaks = kept & np.isin(said, (roles.CLIENT, roles.SERVER)).any(axis=1)
-    choices = [speaks, (said == roles.TLS).any(axis=1), (said == roles.HTTP).any(axis=1)]
+    speaks = kept & np.isin(said, (CLIENT, SERVER)).any(axis=1)
+    choices = [speaks, (said == SAYS_TLS).any(axis=1), (said == SAYS_HTTP).any(axis=1)]
     return np.select(choices, [STOMP, TLS, HTTP], default=OTHER).astype(np.int8)
 
 
@@ -89,7 +92,7 @@ def clients(reassembly: Reassembly, spoken: NDArray[np.int8], options: Options) 
 
 def spoken_by(said: NDArray[np.int8]) -> NDArray[np.int8]:
     """The side that the first octets show to be the client: it sends a client's command, or its peer a server's; -1 if neither."""
-    client, server = said == roles.CLIENT, said == roles.SERVER
+    client, server = said == CLIENT, said == SERVER
     low = client[:, LOW] | server[:, HIGH]
     high = client[:, HIGH] | server[:, LOW]
     return np.select([low & ~high, high & ~low], [LOW, HIGH], default=UNKNOWN).astype(np.int8)
