@@ -14,7 +14,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
-from stompcap.stomp.octets import Octets
+from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets, bitmap, offsets_of, slices, string_array, words_array
@@ -66,7 +66,8 @@ def decode_errors(syntax: Ints, command: Ints, exact: Bools, versions: Versions)
     v10, v11, v12 = (versions == v for v in range(3))
 
     def has(bits: Syntax) -> Bools:
-        return (syntax & int(bits)) != 0
+        mask: Bools = (syntax & int(bits)) != 0
+        return mask
 
     broken = (
         has(Syntax.CRLF_LINE) & (v10 | v11) & ~handshake,
@@ -155,6 +156,7 @@ def decode(
     versions = np.ascontiguousarray(versions, np.int8)
     if not keep_credentials:
         octets, _ = redact(octets, frames.take(frames.command == g.ERROR))
+    octets = readonly(octets)
     heads = split_heads(octets, frames, versions, keep_credentials)
     length = np.empty(len(frames), np.int64)
     _command_ends(octets, frames.position, length)

@@ -11,7 +11,7 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
-from stompcap.stomp.octets import Octets
+from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
 
 SPARE = 4
@@ -116,11 +116,10 @@ def _walk(
                 out[i, p.OFFSET] = out[i, p.POSITION] - shift
             if closed and s[r.DONE] < end:
                 return count, run
-        if run + 1 == direction.size or direction[run + 1] != d:
-            if final[d] and total[d] > s[r.DONE]:
-                if count + SPARE > out.shape[0]:
-                    return count, run
-                count = _gap(s, d, total[d], out, count)
+        if (run + 1 == direction.size or direction[run + 1] != d) and final[d] and total[d] > s[r.DONE]:
+            if count + SPARE > out.shape[0]:
+                return count, run
+            count = _gap(s, d, total[d], out, count)
         run += 1
     return count, run
 
@@ -177,6 +176,7 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
     """
     state = _fresh(runs) if state is None else State(state.numbers.copy())
     runs = _checked(runs, octets, state)
+    octets = readonly(octets)
     direction = runs.direction.astype(np.int64)
     parts: list[Ints] = []
     start, capacity = 0, int(runs.length.sum()) // 96 + 4 * direction.size + 64
@@ -187,4 +187,5 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
         )
         parts.append(out[:count])
     table = np.concatenate(parts) if parts else np.empty((0, r.ROW_FIELDS), np.int64)
-    return Rows(*np.ascontiguousarray(table.T), state=state)
+    columns = np.ascontiguousarray(table.T)
+    return Rows(*(columns[k] for k in range(r.ROW_FIELDS)), state)

@@ -54,7 +54,7 @@ HANDSHAKE = (CONNECT, STOMP, CONNECTED)
 COMMAND_LIMIT = 64
 """Longest command line believed to be one; the known ones have at most 11 octets."""
 
-ESCAPES = (
+ESCAPES: tuple[dict[str, str], ...] = (
     {},
     {"n": "\n", "c": ":", "\\": "\\"},
     {"n": "\n", "c": ":", "\\": "\\", "r": "\r"},

@@ -171,7 +171,6 @@ def _split(
         keep_cr = not handshake and (version == 0 or version == 1)
         bits = syntax[frame]
         i = position[frame]
-        end = i + body[frame]
         while octets[i] != g.LF:
             i += 1
         i += 1

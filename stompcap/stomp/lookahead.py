@@ -7,7 +7,7 @@ Every search returns how far it came, so that a caller that waits for more octet
 from __future__ import annotations
 
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import COMMAND_LENGTHS, COMMAND_OCTETS, COLON, CR, LF, LONGEST_COMMAND, NUL, SPACE
+from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NUL, SPACE
 from stompcap.stomp.octets import Octets, match_command
 
 NO, KNOWN, WAIT, END = 0, 1, 2, 3

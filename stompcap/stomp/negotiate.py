@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, find_header, skip_blanks, trim_blanks
+from stompcap.stomp.octets import Octets, equals, find_header, readonly, skip_blanks, trim_blanks
 from stompcap.stomp.rows import FRAME, Ints, Rows
 from stompcap.stomp.syntax import Syntax
 
@@ -123,7 +123,7 @@ def negotiate(
     evidence = np.zeros(streams, np.int64)
     versions = np.full(streams, -1, np.int8)
     _evidence(
-        octets, rows.direction, rows.position, rows.kind, rows.syntax, rows.body, rows.command,
+        readonly(octets), rows.direction, rows.position, rows.kind, rows.syntax, rows.body, rows.command,
         np.ascontiguousarray(stream_of_direction, np.int64), np.ascontiguousarray(side, np.int8), evidence, versions,
     )
     has = [(evidence & bit) != 0 for bit in (_SAYS, _ANSWERED, _NO_ANSWER, _CLAIMS_1_2, _CLAIMS_1_1, _ESCAPED, _BARE_COLON, _CRLF_SEEN)]

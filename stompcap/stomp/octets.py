@@ -12,6 +12,13 @@ Octets = npt.NDArray[np.uint8]
 BLOCK = 128
 
 
+def readonly(octets: Octets) -> Octets:
+    """A view that no kernel can write to, and contiguous: one type of argument, so that each kernel is compiled once."""
+    view = np.ascontiguousarray(octets, np.uint8).view()
+    view.flags.writeable = False
+    return view
+
+
 @kernel
 def find_nul(octets: Octets, begin: int, end: int) -> int:
     """Position of the first NUL in [begin, end), or -1. Whole blocks are tested at once, which the compiler vectorises."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import FROM_SERVER, NUL, pack
 from stompcap.stomp.lookahead import END, KNOWN, WAIT, after_eols, boundary, command_line
-from stompcap.stomp.octets import Octets, find_nul, match_command
+from stompcap.stomp.octets import Octets, find_nul, match_command, readonly
 from stompcap.stomp.rows import Bools, Ints
 
 UNKNOWN, CLIENT, SERVER, TLS, HTTP, OTHER = range(6)
@@ -91,5 +91,5 @@ def peek(octets: Octets, position: Ints, length: Ints, synced: Bools) -> npt.NDA
         One role code per direction. OTHER only where the true beginning is no STOMP; a mid-stream stretch that shows no boundary is UNKNOWN.
     """
     roles = np.zeros(position.size, np.int8)
-    _peek_all(octets, position, length, synced, roles)
+    _peek_all(readonly(octets), position, length, synced, roles)
     return roles

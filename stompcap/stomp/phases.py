@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import BODY_ALLOWED, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, COLON
-from stompcap.stomp.grammar import pack
+from stompcap.stomp.grammar import BODY_ALLOWED, COLON, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols, boundary, follows
 from stompcap.stomp.octets import Octets, equals, find_nul, match_command, skip_blanks, trim_blanks
 from stompcap.stomp.rows import Ints
@@ -84,7 +83,7 @@ def junk_from(s: Ints, search: int, syntax: int) -> None:
 def look(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
     """What follows the NUL at `nul`; WAIT only where more octets may come. Remembers how far it looked."""
     verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end)
-    if not closed and (verdict == WAIT or verdict == END):
+    if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul
         s[r.LOOK] = far
         return WAIT
@@ -253,7 +252,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
             s[r.SYNTAX] = syntax
             s[r.LINES] = lines
             verdict, count = nul_in_head(octets, s, i, end, closed, out, count)
-            if verdict == KNOWN or verdict == END:
+            if verdict in (KNOWN, END):
                 return True, count
             if verdict == WAIT:
                 break
@@ -296,7 +295,7 @@ def body_to_nul(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, coun
 @kernel
 def declared_end(s: Ints) -> int:
     """Where the NUL stands if content-length is right."""
-    return s[r.BODY] + min(s[r.LENGTH], FAR)
+    return int(s[r.BODY] + min(s[r.LENGTH], FAR))
 
 
 @kernel
@@ -391,10 +390,10 @@ def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
     begin = s[r.DONE]
     verdict, far = boundary(octets, max(begin, s[r.LOOK]), end)
-    if (verdict == WAIT or verdict == END) and not closed:
+    if verdict in (WAIT, END) and not closed:
         s[r.LOOK] = far
         return False
-    if verdict == KNOWN or verdict == END:
+    if verdict in (KNOWN, END):
         enter(s, BETWEEN, begin)
     else:
         s[r.SYNTAX] = 0

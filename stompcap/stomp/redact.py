@@ -12,7 +12,7 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, SECRET, STAR, STOMP, pack
-from stompcap.stomp.octets import Octets, equals, fold, skip_blanks
+from stompcap.stomp.octets import Octets, equals, fold, readonly, skip_blanks
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.syntax import Syntax
 
@@ -75,7 +75,7 @@ def _mask(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> 
                     i = stop
                     starts = False
                     continue
-        starts = octet == LF or octet == CR or octet == NUL
+        starts = octet in (LF, CR, NUL)
         i += 1
     return found, opened
 
@@ -184,9 +184,10 @@ def redact(octets: Octets, rows: Rows) -> tuple[Octets, Bools]:
         The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
     """
     flags = np.zeros(len(rows), np.bool_)
+    view = readonly(octets)
     columns = (rows.direction, rows.offset, rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command, flags)
-    if not _redact(octets, octets[:0], *columns, False):
+    if not _redact(view, np.empty(0, np.uint8), *columns, False):
         return octets, flags
     masked = octets.copy()
-    _redact(octets, masked, *columns, True)
+    _redact(view, masked, *columns, True)
     return masked, flags

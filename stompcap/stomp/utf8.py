@@ -56,7 +56,7 @@ def is_ascii(octets: Octets, begin: int, end: int) -> bool:
     while i < end:
         every |= octets[i]
         i += 1
-    return every < 128
+    return bool(every < 128)
 
 
 @kernel
