@@ -2,7 +2,8 @@
 
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.files import is_capture, octets
+from stompcap.capture.packets import PACKETS, packets
 from stompcap.capture.segments import read_segments
 from stompcap.capture.survey import survey
 
-__all__ = ["SEGMENTS", "is_capture", "octets", "read_segments", "survey"]
+__all__ = ["PACKETS", "SEGMENTS", "is_capture", "octets", "packets", "read_segments", "survey"]

@@ -16,7 +16,13 @@ from stompcap.capture.walk import u16, u32
 from stompcap.kernel import inline, kernel
 
 USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6
-REASONS = {NOT_IP: "not_ip", NOT_TCP: "not_tcp", FRAGMENT: "ip_fragment", MALFORMED: "malformed", UNKNOWN_LINK: "unknown_link"}
+REASONS = {
+    NOT_IP: "not_ip",
+    NOT_TCP: "not_tcp",
+    FRAGMENT: "ip_fragment",
+    MALFORMED: "malformed",
+    UNKNOWN_LINK: "unknown_link",
+}
 ENDPOINT_OCTETS = 36
 
 # what the kernel makes of a packet, one array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
@@ -24,14 +30,24 @@ Decoded = namedtuple(
     "Decoded",
     "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place",
 )
-KINDS = {"verdict": np.uint8, "forward": np.uint8, "flags": np.int32, "window": np.int32, "ip_id": np.int32, "ttl": np.int32}
+KINDS = {
+    "verdict": np.uint8,
+    "forward": np.uint8,
+    "flags": np.int32,
+    "window": np.int32,
+    "ip_id": np.int32,
+    "ttl": np.int32,
+}
 
 
 def empty(packets: int) -> Decoded:
     """Columns for that many packets, not initialised."""
     return Decoded(
         *(
-            np.empty((packets, ENDPOINT_OCTETS) if name == "endpoints" else packets, np.uint8 if name == "endpoints" else KINDS.get(name, np.int64))
+            np.empty(
+                (packets, ENDPOINT_OCTETS) if name == "endpoints" else packets,
+                np.uint8 if name == "endpoints" else KINDS.get(name, np.int64),
+            )
             for name in Decoded._fields
         )
     )
@@ -131,7 +147,9 @@ def not_tcp(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> in
 
 
 @inline
-def write_endpoint(octets: NDArray[np.uint8], address: int, width: int, port: int, row: int, to: int, endpoints: NDArray[np.uint8]) -> None:
+def write_endpoint(
+    octets: NDArray[np.uint8], address: int, width: int, port: int, row: int, to: int, endpoints: NDArray[np.uint8]
+) -> None:
     """Write address and port as 18 octets, an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
     if width == 4:
         for i in range(10):
@@ -208,13 +226,17 @@ def decode(
 ) -> int:
     """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
     # one name for each array: a field of a tuple costs a reference count each time it is named
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = out
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = (
+        out
+    )
     others = 0
     for row in range(len(places)):
         limit = places[row] + captured[row]
         verdict, ip = find_ip(octets, places[row], limit, links[row])
         if verdict == USED:
-            verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
+            verdict, tcp, payload, wire_end = find_tcp(
+                octets, ip, limit, places[row] + max(captured[row], original[row])
+            )
         verdicts[row] = verdict
         if verdict != USED:
             others += 1

@@ -25,7 +25,13 @@ PCAP_MAGICS: dict[bytes, tuple[bool, int]] = {
     b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000),
 }
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-COMPRESSED_MAGICS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x04\x22\x4d\x18": "lz4"}
+COMPRESSED_MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+}
 PCAP_HEADER_OCTETS = 24
 
 

@@ -34,8 +34,17 @@ def _expand(name: str) -> list[str]:
         return [name]
     if any(mark in name for mark in WILD):
         matches = sorted(glob.glob(name, recursive=True))
-        return [path for match in matches for path in ([match] if os.path.isfile(match) and is_capture(match) else
-                                                        _expand(match) if os.path.isdir(match) else [])]
+        return [
+            path
+            for match in matches
+            for path in (
+                [match]
+                if os.path.isfile(match) and is_capture(match)
+                else _expand(match)
+                if os.path.isdir(match)
+                else []
+            )
+        ]
     raise CaptureError(name, "no such file; check the name")
 
 

@@ -64,7 +64,9 @@ class Walk:
     def _columns(self) -> tuple[NDArray[np.int64], ...]:
         return tuple(np.empty(self.batch_packets, np.int64) for _ in range(4))
 
-    def _batch(self, count: int, begin: int, end: int, columns: tuple[NDArray[np.int64], ...], links: NDArray[np.int32]) -> Records:
+    def _batch(
+        self, count: int, begin: int, end: int, columns: tuple[NDArray[np.int64], ...], links: NDArray[np.int32]
+    ) -> Records:
         first = self.packets + 1
         self.packets += count
         return Records(first, begin, end, *(c[:count] for c in columns), links[:count])

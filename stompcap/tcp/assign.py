@@ -18,7 +18,17 @@ Int64s = NDArray[np.int64]
 State = NDArray[np.int64]
 
 # columns of the state of a connection
-FIRST_ROW, FIRST_NS, LAST_NS, INITIATOR, ORIGIN_NS, ORIGIN_SEQ, ORIGIN_SYN, SYN_SEEN, SYNACK_SEEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
+FIRST_ROW, FIRST_NS, LAST_NS, INITIATOR, ORIGIN_NS, ORIGIN_SEQ, ORIGIN_SYN, SYN_SEEN, SYNACK_SEEN = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+)
 CLOSE_KIND, CLOSED_BY, CLOSE_NS, LETTERS, FLOW_FIRST = 9, 10, 11, 12, 13
 SIDES, WIDTH = 14, 18  # where the sides' columns begin, and how many each has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -113,7 +123,9 @@ def find_syn(state: State, first: int, streams: int, side: int, seq: int, ack: i
         behind = distance(ack, state[stream, peer + START])
         return stream if 0 <= behind <= 1 << 16 else -1
     if state[stream, mine + SEEN]:  # its own SYN, captured behind its first data
-        ahead = distance(seq + 1, state[stream, mine + FIRST_DATA] if state[stream, mine + DATA_SEEN] else state[stream, mine + REF])
+        ahead = distance(
+            seq + 1, state[stream, mine + FIRST_DATA] if state[stream, mine + DATA_SEEN] else state[stream, mine + REF]
+        )
         return stream if -(1 << 16) <= ahead <= 0 and not closed(state, stream) else -1
     if flags & ACK:
         return stream if abs(delta(state, stream, 1 - side, ack)) <= 1 << 16 and not closed(state, stream) else -1
@@ -180,7 +192,9 @@ def take_close(state: State, stream: int, side: int, ts: int, ack: int, flags: i
         if state[stream, CLOSE_KIND] == CLOSE_OPEN:
             state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_FIN, side, ts
         elif state[stream, CLOSE_KIND] == CLOSE_FIN and state[stream, CLOSED_BY] == 1 - side:
-            if not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0:  # it did not know of the other's FIN
+            if (
+                not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
+            ):  # it did not know of the other's FIN
                 state[stream, CLOSED_BY] = BOTH
 
 
@@ -204,9 +218,18 @@ def take_ack(state: State, stream: int, peer: int, ack: int) -> None:
 def keep_alive(state: State, stream: int, side: int, position: int, octets: int, flags: int) -> bool:
     """One octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
     at = SIDES + side * WIDTH
-    if octets != 1 or flags & (SYN | FIN | RST) or not state[stream, at + SEEN] or position + 1 != state[stream, at + REF]:
+    if (
+        octets != 1
+        or flags & (SYN | FIN | RST)
+        or not state[stream, at + SEEN]
+        or position + 1 != state[stream, at + REF]
+    ):
         return False
-    return not state[stream, at + ACK_SEEN] or state[stream, at + ACKED] >= position + 1 or not state[stream, at + DATA_SEEN]
+    return (
+        not state[stream, at + ACK_SEEN]
+        or state[stream, at + ACKED] >= position + 1
+        or not state[stream, at + DATA_SEEN]
+    )
 
 
 @kernel

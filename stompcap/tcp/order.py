@@ -26,7 +26,9 @@ TALLIES = 9
 
 
 @inline
-def put(rows: NDArray[np.int64], count: int, stream: int, side: int, offset: int, length: int, row: int, skip: int) -> NDArray[np.int64]:
+def put(
+    rows: NDArray[np.int64], count: int, stream: int, side: int, offset: int, length: int, row: int, skip: int
+) -> NDArray[np.int64]:
     """Append one row, doubling the room where it is full; returns where the rows are now."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 6), np.int64)
@@ -38,7 +40,9 @@ def put(rows: NDArray[np.int64], count: int, stream: int, side: int, offset: int
 
 
 @kernel
-def grouped(stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDArray[np.uint8], wire: Int64s, streams: int) -> tuple[Int64s, Int64s]:
+def grouped(
+    stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDArray[np.uint8], wire: Int64s, streams: int
+) -> tuple[Int64s, Int64s]:
     """The rows that carry octets, by side of a connection, in wire order: (start of each side in `rows`, rows)."""
     starts = np.zeros(2 * streams + 1, np.int64)
     for row in range(len(stream_of)):
@@ -56,7 +60,9 @@ def grouped(stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDA
 
 
 @inline
-def bounds(state: NDArray[np.int64], stream: int, side: int, rows: Int64s, position: Int64s, wire: Int64s) -> tuple[int, int, bool]:
+def bounds(
+    state: NDArray[np.int64], stream: int, side: int, rows: Int64s, position: Int64s, wire: Int64s
+) -> tuple[int, int, bool]:
     """Where a side's stream begins, where it must end, and whether its beginning is known."""
     at = a.SIDES + side * a.WIDTH
     synced = state[stream, at + a.SYNCED] != 0
@@ -191,7 +197,11 @@ def order(
         tally = tallies[group]
         tally[STRAY] = state[stream, a.SIDES + side * a.WIDTH + a.STRAYS]
         tally[SYNCED], tally[BASE] = synced, base
-        acked = state[stream, a.SIDES + side * a.WIDTH + a.ACKED] if state[stream, a.SIDES + side * a.WIDTH + a.ACK_SEEN] else np.int64(1) << 62
+        acked = (
+            state[stream, a.SIDES + side * a.WIDTH + a.ACKED]
+            if state[stream, a.SIDES + side * a.WIDTH + a.ACK_SEEN]
+            else np.int64(1) << 62
+        )
         in_order, at = True, base
         for row in mine:
             if position[row] < at or position[row] + wire[row] > limit or position[row] - at > ABSURD_GAP:
@@ -249,7 +259,16 @@ def order(
                 item, begin, end = losses[p, 0], losses[p, 1], losses[p, 2]
                 if priority[item] < 1 << 39:
                     tally[AGAIN] += end - begin
-                    overlaps = put(overlaps, lost, stream, side, begin - base, end - begin, owner[item], begin - position[owner[item]])
+                    overlaps = put(
+                        overlaps,
+                        lost,
+                        stream,
+                        side,
+                        begin - base,
+                        end - begin,
+                        owner[item],
+                        begin - position[owner[item]],
+                    )
                     lost += 1
         end = length_known(state, stream, side, base, max(at, base), limit)
         tally[OCTETS] = end - base

@@ -125,7 +125,10 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     """
     if overlap not in ("first", "last"):
         raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
-    columns = {name: column(segments, name) for name in ("flow", "ts_ns", "seq", "ack", "flags", "window", "wire_octets", "captured_octets")}
+    columns = {
+        name: column(segments, name)
+        for name in ("flow", "ts_ns", "seq", "ack", "flags", "window", "wire_octets", "captured_octets")
+    }
     forward = column(segments, "forward").astype(np.uint8)
     endpoints = fixed_rows(segments.column("endpoints"), 36)
     count = segments.num_rows
@@ -143,7 +146,9 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     streams = as_streams(segments, state, letters, tallies, endpoints, source)
     zero = zeros[:stalls]
     windows = ZeroWindows(zero[:, 0].astype(np.int32), zero[:, 1].astype(np.int8), zero[:, 2].copy(), zero[:, 3].copy())
-    return Reassembly(streams, extents, overlaps, windows, retransmissions(extents, overlaps, columns["ts_ns"]), stream_of)
+    return Reassembly(
+        streams, extents, overlaps, windows, retransmissions(extents, overlaps, columns["ts_ns"]), stream_of
+    )
 
 
 def column(segments: pa.Table, name: str) -> NDArray[np.generic]:
@@ -159,7 +164,9 @@ def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
     for chunk in values.chunks:
         _, offsets, data = chunk.buffers()
         begin = np.frombuffer(offsets, np.int32)[chunk.offset] if len(chunk) else 0
-        octets = np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
+        octets = (
+            np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
+        )
         parts.append(octets.reshape(-1, width))
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, width), np.uint8)
 
@@ -170,7 +177,14 @@ def as_extents(rows: Int64s) -> Extents:
     return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip)
 
 
-def as_streams(segments: pa.Table, state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, endpoints: NDArray[np.uint8], source: str) -> Streams:
+def as_streams(
+    segments: pa.Table,
+    state: Int64s,
+    letters: NDArray[np.uint8],
+    tallies: Int64s,
+    endpoints: NDArray[np.uint8],
+    source: str,
+) -> Streams:
     """The kernels' states and tallies as named columns."""
     n = len(state)
     row = state[:, a.FIRST_ROW].copy()
@@ -178,7 +192,10 @@ def as_streams(segments: pa.Table, state: Int64s, letters: NDArray[np.uint8], ta
     by_side = tallies.reshape(n, 2, o.TALLIES)
     own = state[:, a.SIDES :].reshape(n, 2, a.WIDTH)
     sides = Sides(
-        *(by_side[:, :, i].copy() for i in (o.OCTETS, o.SEGMENTS, o.AGAIN, o.OUT_OF_ORDER, o.GAP, o.TRUNCATED, o.STRAY)),
+        *(
+            by_side[:, :, i].copy()
+            for i in (o.OCTETS, o.SEGMENTS, o.AGAIN, o.OUT_OF_ORDER, o.GAP, o.TRUNCATED, o.STRAY)
+        ),
         synced=by_side[:, :, o.SYNCED] != 0,
         fin_ns=np.where(own[:, :, a.FIN_SEEN] != 0, own[:, :, a.FIN_NS], -1),
         rst_ns=np.where(own[:, :, a.RST_NS] != 0, own[:, :, a.RST_NS], -1),
@@ -254,5 +271,8 @@ def covering(extents: Extents, overlaps: Extents) -> Int64s:
     if len(group) and int(group[-1] + 1) < (1 << 62) // span:
         return np.searchsorted(group * span + extents.offset, wanted * span + overlaps.offset, "right") - 1
     highs = np.searchsorted(group, wanted, "right")
-    found = [lo + np.searchsorted(extents.offset[lo:hi], at, "right") - 1 for lo, hi, at in zip(lows, highs, overlaps.offset, strict=True)]
+    found = [
+        lo + np.searchsorted(extents.offset[lo:hi], at, "right") - 1
+        for lo, hi, at in zip(lows, highs, overlaps.offset, strict=True)
+    ]
     return np.array(found, np.int64)

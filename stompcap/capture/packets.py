@@ -1,0 +1,116 @@
+"""TCP packets as an analyst reads them: addresses as text, payload in the row. What `spark.read.format("pcap")` gives."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.capture.files import Octets, open_capture
+from stompcap.capture.records import Walk
+from stompcap.capture.segments import decode_batch, segment_batch
+from stompcap.kernel import kernel
+
+PACKETS = pa.schema(
+    [
+        pa.field("path", pa.string(), False),
+        pa.field("packet", pa.int64(), False),  # from 1, as Wireshark counts
+        pa.field("ts_ns", pa.int64(), False),
+        pa.field("ts", pa.timestamp("us", "UTC"), False),
+        pa.field("src_ip", pa.string(), False),
+        pa.field("src_port", pa.int32(), False),
+        pa.field("dst_ip", pa.string(), False),
+        pa.field("dst_port", pa.int32(), False),
+        pa.field("seq", pa.int64(), False),
+        pa.field("ack", pa.int64(), False),
+        pa.field("flags", pa.int32(), False),  # FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32
+        pa.field("window", pa.int32(), False),  # unscaled
+        pa.field(
+            "payload_octets", pa.int64(), False
+        ),  # by the IP length; `payload` is shorter where the snapshot length cut it
+        pa.field("payload", pa.binary(), False),
+    ]
+)
+BATCH_PACKETS = 8192
+BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
+
+
+@kernel
+def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.int32], out: Octets) -> None:
+    """Copy the payloads that lie in the file to their places in one buffer."""
+    for row in range(len(place)):
+        if place[row] >= 0:
+            length = offsets[row + 1] - offsets[row]
+            out[offsets[row] : offsets[row + 1]] = octets[place[row] : place[row] + length]
+
+
+def packets(path: str) -> Iterator[pa.RecordBatch]:
+    """The TCP packets of a capture file as batches of the PACKETS schema; errors as `read_segments`."""
+    source = open_capture(path)
+    for records in Walk(source, BATCH_PACKETS):
+        batch = decode_batch(source.octets, records)
+        if batch.used:
+            yield from _slices(path, source.octets, segment_batch(batch, 0))
+        source.release(records.begin, records.end)
+
+
+def _slices(path: str, octets: Octets, segments: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Segments with their payloads, cut so that no batch carries much more than BATCH_OCTETS of them."""
+    sizes = segments.column("captured_octets").to_numpy()
+    parts = (np.cumsum(sizes) - sizes) // BATCH_OCTETS
+    for part in np.unique(parts).tolist():
+        begin, end = np.searchsorted(parts, [part, part + 1])
+        yield packet_batch(path, octets, segments.slice(begin, end - begin))
+
+
+def packet_batch(path: str, octets: Octets, segments: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch of SEGMENTS as PACKETS."""
+    count = len(segments)
+    ends = np.frombuffer(b"".join(segments.column("endpoints").to_pylist()), np.uint8).reshape(count, 2, 18)
+    forward = segments.column("forward").to_numpy(zero_copy_only=False)
+    rows = np.arange(count)
+    source, target = ends[rows, np.where(forward, 0, 1)], ends[rows, np.where(forward, 1, 0)]
+    ts_ns = segments.column("ts_ns")
+    columns = {
+        "path": pa.repeat(path, count),
+        "ts": pa.array(ts_ns.to_numpy() // 1000, PACKETS.field("ts").type),
+        "src_ip": addresses(source[:, :16]),
+        "src_port": ports(source),
+        "dst_ip": addresses(target[:, :16]),
+        "dst_port": ports(target),
+        "payload_octets": segments.column("wire_octets"),
+        "payload": payloads(octets, segments),
+    }
+    arrays = [columns[name] if name in columns else segments.column(name) for name in PACKETS.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=PACKETS)
+
+
+def payloads(octets: Octets, segments: pa.RecordBatch) -> pa.Array:
+    """The captured payload of each segment."""
+    offsets = np.zeros(len(segments) + 1, np.int32)
+    np.cumsum(segments.column("captured_octets").to_numpy(), out=offsets[1:])
+    out, place = np.empty(int(offsets[-1]), np.uint8), segments.column("place").to_numpy()
+    copy_payloads(octets, place, offsets, out)
+    for row in np.flatnonzero(place < 0).tolist():
+        out[offsets[row] : offsets[row + 1]] = np.frombuffer(segments.column("payload")[row].as_py(), np.uint8)
+    return pa.Array.from_buffers(pa.binary(), len(segments), [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+
+
+def address(octets: bytes) -> str:
+    """16 octets as the text of an address; an IPv4-mapped one as IPv4."""
+    ip = ipaddress.IPv6Address(octets)
+    return str(ip.ipv4_mapped or ip)
+
+
+def addresses(rows: NDArray[np.uint8]) -> pa.Array:
+    """Addresses as text; each distinct one is spelled once."""
+    distinct, index = np.unique(np.ascontiguousarray(rows).view("V16").ravel(), return_inverse=True)
+    return pa.array([address(one.tobytes()) for one in distinct], pa.string()).take(pa.array(index))
+
+
+def ports(ends: NDArray[np.uint8]) -> pa.Array:
+    """The port behind each address."""
+    return pa.array(ends[:, 16].astype(np.int32) << 8 | ends[:, 17])
