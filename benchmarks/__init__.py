@@ -1,0 +1,1 @@
+"""What this pipeline costs, measured beside the tools people use today."""
