@@ -1,0 +1,222 @@
+"""The case before the rules: the analysed sessions as masks and columns, each computed once for all rules.
+
+Everything here is a whole column at a time. Rules ask by name: `of` for commands, `bits` for what the decoder noticed,
+`has` and `lacks` for headers, `distinct` for what takes Python to decide and has few different values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.rules.record import Units
+from stompcap.session.analysis import Analysis
+from stompcap.session.dialogue import COMMANDS, FRAME, I8, I32, I64, OTHER, Bools
+from stompcap.stomp.syntax import Syntax
+from stompcap.tables import words
+
+PROMOTED = (
+    "destination", "id", "subscription", "message_id", "ack", "transaction", "receipt", "receipt_id", "content_type",
+)
+VALUE_CHARACTERS = 80  # of a quoted value in evidence
+
+
+def truth(values: pa.Array) -> Bools:
+    """A Boolean Arrow array as numpy, null being false."""
+    return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), bool)
+
+
+def unicode(values: pa.Array) -> pa.Array:
+    """An Arrow array as strings, null being empty."""
+    return pc.fill_null(values.cast(pa.string()), "")
+
+
+class Case:
+    """Sessions to be judged.
+
+    d, n, s   dialogue, its annotations, the annotations of sessions
+    tables    the tables of the analysis, by name
+    frames    the dialogue's frames as units
+    rows      the raw rows as units (a gap's time is -1)
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.d = analysis.dialogue
+        self.n = analysis.notes
+        self.s = analysis.notes.sessions
+        self.tables = analysis.tables
+        d, raw = self.d, self.d.rows
+        self.frames = Units(d.session, d.side, d.offset, d.at_ns, d.version)
+        self.rows = Units(raw.session, raw.side, raw.offset, raw.first_ns, self.s.version[raw.session])
+        self._masks: dict[tuple[str, ...], Bools] = {}
+
+    # frames by what they are
+
+    def none(self) -> Bools:
+        """No frame."""
+        return np.zeros(len(self.d), bool)
+
+    def of(self, *commands: str) -> Bools:
+        """Frames of one of these commands, whatever their case."""
+        if commands not in self._masks:
+            chosen = np.zeros(OTHER + 1, bool)
+            chosen[[COMMANDS.index(command) for command in commands]] = True
+            self._masks[commands] = chosen[self.d.command]
+        return self._masks[commands]
+
+    def bits(self, facts: Syntax) -> Bools:
+        """Frames of which the decoder noticed any of these facts."""
+        noticed: Bools = (self.d.syntax & int(facts)) != 0
+        return noticed
+
+    @cached_property
+    def opening(self) -> Bools:
+        """The first CONNECT or STOMP of each session."""
+        return self._first(self.s.connect)
+
+    @cached_property
+    def greeting(self) -> Bools:
+        """The first CONNECTED of each session."""
+        return self._first(self.s.connected)
+
+    def _first(self, index: I64) -> Bools:
+        mask = self.none()
+        mask[index[index >= 0]] = True
+        return mask
+
+    @cached_property
+    def handshake(self) -> Bools:
+        """Frames sent before a version is agreed: CONNECT, STOMP, CONNECTED."""
+        return self.of("CONNECT", "STOMP", "CONNECTED")
+
+    @cached_property
+    def with_body(self) -> Bools:
+        """SEND, MESSAGE and ERROR frames that have a body."""
+        return self.of("SEND", "MESSAGE", "ERROR") & (self.d.body_octets > 0)
+
+    @cached_property
+    def missed(self) -> Bools:
+        """Frames before which octets of their own direction may be missing."""
+        return np.where(self.d.side == 0, self.n.missed_c2s, self.n.missed_s2c)
+
+    # text
+
+    def text(self, name: str) -> pa.Array:
+        """A header's effective value on each frame, null where absent; also the columns command and command_raw."""
+        column = name.replace("-", "_")
+        if column in PROMOTED or column in ("command", "command_raw", "body_preview", "delimited_by"):
+            return self.d.column(column)
+        return self.d.header(name)
+
+    def has(self, name: str) -> Bools:
+        """Frames that have the header, be it empty."""
+        return truth(self.text(name).is_valid())
+
+    def lacks(self, name: str) -> Bools:
+        """Frames that lack the header or have it empty."""
+        return ~truth(pc.greater(pc.binary_length(self.text(name)), 0))
+
+    def matches(self, name: str, pattern: str) -> Bools:
+        """Frames whose header matches a regular expression (RE2); false where it is absent."""
+        return matched(self.text(name), pattern)
+
+    def distinct(self, name: str, decide: Callable[[str], bool]) -> Bools:
+        """Frames whose header satisfies `decide`, which sees each different value once; false where it is absent."""
+        return decided(self.text(name), decide)
+
+    def at(self, index: I64, name: str) -> pa.Array:
+        """A header's value on the frames of these indices, null where the index is -1."""
+        return self.text(name).take(pa.array(index, mask=index < 0))
+
+    def of_session(self, name: str) -> pa.Array:
+        """A column of the table sessions, one entry per session."""
+        column = self.tables["sessions"].column(name)
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    @cached_property
+    def outcome(self) -> I8:
+        """What became of CONNECT, per session: index in words.OUTCOMES."""
+        return np.asarray(pc.index_in(self.of_session("outcome"), pa.array(words.OUTCOMES))).astype(np.int8)
+
+    def keyed(self, session: I32 | I64, values: pa.Array) -> pa.Array:
+        """Values made different per session, to look them up within a session; null stays null."""
+        return pc.binary_join_element_wise(pa.array(session).cast(pa.string()), values, " ")
+
+    # raw rows and their neighbours
+
+    @cached_property
+    def row_follows(self) -> Bools:
+        """Raw rows that have a row before them in their own direction."""
+        raw = self.d.rows
+        same = np.zeros(len(raw), bool)
+        same[1:] = (raw.session[1:] == raw.session[:-1]) & (raw.side[1:] == raw.side[:-1])
+        return same
+
+    @cached_property
+    def frame_of_row(self) -> I64:
+        """The frame a raw row of kind frame holds, -1 for other kinds."""
+        d, raw = self.d, self.d.rows
+        order = np.lexsort((d.offset, d.side, d.session))
+        places = np.flatnonzero(raw.kind == FRAME)
+        if len(places) != len(order) or not np.array_equal(raw.offset[places], d.offset[order]):
+            raise ValueError("raw rows of kind frame and frames are not the same")
+        found = np.full(len(raw), -1, np.int64)
+        found[places] = order
+        return found
+
+    @cached_property
+    def row_of_frame(self) -> I64:
+        """The raw row that holds each frame."""
+        found = np.empty(len(self.d), np.int64)
+        places = np.flatnonzero(self.frame_of_row >= 0)
+        found[self.frame_of_row[places]] = places
+        return found
+
+    # what is said of them
+
+    def say(self, template: str, index: I64) -> pa.Array:
+        """The template filled for the frames of these indices; `{name}` is a header, `{body_octets}` a number."""
+        pieces: list[pa.Array | pa.Scalar] = []
+        chosen = pa.array(index)
+        for place, piece in enumerate(re.split(r"\{([^{}]+)\}", template)):
+            if place % 2 == 0:
+                pieces.append(pa.scalar(piece))
+            elif piece == "body_octets":
+                pieces.append(pa.array(self.d.body_octets[index]).cast(pa.string()))
+            else:
+                pieces.append(pc.utf8_slice_codeunits(unicode(self.text(piece).take(chosen)), 0, VALUE_CHARACTERS))
+        if len(pieces) == 1:
+            return pa.repeat(pieces[0], len(index))
+        return pc.binary_join_element_wise(*pieces, "")
+
+    def lines(self, index: I64, wanted: Callable[[pa.Array, pa.Array], Bools]) -> pa.Array:
+        """Per frame the first header line that `wanted` (of names, values) chooses, as name:value; never a passcode."""
+        headers = self.d.column("headers").take(pa.array(index))
+        parents = np.asarray(pc.list_parent_indices(headers))
+        flat = pc.list_flatten(headers)
+        names, values = pc.struct_field(flat, "name"), pc.struct_field(flat, "value")
+        chosen = np.flatnonzero(wanted(names, values) & ~matched(names, r"(?i)^\s*passcode"))
+        owners, first = np.unique(parents[chosen], return_index=True)
+        place = np.full(len(index), -1, np.int64)
+        place[owners] = chosen[first]
+        shown = pc.binary_join_element_wise(unicode(names), unicode(values), ":")
+        shown = pc.utf8_slice_codeunits(shown, 0, VALUE_CHARACTERS)
+        return pc.fill_null(shown.take(pa.array(place, mask=place < 0)), "")
+
+
+def matched(values: pa.Array, pattern: str) -> Bools:
+    """Where values match a regular expression (RE2); null is no match."""
+    return truth(pc.match_substring_regex(values, pattern))
+
+
+def decided(values: pa.Array, decide: Callable[[str], bool]) -> Bools:
+    """Where values satisfy `decide`, which sees each different value once; null never does."""
+    coded = values.dictionary_encode()
+    verdicts = np.array([decide(value) for value in coded.dictionary.to_pylist()] + [False], bool)
+    chosen: Bools = verdicts[np.asarray(pc.fill_null(coded.indices, len(coded.dictionary)))]
+    return chosen

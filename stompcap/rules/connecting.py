@@ -1,0 +1,217 @@
+"""Connecting: what the client's CONNECT or STOMP frame says, and when."""
+
+from __future__ import annotations
+
+from stompcap.rules import offers
+from stompcap.rules.case import Case, matched
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.dialogue import CLIENT, SERVER, Bools
+from stompcap.tables import words
+
+CONNECTING = Chapter("Connecting")
+
+REFUSED, UNANSWERED = words.OUTCOMES.index("refused"), words.OUTCOMES.index("unanswered")
+UNKNOWN_COMMAND = (
+    r"(?i)\b(un(known|supported|defined|expected|recogni[sz]ed)|invalid|not supported)\b"
+    r"[^\n]{0,40}\b(command|action|STOMP)\b"
+)
+
+
+def names_command(case: Case) -> Bools:
+    """Sessions whose first ERROR complains of a command it does not know."""
+    error = case.s.error
+    texts = [case.at(error, name) for name in ("message", "body_preview")]
+    return (error >= 0) & (matched(texts[0], UNKNOWN_COMMAND) | matched(texts[1], UNKNOWN_COMMAND))
+
+
+@CONNECTING.rule(
+    "CN-01", versions="1.1 1.2", side="client", level="M", observed="F", negotiated=False,
+    clause="1.2 and 1.1 CONNECT or STOMP Frame, Protocol Negotiation",
+    breaks="""
+        C: STOMP⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.1⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.1⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.1⏎⏎␀
+    """,
+)
+def cn_01(case: Case) -> Judged:
+    """CONNECT has accept-version.
+
+    CONNECT without the header is what a 1.0 client sends, so it fails only if the command is STOMP, which 1.0 does
+    not have, or the server answers with 1.1 or later (its fault too: CN-09b).
+    """
+    newer = (case.d.version > 0) & (case.s.connected >= 0)[case.d.session] & case.opening
+    has = case.has("accept-version")
+    due = case.of("STOMP") | (case.of("CONNECT") & (has | newer))
+    return Judged(due, ~has, "{command} without accept-version")
+
+
+@CONNECTING.rule(
+    "CN-02", versions="1.1 1.2", side="client", level="M", observed="F", negotiated=False,
+    clause="1.2 and 1.1 CONNECT or STOMP Frame",
+    breaks="""
+        C: CONNECT⏎accept-version:1.1,1.2⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.1,1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_02(case: Case) -> Judged:
+    """A client that offers 1.1 or later sends host.
+
+    The name of the virtual host. stompjs omits it by default, stomp.py for 1.1, and most brokers do not mind; a
+    wrong one is refused by some.
+    """
+    offer = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
+    return Judged(offer, ~case.has("host"), "{command} offers {accept-version} and has no host")
+
+
+@CONNECTING.rule(
+    "CN-03", versions="1.1 1.2", side="client", level="S", observed="H", negotiated=False,
+    clause="1.1 Protocol Negotiation; 1.2 Protocol Negotiation",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2,1.1,1.0⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.0,1.1,1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_03(case: Case) -> Judged:
+    """Accept-version lists versions in incrementing order.
+
+    stompjs and webstomp list the highest version first. What is no version at all is CN-04's.
+    """
+    offer = case.of("CONNECT", "STOMP") & case.has("accept-version")
+    return Judged(offer, ~case.distinct("accept-version", offers.incrementing), "accept-version:{accept-version}")
+
+
+@CONNECTING.rule(
+    "CN-04", versions="1.1 1.2", side="client", level="M", observed="H", negotiated=False,
+    clause="1.1 Protocol Negotiation; 1.2 Protocol Negotiation",
+    breaks="""
+        C: CONNECT⏎accept-version:1.1, 1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.1⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.1,1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_04(case: Case) -> Judged:
+    """Accept-version has versions and commas, nothing else.
+
+    RabbitMQ, ActiveMQ and Artemis compare whole tokens: behind a blank a version is lost without a word.
+    """
+    offer = case.of("CONNECT", "STOMP") & case.has("accept-version")
+    return Judged(offer, ~case.distinct("accept-version", offers.well_formed), "accept-version:{accept-version}")
+
+
+@CONNECTING.rule(
+    "CN-05", versions="1.1 1.2", side="client", level="S", observed="F", negotiated=False,
+    clause="1.1 CONNECT or STOMP Frame; 1.2 CONNECT or STOMP Frame",
+    breaks="""
+        C: STOMP⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
+        S: ERROR⏎message:Unknown command STOMP⏎⏎␀
+        S closes
+    """,
+    keeps="""
+        C: STOMP⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.1⏎⏎␀
+    """,
+)
+def cn_05(case: Case) -> Judged:
+    """CONNECT rather than STOMP, where the server may be an old one.
+
+    Clients should keep to CONNECT to stay compatible with 1.0 servers; STOMP is allowed at the price of those. So
+    it fails where that price was paid: the server complains of the command or closes without a word. It passes
+    where the server answers CONNECTED. A refusal for another reason says nothing: not evaluable. stomp.py sends
+    STOMP by default.
+    """
+    stomp = case.of("STOMP") & case.opening
+    outcome = case.outcome[case.d.session]
+    complains = names_command(case)[case.d.session]
+    silent = (outcome == UNANSWERED) & closed_by_server(case)
+    refused = (outcome == REFUSED) | (outcome == UNANSWERED)
+    return Judged(stomp | (case.of("CONNECT") & case.has("accept-version")), stomp & refused & (complains | silent),
+                  "the server does not take STOMP", unevaluable=stomp & refused & ~complains & ~silent)
+
+
+def closed_by_server(case: Case) -> Bools:
+    """Frames of sessions that the server ended, with nothing of what it said missing."""
+    s = case.s
+    silent: Bools = (s.closed_by == SERVER) & ~s.gaps_s2c & s.start_s2c
+    return silent[case.d.session]
+
+
+@CONNECTING.rule(
+    "CN-06", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    clause="1.2, 1.1 and 1.0 Connecting (by silence)",
+    breaks="""
+        in 1.2
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_06(case: Case) -> Judged:
+    """One CONNECT per connection.
+
+    The texts do not speak of a second one; for ActiveMQ it is fatal.
+    """
+    again = case.n.connects_before > 0
+    return Judged(case.of("CONNECT", "STOMP"), again, "another {command} on the same connection",
+                  unevaluable=~again & case.n.missed_c2s)
+
+
+@CONNECTING.rule(
+    "CN-07", versions="1.1 1.2", side="client", level="I", observed="S",
+    clause="1.2 and 1.1 Connecting, Once Connected",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
+    """,
+)
+def cn_07(case: Case) -> Judged:
+    """No frames before CONNECTED has come.
+
+    A frame that passes the capture point before CONNECTED does was sent before the client could know that it is
+    connected, wherever the capture was taken; the reverse order proves nothing. Pipelining works with most brokers.
+    """
+    later = (case.d.side == CLIENT) & ~case.of("CONNECT", "STOMP")
+    early = later & ~case.n.connected_before
+    return Judged(later, early, "{command} before CONNECTED", unevaluable=early & case.n.missed_s2c)
+
+
+@CONNECTING.rule(
+    "CN-08", versions=ALL_VERSIONS, side="client", level="M", observed="F",
+    clause="1.2 and 1.1 Header receipt; 1.0 Receipt",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎receipt:1⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_08(case: Case) -> Judged:
+    """CONNECT asks for no receipt.
+
+    Any client frame other than CONNECT may ask for one; STOMP is treated alike. ActiveMQ copies the value into
+    CONNECTED.
+    """
+    return Judged(case.of("CONNECT", "STOMP"), case.has("receipt"), "{command} with receipt:{receipt}")

@@ -1,0 +1,60 @@
+"""docs/rules.md, written from the catalogue: `python -m stompcap.rules.document > docs/rules.md`."""
+
+from __future__ import annotations
+
+import sys
+
+from stompcap.rules.catalogue import CHAPTERS, RULES
+from stompcap.rules.explain import OBSERVED
+from stompcap.rules.record import Rule
+
+HEAD = """# Compliance rules
+
+Every session is held against these {count} rules. A rule is judged at each opportunity, that is, every time it could
+have been broken: the answer is pass, fail or not evaluable, the last where the capture could not have shown the
+contrary (its start is missing, octets are lost, the version is not known). `compliance` counts opportunities per
+session and rule, `compliance_findings` has a row per failure.
+
+Level: M must, S should, I informational. Of two levels the second holds in the milder circumstances that the text of
+the rule names.
+
+In the examples `C:` and `S:` are the client's and the server's octets; `⏎` is a line feed, `␍` a carriage return, `␀`
+the NUL, `\\xHH` another octet. `in 1.2` stands for a CONNECT and a CONNECTED that agree on that version.
+
+This page is written from the rules themselves: `python -m stompcap.rules.document`.
+"""
+
+
+def document() -> str:
+    """The page, Markdown."""
+    parts = [HEAD.format(count=len(RULES)), _overview()]
+    for chapter in CHAPTERS:
+        parts.append(f"## {chapter.title}\n")
+        parts.extend(_section(rule) for rule in chapter.rules)
+    return "\n".join(parts)
+
+
+def _overview() -> str:
+    lines = ["| rule | level | versions | who | what |", "| --- | --- | --- | --- | --- |"]
+    for r in RULES:
+        facts = f"{r.level_text} | {', '.join(r.versions)} | {r.side} | {_plain(r.title)}"
+        lines.append(f"| [{r.id}](#{r.id.lower()}) | {facts} |")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text whose backslashes and pipes Markdown leaves alone."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
+
+
+def _section(rule: Rule) -> str:
+    facts = f"{rule.level_text}; versions {', '.join(rule.versions)}; {rule.side}; judged by {OBSERVED[rule.observed]}."
+    parts = [f"### {rule.id}", f"**{_plain(rule.title)}.** {facts} Clause: {rule.clause}.", _plain(rule.explanation)]
+    if rule.breaks:
+        parts.append(f"Breaks it:\n\n```text\n{rule.breaks}\n```")
+    parts.append(f"Keeps it:\n\n```text\n{rule.keeps}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

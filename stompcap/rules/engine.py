@@ -1,0 +1,167 @@
+"""The engine: every rule over every session of a batch, counted into the tables compliance and compliance_findings.
+
+Evidence is short, printable and free of secrets whatever a rule quotes: control characters are escaped, passcodes
+masked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.rules.case import Case
+from stompcap.rules.catalogue import RULES
+from stompcap.rules.record import Judged, Rule, Units
+from stompcap.session.analysis import Analysis
+from stompcap.session.dialogue import CLIENT, I64, SERVER, Bools
+from stompcap.tables import words
+from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
+
+EVIDENCE_CHARACTERS = 200
+PASSCODE = r"(?i)(passcode\s*[:=]).*"
+
+
+@dataclass
+class _Ledger:
+    """Counts and findings as lists of columns, one entry per rule and answer; joined once at the end."""
+
+    sessions: int
+    counts: list[tuple[int, I64]] = field(default_factory=list)
+    findings: list[dict[str, np.ndarray]] = field(default_factory=list)
+    evidence: list[pa.Array] = field(default_factory=list)
+
+
+def judge(analysis: Analysis) -> dict[str, pa.Table]:
+    """Tables compliance and compliance_findings (stompcap.tables.gold) of the analysed sessions.
+
+    `compliance` has a row per session and rule that applied at least once; `failed` is the number of findings.
+    """
+    case = Case(analysis)
+    ledger = _Ledger(case.d.sessions)
+    for number, rule in enumerate(RULES):
+        answer = rule.judge(case)
+        total = np.zeros((3, ledger.sessions), np.int64)
+        for judged in answer if isinstance(answer, tuple) else (answer,):
+            total += _settle(case, ledger, number, rule, judged)
+        ledger.counts.append((number, total))
+    streams = case.d.streams.column("stream_id")
+    return {"compliance": _compliance(ledger, streams), "compliance_findings": _findings(ledger, streams)}
+
+
+def _settle(case: Case, ledger: _Ledger, number: int, rule: Rule, judged: Judged) -> I64:
+    """Note the findings of one answer; returns applicable, failed, not evaluable opportunities, shape (3, sessions)."""
+    units = case.frames if judged.units is None else judged.units
+    applicable, unevaluable = judged.applicable, np.zeros(len(units), bool)
+    if judged.unevaluable is not None:
+        unevaluable = judged.unevaluable
+    if rule.negotiated and len(rule.versions) < len(words.VERSIONS):
+        spoken = np.isin(units.version, [words.VERSIONS.index(version) for version in rule.versions])
+        unknown = units.version < 0
+        applicable = applicable & (spoken | unknown)
+        unevaluable = unevaluable | unknown
+    unevaluable = unevaluable & applicable
+    failed = judged.failed & applicable & ~unevaluable
+    index = np.flatnonzero(failed)
+    if len(index):
+        ledger.findings.append(_places(number, rule, judged, units, index))
+        ledger.evidence.append(_evidence(case, judged, index))
+    return np.stack([_count(mask, units, judged.weight, ledger.sessions) for mask in (applicable, failed, unevaluable)])
+
+
+def _count(mask: Bools, units: Units, weight: I64 | None, sessions: int) -> I64:
+    """Opportunities per session."""
+    if not mask.any():
+        return np.zeros(sessions, np.int64)
+    weights = None if weight is None else weight[mask]
+    return np.bincount(units.session[mask], weights=weights, minlength=sessions).astype(np.int64)
+
+
+def _places(number: int, rule: Rule, judged: Judged, units: Units, index: I64) -> dict[str, np.ndarray]:
+    """Where findings are, by number: rule, level, side blamed, session, side that sent the unit, offset, time."""
+    versions = (*words.VERSIONS, None)
+    levels = np.array([[words.LEVELS.index(level) for level in rule.levels(version)] for version in versions])
+    soft = np.zeros(len(index), np.int64) if judged.lenient is None else judged.lenient[index].astype(np.int64)
+    sent = units.side[index]
+    if judged.blamed is not None:
+        blamed = judged.blamed[index]
+    elif rule.side == "both":
+        blamed = sent
+    else:
+        blamed = np.full(len(index), CLIENT if rule.side == "client" else SERVER, np.int8)
+    return {
+        "rule": np.full(len(index), number),
+        "level": levels[units.version[index], soft],  # version -1 is the last row: not known
+        "blamed": blamed,
+        "session": units.session[index],
+        "sent": sent,
+        "offset": units.offset[index],
+        "ts_ns": units.ts_ns[index],
+    }
+
+
+def _evidence(case: Case, judged: Judged, index: I64) -> pa.Array:
+    """What was seen, fit to be shown."""
+    if callable(judged.evidence):
+        said = judged.evidence(index)
+    elif judged.units is None:
+        said = case.say(judged.evidence, index)
+    else:
+        said = pa.repeat(pa.scalar(judged.evidence), len(index))
+    return presentable(said)
+
+
+def presentable(said: pa.Array) -> pa.Array:
+    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, passcodes masked."""
+    if pc.any(pc.match_substring_regex(said, PASSCODE)).as_py():
+        said = pc.replace_substring_regex(said, f"(?s){PASSCODE}", r"\1***")
+    odd = pc.match_substring_regex(said, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
+    if pc.any(odd).as_py():
+        coded = said.dictionary_encode()
+        clean = [_escape(text) for text in coded.dictionary.to_pylist()]
+        said = pa.array(clean, pa.string()).take(coded.indices)
+    return pc.utf8_slice_codeunits(said, 0, EVIDENCE_CHARACTERS)
+
+
+def _escape(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
+    return pa.array(choice, pa.string()).take(pa.array(codes.astype(np.int64)))
+
+
+def _compliance(ledger: _Ledger, streams: pa.ChunkedArray) -> pa.Table:
+    """The table compliance, by session and then in the catalogue's order."""
+    totals = np.stack([total for _, total in ledger.counts], axis=2)  # (3, sessions, rules)
+    session, rule = np.nonzero(totals[0])
+    applicable, failed, unevaluable = (totals[i][session, rule] for i in range(3))
+    ids = tuple(r.id for r in RULES)
+    passed = applicable - failed - unevaluable
+    columns = [streams.take(pa.array(session)), _words(ids, rule), applicable, passed, failed, unevaluable]
+    return pa.table(columns, schema=COMPLIANCE.arrow)
+
+
+def _findings(ledger: _Ledger, streams: pa.ChunkedArray) -> pa.Table:
+    """The table compliance_findings, by session, rule, direction and offset."""
+    schema = COMPLIANCE_FINDINGS.arrow
+    if not ledger.findings:
+        return schema.empty_table()
+    f = {name: np.concatenate([part[name] for part in ledger.findings]) for name in ledger.findings[0]}
+    order = np.lexsort((f["ts_ns"], f["offset"], f["sent"], f["rule"], f["session"]))
+    f = {name: values[order] for name, values in f.items()}
+    evidence = pa.concat_arrays(ledger.evidence).take(pa.array(order))
+    columns = [
+        _words(tuple(r.id for r in RULES), f["rule"]),
+        _words(words.LEVELS, f["level"]),
+        _words(words.SIDES, f["blamed"]),
+        streams.take(pa.array(f["session"])),
+        _words(words.DIRECTIONS, f["sent"]),
+        f["offset"],
+        f["ts_ns"],
+        pa.array(f["ts_ns"] // 1000).cast(schema.field("found_ts").type),
+        evidence,
+    ]
+    return pa.table(columns, schema=schema)

@@ -1,0 +1,64 @@
+"""The catalogue for people at a terminal: one line a rule, or one rule in full."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+
+from stompcap.errors import UsageError
+from stompcap.rules.catalogue import BY_ID, RULES
+from stompcap.rules.record import Rule
+
+WIDTH = 100
+UNPROVABLE = "No capture can prove it broken, so it is passed or not evaluable."
+OBSERVED = {
+    "F": "one frame",
+    "H": "the headers of one frame",
+    "S": "the session before it",
+    "T": "the clock",
+    "X": "more than one session",
+}
+
+
+def list_rules() -> str:
+    """All rules, a line each: id, level, versions, side, title; ends in a newline."""
+    head = ("rule", "level", "versions", "side", "title")
+    lines = [head, *((r.id, r.level_text, ",".join(r.versions), r.side, r.title) for r in RULES)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    padded = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
+    return "".join(line.rstrip() + "\n" for line in padded)
+
+
+def find_rule(rule_id: str) -> Rule:
+    """The rule of that id, in any case; UsageError with the nearest ids where there is none."""
+    exact = {known.upper(): known for known in BY_ID}
+    wanted = rule_id.strip().upper()
+    if wanted in exact:
+        return BY_ID[exact[wanted]]
+    near = [exact[name] for name in difflib.get_close_matches(wanted, exact, n=3)]
+    hint = f"did you mean {', '.join(near)}?" if near else "`stompcap rules list` shows them all"
+    raise UsageError(f"there is no rule {rule_id}: {hint}")
+
+
+def explain_rule(rule_id: str) -> str:
+    """One rule in full, with its examples; UsageError where there is none of that id."""
+    rule = find_rule(rule_id)
+    parts = [
+        f"{rule.id}  {rule.title}",
+        "\n".join([
+            f"level     {rule.level_text}  (M must, S should, I informational)",
+            f"versions  {', '.join(rule.versions)}",
+            f"obeyed by {rule.side}",
+            f"judged by {OBSERVED[rule.observed]}",
+            f"clause    {rule.clause}",
+        ]),
+        textwrap.fill(rule.explanation, WIDTH),
+        example("breaks it", rule.breaks) if rule.breaks else UNPROVABLE,
+        example("keeps it", rule.keeps),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def example(caption: str, transcript: str) -> str:
+    """A transcript under its caption, indented."""
+    return f"{caption}:\n{textwrap.indent(transcript, '    ')}"

@@ -1,0 +1,211 @@
+"""Greeting: CONNECTED's headers, heart-beat offers, and what the first exchange tells an operator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.rules import offers
+from stompcap.rules.case import Case, matched
+from stompcap.rules.connecting import REFUSED
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+
+GREETING = Chapter("Greeting")
+
+SERVER = r"^[^\s/]+(/\S+)?( [^\r\n]+)*$"
+HEART_BEAT = r"^[0-9]+,[0-9]+$"
+HOST_REFUSED = r"(?i)\b(virtual[ -]?host|vhost|host)\b"
+ANSWER_WITHIN_NS = 10_000_000_000
+
+
+@GREETING.rule(
+    "CN-14", versions="1.1 1.2", side="server", level="M", observed="H",
+    clause="1.2 and 1.1 CONNECTED Frame (server)",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎server:/1.0⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎server:ActiveMQ-Artemis/2.42.0 ActiveMQ Artemis Messaging Engine⏎⏎␀
+    """,
+)
+def cn_14(case: Case) -> Judged:
+    """The server header is a name, perhaps a version, perhaps comments.
+
+    Name, a slash and a version if there is one, then comments, each behind one space. Artemis' long header is
+    legal.
+    """
+    return Judged(case.of("CONNECTED") & case.has("server"), ~case.matches("server", SERVER), "server:{server}")
+
+
+@GREETING.rule(
+    "CN-15", versions="1.0", side="server", level="I", observed="F",
+    clause="1.0 Protocol",
+    breaks="""
+        C: CONNECT⏎login:a⏎⏎␀
+        S: CONNECTED⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎login:a⏎⏎␀
+        S: CONNECTED⏎session:1⏎⏎␀
+    """,
+)
+def cn_15(case: Case) -> Judged:
+    """A 1.0 CONNECTED carries session.
+
+    The only header 1.0 gives CONNECTED. RabbitMQ, ActiveMQ and Artemis all send it.
+    """
+    return Judged(case.of("CONNECTED"), case.lacks("session"), "CONNECTED without session")
+
+
+@GREETING.rule(
+    "CN-16", versions="1.1 1.2", side="server", level="I", observed="X",
+    clause="1.2 and 1.1 CONNECTED Frame (session)",
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎session:1⏎⏎␀
+    """,
+)
+def cn_16(case: Case) -> Judged:
+    """A session id is unique on its server.
+
+    It takes all sessions of a server to tell, and rules see one at a time: not evaluable. A query over the table
+    sessions finds repeated ids; ActiveMQ repeats the client's own client-id.
+    """
+    return Judged(case.of("CONNECTED") & case.has("session"), case.none(), unevaluable=~case.none())
+
+
+@GREETING.rule(
+    "CN-17", versions="1.1 1.2", side="both", level="M", observed="H", negotiated=False,
+    clause="1.2 and 1.1 Heart-beating",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:10000, 10000⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:0,10000⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_17(case: Case) -> Judged:
+    """Heart-beat is two numbers and a comma.
+
+    Non-negative integers: the text says positive and then explains 0. ActiveMQ refuses malformed ones, a blank once
+    crashed RabbitMQ. In a session that settles on 1.0 the header is CN-18's; where no version was agreed, the
+    client's offer decides.
+    """
+    d = case.d
+    meant = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
+    has = case.handshake & case.has("heart-beat")
+    unknown = (d.version < 0) & ~meant
+    malformed = ~case.matches("heart-beat", HEART_BEAT)
+    return Judged(has & (d.version != 0), malformed, "heart-beat:{heart-beat}", unevaluable=unknown)
+
+
+@GREETING.rule(
+    "CN-18", versions="1.0", side="both", level="I", observed="H",
+    clause="1.1 Heart-beating (new in 1.1)",
+    breaks="""
+        C: CONNECT⏎login:a⏎heart-beat:10000,10000⏎⏎␀
+        S: CONNECTED⏎session:1⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.0,1.1⏎host:h⏎heart-beat:10000,10000⏎⏎␀
+        S: CONNECTED⏎version:1.0⏎session:1⏎⏎␀
+    """,
+)
+def cn_18(case: Case) -> Judged:
+    """Heart-beat means nothing in 1.0.
+
+    A client that also offers later versions may well ask for heart-beats; one that offers only 1.0, or a server
+    that has chosen it, asks in vain. RabbitMQ beats in 1.0 sessions all the same.
+    """
+    offer = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
+    return Judged(case.handshake, case.has("heart-beat") & ~offer, "heart-beat:{heart-beat} in a 1.0 session")
+
+
+@GREETING.rule(
+    "CN-19", versions=ALL_VERSIONS, side="server", level="I", observed="T",
+    clause="1.2, 1.1 and 1.0 Connecting",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        wait 11s
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        wait 1s
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_19(case: Case) -> Judged:
+    """CONNECT is answered within 10 s.
+
+    By CONNECTED or ERROR. Brokers give a login 10 s (RabbitMQ) to 30 s (ActiveMQ) themselves. Not evaluable where
+    the capture ends sooner or lacks octets of the server's side.
+    """
+    s, d = case.s, case.d
+    answer = np.where(s.connected >= 0, s.connected, s.error)
+    answered = answer >= 0
+    until = np.where(answered, d.last_ns[np.maximum(answer, 0)] if len(d) else s.end_s2c, s.end_s2c)
+    late = until[d.session] - d.first_ns > ANSWER_WITHIN_NS
+    return Judged(case.opening, late, "no answer to {command} within 10 s",
+                  unevaluable=np.where(late, s.gaps_s2c[d.session], ~answered[d.session]))
+
+
+@GREETING.rule(
+    "CN-20", versions=ALL_VERSIONS, side="client", level="I", observed="H",
+    clause="1.2 and 1.1 CONNECT or STOMP Frame (login, passcode); 1.0 Protocol",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎login:alice⏎passcode:secret⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎⏎␀
+    """,
+)
+def cn_20(case: Case) -> Judged:
+    """Credentials do not cross the network in the clear.
+
+    No rule of the protocol, but of security: login or passcode on a connection without TLS.
+    """
+    told = case.has("login") | case.has("passcode")
+    return Judged(case.of("CONNECT", "STOMP"), told & ~case.s.encrypted[case.d.session],
+                  lambda index: _credentials(case, index))
+
+
+def _credentials(case: Case, index: np.ndarray) -> pa.Array:
+    """Evidence that says which headers were there, never what a passcode was."""
+    passcode = pa.array(case.has("passcode")[index])
+    return pc.if_else(passcode, "login and passcode unencrypted", "login unencrypted")
+
+
+@GREETING.rule(
+    "CN-21", versions="1.1 1.2", side="server", level="I", observed="F", negotiated=False,
+    clause="1.2 and 1.1 CONNECT or STOMP Frame (host)",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: ERROR⏎message:Bad CONNECT⏎⏎Virtual host 'h' access denied␀
+        S closes
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: ERROR⏎message:Bad CONNECT⏎⏎Access refused for user 'a'␀
+        S closes
+    """,
+)
+def cn_21(case: Case) -> Judged:
+    """A client is not refused for its host.
+
+    Sorts refusals: the text of the ERROR that answers CONNECT speaks of the host or virtual host. A server may
+    choose a default host instead of refusing.
+    """
+    s = case.s
+    refusing = case.none()
+    index = s.error[(case.outcome == REFUSED) & (s.error >= 0)]
+    refusing[index] = True
+    named = matched(case.text("message"), HOST_REFUSED) | matched(case.text("body_preview"), HOST_REFUSED)
+    return Judged(refusing, named, "{message} {body_preview}")

@@ -1,0 +1,163 @@
+"""Heart-beating: whether each side sends something often enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.rules.case import Case, truth
+from stompcap.rules.record import Chapter, Judged, Units
+from stompcap.session.dialogue import CLIENT, SERVER
+from stompcap.tables import words
+
+HEARTBEATING = Chapter("Heart-beating")
+
+COMPLAINT = r"(?i)heart-?\s?beat"
+
+
+def _gaps(case: Case, side: int) -> tuple[Judged, Judged]:
+    """The gaps of the table heartbeats: those that are violations or worse one by one, the others by their number."""
+    violations, beats = case.tables["heartbeat_violations"], case.tables["heartbeats"]
+    violations = violations.filter(pc.and_(pc.not_equal(violations["severity"], "late"),
+                                           pc.equal(violations["direction"], words.DIRECTIONS[side])))
+    beats = beats.filter(pc.equal(beats["direction"], words.DIRECTIONS[side]))
+    streams = case.d.streams.column("stream_id").combine_chunks()
+
+    def session(table: pa.Table) -> np.ndarray:
+        found = pc.index_in(table["stream_id"].combine_chunks(), streams)
+        return np.asarray(pc.fill_null(found, 0)).astype(np.int32)
+
+    each, rest = session(violations), session(beats)
+    excused = truth(violations["excused"].combine_chunks().is_valid())
+    broken = np.asarray(pc.add(beats["violations"], beats["dead"]))
+    said = pc.binary_join_element_wise(
+        "nothing for ", violations["gap_ms"].cast(pa.string()), " ms, ", violations["interval_ms"].cast(pa.string()),
+        " ms agreed; ended by ", violations["ended_by"], "",
+    )
+    unclear = truth(pc.equal(beats["verdict"], "not_evaluable").combine_chunks())
+    gaps = np.asarray(beats["gaps"])
+    return (
+        Judged(
+            np.ones(len(each), bool), np.ones(len(each), bool),
+            lambda index: _flat(said).take(pa.array(index)),
+            unevaluable=excused,
+            units=_units(case, side, each, np.asarray(violations["gap_start_ns"])),
+        ),
+        Judged(
+            gaps > broken, np.zeros(len(rest), bool),
+            unevaluable=unclear,
+            units=_units(case, side, rest, np.zeros(len(rest), np.int64)),
+            weight=gaps - broken,
+        ),
+    )
+
+
+def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _units(case: Case, side: int, session: np.ndarray, since_ns: np.ndarray) -> Units:
+    """Gaps as units: each lies behind the octet that came last before it, looked up in the direction's rows."""
+    raw = case.d.rows
+    offset = np.zeros(len(session), np.int64)
+    if len(session) and len(raw):
+        mine = np.flatnonzero((raw.side == side) & (raw.first_ns >= 0))
+        order = mine[np.lexsort((raw.offset[mine], raw.last_ns[mine], raw.session[mine]))]
+        keys = np.empty(len(order) + len(session), [("session", np.int64), ("ns", np.int64)])
+        keys["session"] = np.concatenate([raw.session[order], session])
+        keys["ns"] = np.concatenate([raw.last_ns[order], since_ns])
+        place = np.searchsorted(keys[: len(order)], keys[len(order) :], side="right") - 1
+        last = order[np.maximum(place, 0)]
+        known = (place >= 0) & (raw.session[last] == session)
+        offset = np.where(known, raw.offset[last] + raw.length[last], 0)
+    return Units(session, np.full(len(session), side, np.int8), offset, since_ns, case.s.version[session])
+
+
+@HEARTBEATING.rule(
+    "HB-01", versions="1.1 1.2", side="client", level="M", observed="T",
+    clause="1.2 and 1.1 Heart-beating",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:1000,0⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:0,1000⏎⏎␀
+        wait 5s
+        C: ⏎
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:1000,0⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:0,1000⏎⏎␀
+        wait 1s
+        C: ⏎
+        wait 1s
+        C: ⏎
+    """,
+)
+def hb_01(case: Case) -> tuple[Judged, Judged]:
+    """The client sends something within the interval agreed.
+
+    The interval is the larger of what the client can do and what the server wants, none if either is 0. Any new
+    octet counts, so do fragments of a large frame; retransmissions and keep-alives do not. Judged from CONNECTED
+    on, gap by gap, from the table heartbeats: fails from severity violation (1.5 times the interval) on, since most
+    libraries beat exactly at the interval and so always a little late. Where the capture lost octets, or the peer's
+    window was shut, a gap is excused: not evaluable.
+    """
+    return _gaps(case, CLIENT)
+
+
+@HEARTBEATING.rule(
+    "HB-02", versions="1.1 1.2", side="server", level="M", observed="T",
+    clause="1.2 and 1.1 Heart-beating",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:0,1000⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:1000,0⏎⏎␀
+        wait 5s
+        S: ⏎
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:0,1000⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:1000,0⏎⏎␀
+        wait 1s
+        S: ⏎
+        wait 1s
+        S: ⏎
+    """,
+)
+def hb_02(case: Case) -> tuple[Judged, Judged]:
+    """The server sends something within the interval agreed.
+
+    As HB-01, the other way: the larger of what the server can do and what the client wants. ActiveMQ leaves gaps of
+    up to twice the interval by design; RabbitMQ and Apollo beat twice as often as they must.
+    """
+    return _gaps(case, SERVER)
+
+
+@HEARTBEATING.rule(
+    "HB-03", versions="1.1 1.2", side="both", level="M", observed="S",
+    clause="1.2 and 1.1 Heart-beating",
+    breaks="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:100,100⏎⏎␀
+        wait 2s
+        S: ERROR⏎message:no heartbeat received⏎⏎␀
+        S closes
+    """,
+    keeps="""
+        C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎heart-beat:100,100⏎⏎␀
+    """,
+)
+def hb_03(case: Case) -> Judged:
+    """Without a heart-beat header no beats are expected.
+
+    A missing header means 0,0: the party cannot send and does not want beats. To announce beats to it (CoilMQ does)
+    is harmless, for nothing is agreed. Fails where the server complains of missing heart-beats to a client that
+    never offered any.
+    """
+    s, d = case.s, case.d
+    both = (s.connect >= 0) & (s.connected >= 0)
+    client_silent = both & ~truth(case.at(s.connect, "heart-beat").is_valid())
+    server_silent = both & ~truth(case.at(s.connected, "heart-beat").is_valid())
+    complaint = case.of("ERROR") & client_silent[d.session] & (
+        case.matches("message", COMPLAINT) | case.matches("body_preview", COMPLAINT))
+    silent = (client_silent | server_silent)[d.session]
+    return Judged((case.greeting & silent) | complaint, complaint, "the client offered no heart-beats: {message}")

@@ -1,0 +1,162 @@
+"""What a rule is: a record of facts with one small function, and what such a function answers.
+
+Rules are four-valued. Every time a rule could have been broken is an opportunity, and each opportunity is passed,
+failed or not evaluable; where there is none the rule is not applicable. A function answers with masks over units
+(frames, raw rows, gaps), the engine counts. The rule ids are public: users write them in SQL.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stompcap.session.dialogue import I8, I32, I64, Bools
+
+if TYPE_CHECKING:
+    from stompcap.rules.case import Case
+
+ALL_VERSIONS = "1.0 1.1 1.2"
+LENIENCY = "M S I"  # strictest first
+
+
+@dataclass(frozen=True)
+class Units:
+    """What masks index: one entry per thing judged, with the place a finding about it names.
+
+    `session` is the index in the dialogue's streams, `side` who sent it, `version` the session's (-1 where not known).
+    """
+
+    session: I32
+    side: I8
+    offset: I64
+    ts_ns: I64
+    version: I8
+
+    def __len__(self) -> int:
+        return len(self.session)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a rule says about units.
+
+    applicable   the opportunities
+    failed       broken ones
+    evidence     what was seen. Of frames: a template, `{name}` being a header of the frame, or a function of the
+                 indices of the failed units; of other units: plain words, or such a function
+    unevaluable  opportunities the capture cannot judge; they do not count as failed
+    units        what the masks index; None: the frames of the dialogue
+    lenient      failures that have the second of the rule's two levels
+    blamed       the side that broke it, where that is not the one that sent the unit
+    weight       how many opportunities a unit stands for, one each by default; a failed unit is always one
+    """
+
+    applicable: Bools
+    failed: Bools
+    evidence: str | Callable[[I64], pa.Array] = ""
+    unevaluable: Bools | None = None
+    units: Units | None = None
+    lenient: Bools | None = None
+    blamed: I8 | None = None
+    weight: I64 | None = None
+
+
+Verdict = Callable[["Case"], "Judged | tuple[Judged, ...]"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the catalogue.
+
+    id           public name
+    versions     protocol versions it applies to
+    side         who must obey: client, server or both
+    level        M must, S should, I informational; `M/I` where circumstances soften it; a mapping where versions differ
+    observed     what it takes to judge it: F a frame, H header text, S session state, T time, X more than one session
+    clause       where the specifications say it
+    title        the rule in a line
+    explanation  the rule in a paragraph, pitfalls included; title and explanation are the docstring of its function
+    breaks       a short transcript that breaks it; empty where no capture can show that
+    keeps        one that keeps it
+    negotiated   whether the session's version decides if it applies; else the function does
+    judge        the function
+    """
+
+    id: str
+    versions: tuple[str, ...]
+    side: str
+    level: str | Mapping[str, str]
+    observed: str
+    clause: str
+    title: str
+    explanation: str
+    breaks: str
+    keeps: str
+    negotiated: bool
+    judge: Verdict = field(repr=False, compare=False)
+
+    @property
+    def level_text(self) -> str:
+        """The level as the table `rules` has it: per version where versions differ."""
+        if isinstance(self.level, str):
+            return self.level
+        return ", ".join(f"{level} in {version}" for version, level in self.level.items())
+
+    def levels(self, version: str | None) -> tuple[str, str]:
+        """Level and softened level in a version; where it is not known, the mildest of all."""
+        if isinstance(self.level, str):
+            strict, _, lenient = self.level.partition("/")
+            return strict, lenient or strict
+        if version is None or version not in self.level:
+            mildest = max(self.level.values(), key=LENIENCY.index)
+            return mildest, mildest
+        return self.level[version], self.level[version]
+
+
+class Chapter:
+    """A group of rules; `rule` registers a function beside the facts of its record."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.rules: list[Rule] = []
+
+    def rule(
+        self,
+        rule_id: str,
+        *,
+        versions: str,
+        side: str,
+        level: str | Mapping[str, str],
+        observed: str,
+        clause: str,
+        keeps: str,
+        breaks: str = "",
+        negotiated: bool = True,
+    ) -> Callable[[Verdict], Verdict]:
+        """Register the decorated function; its docstring's first line is the rule's title, the rest its explanation."""
+
+        def register(judge: Verdict) -> Verdict:
+            title, _, explanation = (inspect.getdoc(judge) or "").partition("\n")
+            self.rules.append(
+                Rule(
+                    rule_id,
+                    tuple(versions.split()),
+                    side,
+                    level,
+                    observed,
+                    clause,
+                    title.removesuffix("."),
+                    " ".join(explanation.split()),
+                    inspect.cleandoc(breaks),
+                    inspect.cleandoc(keeps),
+                    negotiated,
+                    judge,
+                )
+            )
+            return judge
+
+        return register
