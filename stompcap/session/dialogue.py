@@ -39,7 +39,7 @@ FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kind codes of raw rows: index in wo
 class RawRows:
     """The rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
-    `first_ns` and `last_ns` are -1 for gaps. `row` is the index in the table that was given.
+    `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there. `row` is the index in the table that was given.
     """
 
     session: I32
@@ -50,6 +50,7 @@ class RawRows:
     syntax: I64
     first_ns: I64
     last_ns: I64
+    redacted: Bools
     row: I64
 
     def __len__(self) -> int:
@@ -109,6 +110,20 @@ class Dialogue:
     def at_ns(self) -> I64:
         """The time a frame counts by: a client's first octet, a server's last."""
         return np.where(self.side == CLIENT, self.first_ns, self.last_ns)
+
+    @property
+    def settles(self) -> Bools:
+        """Frames that settle deliveries: ACK and NACK of the client."""
+        answers: Bools = (self.side == CLIENT) & ((self.command == ACK) | (self.command == NACK))
+        return answers
+
+    def some(self, name: str, at: I64) -> pa.Array:
+        """A column of the frames table for the frames at those places only."""
+        return in_order(self.frames.column(name), self.row[at])
+
+    def some_header(self, name: str, at: I64) -> pa.StringArray:
+        """A header for the frames at those places only, null where it is absent."""
+        return header_column(in_order(self.frames.column("header"), self.row[at]), name)
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""

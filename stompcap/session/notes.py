@@ -47,6 +47,7 @@ class SessionNotes:
     closed_by         0 client, 1 server, 2 both; -1 while open
     closed_ns         first FIN, or the RST, that ended the stream; -1 while open
     end_c2s/_s2c      when nothing more could come from that side: its FIN, an RST, else the stream's last captured packet
+    shut_c2s/_s2c     that moment is a FIN or an RST
     opened_ns         the stream's first captured packet
     last_ns           the stream's last captured packet
     encrypted         the stream came out of TLS
@@ -66,6 +67,8 @@ class SessionNotes:
     closed_ns: I64
     end_c2s: I64
     end_s2c: I64
+    shut_c2s: Bools
+    shut_s2c: Bools
     opened_ns: I64
     last_ns: I64
     encrypted: Bools

@@ -1,0 +1,75 @@
+"""The analysis of whole streams: frames in, what they meant out. No Spark, no files, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session import annotate, heartbeats, missing, outcomes, receipts, sessions, settling, subscriptions
+from stompcap.session import transactions as dealings
+from stompcap.session.analysis import Analysis, Options
+from stompcap.session.dialogue import CLIENT, SERVER, Bools
+from stompcap.session.wire import build, integers
+
+
+def _products(table: pa.Table, *names: str) -> Bools:
+    """Per session: the broker is one of those."""
+    found: Bools = pc.is_in(
+        table.column("server_product").combine_chunks(), value_set=pa.array(names)
+    ).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _habits(table: pa.Table, scope: str) -> settling.Habits:
+    """How each session's broker settles; `scope` is Options.ack_scope."""
+    rabbitmq = _products(table, "RabbitMQ")
+    wide = {"subscription": np.zeros_like(rabbitmq), "connection": np.ones_like(rabbitmq), "auto": rabbitmq}
+    return settling.Habits(wide[scope], _products(table, "ActiveMQ"), rabbitmq)
+
+
+def analyse(
+    streams: pa.Table,
+    rows: pa.Table,
+    frames: pa.Table,
+    segments: pa.Table,
+    order: Mapping[str, int],
+    stalls: pa.Table | None = None,
+    options: Options | None = None,
+) -> Analysis:
+    """What the sessions of whole streams meant.
+
+    `streams`, `rows` (raw_frames, `raw` is not needed), `frames` and `segments` have the columns of the tables of those names;
+    the times of FIN and RST may stand in `streams` as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`. `order` gives each capture its rank
+    in time. `stalls` (stream_id, direction, kind zero_window or retransmission, begin_ns, end_ns) excuses heart-beat gaps.
+    Raises ValueError for an unknown ack_scope or a frame of no stream.
+    """
+    options = options or Options()
+    if options.ack_scope not in ("auto", "subscription", "connection"):
+        raise ValueError(f"ack_scope is auto, subscription or connection, not {options.ack_scope}")
+    dialogue = build(streams, rows, frames, order)
+    gone = missing.find(dialogue, rows, order)
+    notes = sessions.survey(dialogue, gone)
+    table = sessions.table(dialogue, notes)
+
+    held = subscriptions.follow(dialogue)
+    later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
+    dealt = dealings.follow(dialogue, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
+    settled = settling.follow(dialogue, held, dealt, _habits(table, options.ack_scope))
+    machine = outcomes.Machine(dialogue, notes, held, dealt, settled, receipts.follow(dialogue), later_c2s, later_s2c)
+    status = outcomes.delivery_status(machine)
+
+    intervals = np.stack([integers(table.column(f"heartbeat_{way}_ms"), 0) for way in ("c2s", "s2c")], axis=1)
+    beats, silences = heartbeats.tables(dialogue, notes, intervals, segments, stalls, options)
+    tables = {
+        "sessions": table,
+        "subscriptions": outcomes.subscriptions(machine, status),
+        "deliveries": outcomes.deliveries(machine, status),
+        "transactions": outcomes.transactions(machine),
+        "receipts": outcomes.receipts(machine),
+        "heartbeats": beats,
+        "heartbeat_violations": silences,
+    }
+    return Analysis(tables, dialogue, annotate.annotate(machine, gone))

@@ -1,0 +1,84 @@
+"""The machine's numbers as annotations of frames, for rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.session.columns import chosen
+from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ERROR, SERVER, STOMP, I8, I32, I64, Bools
+from stompcap.session.missing import Missing, open_at_end
+from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
+from stompcap.session.outcomes import Machine
+from stompcap.session.subscriptions import mode_of
+
+
+@kernel
+def _walk(
+    session: I32, side: I8, command: I8, previous: I64, connects: I32, connected: Bools, disconnect: I64, error: I64
+) -> None:
+    """What came before each frame in its session."""
+    last = -1
+    for i in range(len(session)):
+        if session[i] != last:
+            last, asked, answered, left, failed = session[i], 0, False, -1, -1
+            latest_c2s, latest_s2c = -1, -1
+        connects[i], connected[i], disconnect[i], error[i] = asked, answered, left, failed
+        if side[i] == CLIENT:
+            previous[i], latest_c2s = latest_c2s, i
+            if command[i] == CONNECT or command[i] == STOMP:
+                asked += 1
+            elif command[i] == DISCONNECT and left < 0:
+                left = i
+        else:
+            previous[i], latest_s2c = latest_s2c, i
+            if command[i] == CONNECTED:
+                answered = True
+            elif command[i] == ERROR:
+                failed = i
+
+
+def annotate(machine: Machine, missing: Missing) -> Annotations:
+    """The annotations of all frames."""
+    dialogue, held, settled = machine.dialogue, machine.subscriptions, machine.settling
+    count = len(dialogue)
+    previous, disconnect, error = (np.full(count, -1, np.int64) for _ in range(3))
+    connects, connected = np.zeros(count, np.int32), np.zeros(count, np.bool_)
+    _walk(dialogue.session, dialogue.side, dialogue.command, previous, connects, connected, disconnect, error)
+
+    row, state, unsubscribed = held.row.copy(), held.state.copy(), held.unsubscribed_by.copy()
+    answers = np.flatnonzero(dialogue.settles)
+    named = chosen(settled.frame, settled.delivery[answers])
+    row[answers] = chosen(held.row, named)
+    ended = chosen(held.ended, row[answers])
+    ended = np.where(ended < answers, ended, -1)
+    state[answers] = np.where(row[answers] < 0, UNNAMED, np.where(ended >= 0, ENDED, ACTIVE))
+    unsubscribed[answers] = ended
+
+    cut = open_at_end(dialogue.streams)[dialogue.session]
+    return Annotations(
+        previous=previous,
+        connects_before=connects,
+        connected_before=connected,
+        disconnect_before=disconnect,
+        error_before=error,
+        missed_c2s=missing.before(dialogue, CLIENT),
+        missed_s2c=missing.before(dialogue, SERVER),
+        missing_later_c2s=machine.later_c2s | cut,
+        missing_later_s2c=machine.later_s2c | cut,
+        subscription_row=row,
+        subscription_state=state,
+        unsubscribed_by=unsubscribed,
+        active_subscriptions=held.active,
+        same_destination=held.same_destination,
+        ack_mode=mode_of(held, row),
+        delivery_row=settled.delivery,
+        target=settled.target,
+        message_id_before=settled.message_id_before,
+        ack_id_before=settled.ack_id_before,
+        transaction_row=machine.transactions.frame_row,
+        transaction_state=machine.transactions.state,
+        receipt_row=machine.receipts.row,
+        receipt_state=machine.receipts.state,
+        sessions=machine.notes,
+    )

@@ -1,0 +1,198 @@
+"""Heart-beats: in each direction with a negotiated interval, the times without a new octet.
+
+Watching begins when CONNECTED is complete and ends with that side's FIN, an RST of either side or the stream's last captured packet.
+A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the
+sender was busy retransmitting: then silence does not show that nothing was sent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.kernel import kernel
+from stompcap.session.analysis import Options
+from stompcap.session.arrivals import Arrivals, gather
+from stompcap.session.columns import listed, timestamps
+from stompcap.session.dialogue import CLIENT, SERVER, I8, I64, Bools, Dialogue
+from stompcap.session.notes import SessionNotes
+from stompcap.session.wire import flat, integers, repeated_codes, sides
+from stompcap.tables import words
+from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
+
+MILLISECOND = 1_000_000
+OK, LATE, VIOLATION, DEAD, NOT_EVALUABLE = range(5)  # index in words.HEARTBEAT_VERDICTS
+DATA, HEARTBEAT, CLOSE, CAPTURE_END = range(4)  # index in words.GAP_ENDERS
+CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES
+STALLS = ("zero_window", "retransmission")
+
+
+@kernel
+def _gaps(
+    watch: I64, ts: I64, eol: Bools, begin: I64, end: I64, last_ender: I8, limit: I64,
+    gaps: I64, longest: I64, found: I64, start: I64, stop: I64, ender: I8,
+) -> int:
+    """Times without a new octet, per watch: how many, the longest, and those above `limit` nanoseconds. Returns how many those are."""
+    count, i, n = 0, 0, len(watch)
+    for w in range(len(begin)):
+        now = begin[w]
+        while i < n and watch[i] < w:
+            i += 1
+        while True:
+            kind = last_ender[w]
+            then = end[w]
+            if i < n and watch[i] == w and ts[i] <= end[w]:
+                then = ts[i]
+                kind = HEARTBEAT
+                while i < n and watch[i] == w and ts[i] == then:
+                    if not eol[i]:
+                        kind = DATA
+                    i += 1
+            length = then - now
+            if length > 0:
+                gaps[w] += 1
+                longest[w] = max(longest[w], length)
+                if length > limit[w]:
+                    found[count], start[count], stop[count], ender[count] = w, now, then, kind
+                    count += 1
+                now = then
+            if kind != DATA and kind != HEARTBEAT:
+                break
+    return count
+
+
+@kernel
+def _excuses(
+    found: I64, start: I64, stop: I64, limit: I64, lost: I64, since: I64, until: I64,
+    stalled: I64, kind: I8, begin: I64, end: I64, excuse: I8,
+) -> None:
+    """Why each gap found is not the sender's fault; `lost` and `stalled` are watches, ascending, stalls in order of time."""
+    for i in range(len(found)):
+        w, a, b = found[i], start[i], stop[i]
+        j = np.searchsorted(stalled, w)
+        cursor, silent, closed, repeat = a, 0, False, -1
+        while j < len(stalled) and stalled[j] == w:
+            if kind[j] == 0 and end[j] > a and begin[j] < b:
+                closed = True
+                silent = max(silent, begin[j] - cursor)
+                cursor = max(cursor, end[j])
+            elif kind[j] == 1 and begin[j] > a and end[j] <= b:
+                repeat = max(repeat, end[j])
+            j += 1
+        silent = max(silent, b - cursor)
+        if repeat >= 0 and b - repeat <= limit[w]:
+            excuse[i] = RETRANSMISSION
+        if closed and silent <= limit[w]:  # nothing but the closed window explains so long a silence
+            excuse[i] = ZERO_WINDOW
+        j = np.searchsorted(lost, w)
+        while j < len(lost) and lost[j] == w:
+            if since[j] < b and until[j] > a:
+                excuse[i] = CAPTURE_GAP
+                break
+            j += 1
+
+
+def _stalls(stalls: pa.Table | None, streams: pa.Table, number: I64) -> tuple[I64, I8, I64, I64]:
+    """Stalls of the directions judged, in order of watch and time: watch, kind, begin, end."""
+    if stalls is None or stalls.num_rows == 0:
+        none = np.zeros(0, np.int64)
+        return none, none.astype(np.int8), none, none
+    session = repeated_codes(stalls.column("stream_id"), flat(streams.column("stream_id")))
+    watch = np.where(session >= 0, number[session * 2 + sides(stalls.column("direction"))], -1)
+    begin, end = integers(stalls.column("begin_ns")), integers(stalls.column("end_ns"))
+    kind = repeated_codes(stalls.column("kind"), pa.array(STALLS)).astype(np.int8)
+    order = np.lexsort((begin, watch))
+    order = order[watch[order] >= 0]
+    return watch[order], kind[order], begin[order], end[order]
+
+
+def tables(
+    dialogue: Dialogue, notes: SessionNotes, intervals: I64, segments: pa.Table, stalls: pa.Table | None, options: Options
+) -> tuple[pa.Table, pa.Table]:
+    """Tables heartbeats and heartbeat_violations; `intervals` (milliseconds) has the shape (sessions, 2)."""
+    streams = dialogue.streams
+    watched = np.flatnonzero((intervals.reshape(-1) > 0) & np.repeat(notes.connected >= 0, 2))
+    number = np.full(2 * dialogue.sessions, -1, np.int64)
+    number[watched] = np.arange(len(watched))
+    session, side = watched // 2, watched % 2
+    interval = intervals.reshape(-1)[watched]
+    begin = dialogue.last_ns[notes.connected[session]]
+    end = np.where(side == CLIENT, notes.end_c2s[session], notes.end_s2c[session])
+    shut = np.where(side == CLIENT, notes.shut_c2s[session], notes.shut_s2c[session])
+    last_ender = np.where(shut, CLOSE, CAPTURE_END).astype(np.int8)
+    limit = np.floor(options.late * interval * MILLISECOND).astype(np.int64)
+
+    arrivals = gather(dialogue.rows, segments, streams, number)
+    most = len(arrivals.ts) + len(watched)
+    gaps, longest = np.zeros(len(watched), np.int64), np.zeros(len(watched), np.int64)
+    found, start, stop = (np.zeros(most, np.int64) for _ in range(3))
+    ender = np.zeros(most, np.int8)
+    count = _gaps(
+        arrivals.watch, arrivals.ts, arrivals.eol, begin, end, last_ender, limit, gaps, longest, found, start, stop, ender
+    )
+    found, start, stop, ender = found[:count], start[:count], stop[:count], ender[:count]
+
+    lost = _packets_lost(streams)[watched[arrivals.gap_watch]]
+    excuse = np.full(count, -1, np.int8)
+    _excuses(
+        found, start, stop, limit, arrivals.gap_watch[lost], arrivals.gap_since[lost], arrivals.gap_until[lost],
+        *_stalls(stalls, streams, number), excuse,
+    )
+    ratio = (stop - start) / (interval[found] * MILLISECOND)
+    severity = np.select([ratio > options.dead, ratio > options.violation], [DEAD, VIOLATION], LATE).astype(np.int8)
+    ids, ways = flat(streams.column("stream_id")), pa.array(words.DIRECTIONS)
+    violations = pa.table(
+        {
+            "stream_id": ids.take(pa.array(session[found])),
+            "direction": ways.take(pa.array(side[found])),
+            "gap_start_ns": pa.array(start),
+            "gap_end_ns": pa.array(stop),
+            "gap_start_ts": timestamps(start),
+            "gap_ms": pa.array((stop - start) // MILLISECOND),
+            "interval_ms": pa.array(interval[found]),
+            "ratio": pa.array(ratio),
+            "severity": listed((severity - LATE).astype(np.int8), words.HEARTBEAT_SEVERITIES),
+            "ended_by": listed(ender, words.GAP_ENDERS),
+            "excused": listed(excuse, words.EXCUSES),
+        },
+        schema=HEARTBEAT_VIOLATIONS.arrow,
+    )
+    beats = np.bincount(_watched_beats(arrivals, begin, end), minlength=len(watched))
+    by_severity = [np.bincount(found[severity == s], minlength=len(watched)) for s in (LATE, VIOLATION, DEAD)]
+    excused = np.bincount(found[excuse >= 0], minlength=len(watched))
+    verdict = np.where(gaps == excused, NOT_EVALUABLE, OK).astype(np.int8)
+    fault = np.flatnonzero(excuse < 0)
+    worst = np.zeros(len(watched), np.int8)
+    np.maximum.at(worst, found[fault], severity[fault])
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(session)),
+            "direction": ways.take(pa.array(side)),
+            "interval_ms": pa.array(interval),
+            "beats": pa.array(beats),
+            "max_gap_ms": pa.array(longest // MILLISECOND, mask=gaps == 0),
+            "gaps": pa.array(gaps),
+            "late": pa.array(by_severity[0]),
+            "violations": pa.array(by_severity[1]),
+            "dead": pa.array(by_severity[2]),
+            "observed_ms": pa.array(np.maximum(end - begin, 0) // MILLISECOND),
+            "verdict": listed(np.where(worst > 0, worst, verdict).astype(np.int8), words.HEARTBEAT_VERDICTS),
+        },
+        schema=HEARTBEATS.arrow,
+    ), violations
+
+
+def _watched_beats(arrivals: Arrivals, begin: I64, end: I64) -> I64:
+    """Watches of the beats that came while the direction was watched."""
+    watch, ts = arrivals.beat_watch, arrivals.beat_ts
+    return watch[(ts > begin[watch]) & (ts <= end[watch])]
+
+
+def _packets_lost(streams: pa.Table) -> Bools:
+    """Per session * 2 + side: more is missing than what the snapshot length cut off packets whose arrival is known."""
+    lost = np.zeros((streams.num_rows, 2), np.bool_)
+    for side in (CLIENT, SERVER):
+        way = words.DIRECTIONS[side]
+        missing = integers(streams.column(f"gap_octets_{way}"), 0)
+        lost[:, side] = missing > integers(streams.column(f"truncated_octets_{way}"), 0)
+    return lost.reshape(-1)

@@ -1,0 +1,112 @@
+"""Where the capture may have missed octets, as far as a frame is concerned.
+
+A gap lies somewhere between the packet before it and the packet after it: what it hid may have crossed the wire at any time between.
+A direction whose beginning was not captured has a gap before everything; one of which nothing was captured is a gap throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session.dialogue import (
+    CLIENT,
+    CONNECT,
+    CONNECTED,
+    FRAME,
+    GAP,
+    I64,
+    SERVER,
+    STOMP,
+    Bools,
+    Dialogue,
+)
+from stompcap.session.wire import flat, place
+
+NEVER = np.int64(2**62)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is missing of each direction; arrays of shape (sessions, 2), the second index a side code.
+
+    start  the true beginning of the direction was captured
+    gaps   octets are missing somewhere in it
+    since  place on the wire behind which something may be missing; NEVER where nothing is
+    until  place on the wire before which something may be missing; -1 where nothing is
+    """
+
+    start: Bools
+    gaps: Bools
+    since: I64
+    until: I64
+
+    def before(self, dialogue: Dialogue, side: int) -> Bools:
+        """Per frame: octets of that side may be missing before it."""
+        missed: Bools = dialogue.position > self.since[dialogue.session, side]
+        return missed
+
+    def after(self, dialogue: Dialogue, side: int) -> Bools:
+        """Per frame: octets of that side may be missing behind it."""
+        missed: Bools = dialogue.position < self.until[dialogue.session, side]
+        return missed
+
+
+def _first_commands(dialogue: Dialogue) -> I64:
+    """Per session and side the command of the direction's very first octets; -1 where they are no frame."""
+    rows = dialogue.rows
+    found = np.full((dialogue.sessions, 2), -1, np.int64)
+    frame = np.flatnonzero((rows.kind == FRAME) & (rows.offset == 0))
+    begins = np.zeros((dialogue.sessions, 2), np.bool_)
+    begins[rows.session[frame], rows.side[frame]] = True
+    first = np.flatnonzero(dialogue.offset == 0)
+    found[dialogue.session[first], dialogue.side[first]] = dialogue.command[first]
+    return np.where(begins, found, -1)
+
+
+def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int]) -> Missing:
+    """What is missing of each direction; `rows` is the table the dialogue was built from."""
+    count = dialogue.sessions
+    raw = dialogue.rows
+    seen = np.zeros((count, 2), np.bool_)
+    for side, name in ((CLIENT, "syn_seen"), (SERVER, "synack_seen")):
+        seen[:, side] = flat(dialogue.streams.column(name)).fill_null(False).to_numpy(zero_copy_only=False)
+    first = _first_commands(dialogue)
+    start = seen.copy()
+    start[:, CLIENT] |= (first[:, CLIENT] == CONNECT) | (first[:, CLIENT] == STOMP)
+    start[:, SERVER] |= first[:, SERVER] == CONNECTED
+
+    since, until = np.full((count, 2), NEVER), np.full((count, 2), -1, np.int64)
+    since[~start] = -1
+    gap = np.flatnonzero(raw.kind == GAP)
+    gaps = np.zeros((count, 2), np.bool_)
+    if len(gap):
+        captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
+        session, way = raw.session[gap].astype(np.int64), raw.side[gap].astype(np.int64)
+        gaps[session, way] = True
+        for step, which in ((-1, "last"), (1, "first")):
+            near = np.clip(gap + step, 0, len(raw) - 1)
+            same = (raw.session[near] == session) & (raw.side[near] == way) & (raw.kind[near] != GAP) & (near != gap)
+            where = place(rows.take(pa.array(raw.row[near])), which, ranks, captures)
+            if step < 0:
+                np.minimum.at(since.reshape(-1), 2 * session + way, np.where(same, where, -1))
+            else:
+                np.maximum.at(until.reshape(-1), 2 * session + way, np.where(same, where, NEVER))
+
+    present, spoken = np.zeros((count, 2), np.bool_), np.zeros((count, 2), np.bool_)
+    present[raw.session, raw.side] = True
+    spoken[dialogue.session, dialogue.side] = True
+    blind = ~present & spoken[:, ::-1]
+    blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
+    since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
+    return Missing(start, gaps, since, until)
+
+
+def open_at_end(streams: pa.Table) -> Bools:
+    """Per stream: the capture ends before the stream does."""
+    closed: Bools = flat(pc.not_equal(flat(streams.column("close_kind")), "open")).to_numpy(zero_copy_only=False)
+    return ~closed

@@ -1,0 +1,212 @@
+"""Sessions: how each began, what it agreed on, how it ended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session import heartbeat_header, products
+from stompcap.session.columns import listed, times, timestamps
+from stompcap.session.dialogue import (
+    CLIENT,
+    CONNECT,
+    CONNECTED,
+    DISCONNECT,
+    ERROR,
+    I8,
+    I64,
+    MESSAGE,
+    RECEIPT,
+    SERVER,
+    STOMP,
+    Bools,
+    Dialogue,
+)
+from stompcap.session.missing import Missing
+from stompcap.session.notes import SessionNotes
+from stompcap.session.wire import flat, integers, repeated_codes
+from stompcap.stomp.syntax import Syntax
+from stompcap.tables import words
+from stompcap.tables.silver import SESSIONS
+
+FIN, RST, OPEN = range(3)  # index in words.CLOSE_KINDS
+CONNECTED_OUTCOME, REFUSED, UNANSWERED, MIDSTREAM = range(4)  # index in words.OUTCOMES
+END_DISCONNECT = 0  # index in words.END_KINDS; the others follow in the order of words.CLOSE_KINDS
+
+
+def _first(dialogue: Dialogue, side: int, *commands: int) -> I64:
+    """Per session the first frame of that side with one of the commands; -1 where there is none."""
+    wanted = np.zeros(len(dialogue), np.bool_)
+    for command in commands:
+        wanted |= dialogue.command == command
+    at = np.flatnonzero(wanted & (dialogue.side == side))[::-1]
+    first = np.full(dialogue.sessions, -1, np.int64)
+    first[dialogue.session[at]] = at
+    return first
+
+
+def _moment(streams: pa.Table, name: str) -> I64:
+    """A column of times that only some tables of streams have; -1 where not known."""
+    if name not in streams.column_names:
+        return np.full(streams.num_rows, -1, np.int64)
+    return integers(streams.column(name))
+
+
+def _earliest(*times: I64) -> I64:
+    """The earliest of the times known; -1 where none is."""
+    never = np.int64(2**62)
+    least = np.minimum.reduce([np.where(t < 0, never, t) for t in times])
+    return np.where(least == never, -1, least)
+
+
+def survey(dialogue: Dialogue, missing: Missing) -> SessionNotes:
+    """The facts of one entry per session."""
+    streams = dialogue.streams
+    close_kind = repeated_codes(streams.column("close_kind"), pa.array(words.CLOSE_KINDS)).astype(np.int8)
+    closed_by = repeated_codes(streams.column("closed_by"), pa.array(words.CLOSERS)).astype(np.int8)
+    last = integers(streams.column("last_ns"))
+    reset = _moment(streams, "rst_ns")
+    fins = [_moment(streams, f"fin_ns_{way}") for way in words.DIRECTIONS]
+    ends = [_earliest(fin, reset) for fin in fins]
+    told = "rst_ns" in streams.column_names
+    shut = [(end >= 0) if told else (close_kind != OPEN) for end in ends]
+    closed = np.where(close_kind == RST, reset, _earliest(*fins))
+    version = np.full(dialogue.sessions, -1, np.int8)
+    spoken = dialogue.starts[1:] > dialogue.starts[:-1]
+    version[spoken] = dialogue.version[dialogue.starts[:-1][spoken]]
+    transport = flat(streams.column("transport"))
+    return SessionNotes(
+        connect=_first(dialogue, CLIENT, CONNECT, STOMP),
+        connected=_first(dialogue, SERVER, CONNECTED),
+        disconnect=_first(dialogue, CLIENT, DISCONNECT),
+        error=_first(dialogue, SERVER, ERROR),
+        version=version,
+        start_c2s=missing.start[:, CLIENT],
+        start_s2c=missing.start[:, SERVER],
+        gaps_c2s=missing.gaps[:, CLIENT],
+        gaps_s2c=missing.gaps[:, SERVER],
+        close_kind=close_kind,
+        closed_by=closed_by,
+        closed_ns=np.where(close_kind == OPEN, -1, np.where(closed < 0, last, closed)),
+        end_c2s=np.where(ends[CLIENT] < 0, last, ends[CLIENT]),
+        end_s2c=np.where(ends[SERVER] < 0, last, ends[SERVER]),
+        shut_c2s=shut[CLIENT],
+        shut_s2c=shut[SERVER],
+        opened_ns=integers(streams.column("first_ns")),
+        last_ns=last,
+        encrypted=pc.is_in(transport, value_set=pa.array(["tls", "wss"])).to_numpy(zero_copy_only=False),
+    )
+
+
+def outcomes(dialogue: Dialogue, notes: SessionNotes) -> I8:
+    """What became of CONNECT, index in words.OUTCOMES; MIDSTREAM also where a gap may have swallowed the answer."""
+    served = _first(dialogue, SERVER, MESSAGE, RECEIPT) >= 0
+    asked = notes.connect >= 0
+    whole = notes.start_c2s & ~notes.gaps_c2s
+    blank = notes.gaps_s2c | ~(notes.start_s2c | asked)
+    return np.select(
+        [
+            notes.connected >= 0,
+            ~asked & ~whole,
+            served,
+            blank,
+            notes.error >= 0,
+        ],
+        [CONNECTED_OUTCOME, MIDSTREAM, CONNECTED_OUTCOME, MIDSTREAM, REFUSED],
+        UNANSWERED,
+    ).astype(np.int8)
+
+
+class _Frames:
+    """Columns and headers of one frame per session; null where the session has no such frame."""
+
+    def __init__(self, dialogue: Dialogue, at: I64) -> None:
+        self.dialogue = dialogue
+        self.present = np.flatnonzero(at >= 0)
+        self.at = at[self.present]
+        place = np.full(len(at), -1, np.int64)
+        place[self.present] = np.arange(len(self.present))
+        self.back = pa.array(place, mask=place < 0)
+
+    def header(self, name: str) -> pa.Array:
+        return self.dialogue.some_header(name, self.at).take(self.back)
+
+    def column(self, name: str) -> pa.Array:
+        return self.dialogue.some(name, self.at).take(self.back)
+
+
+def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
+    """Table sessions, one row per stream in the dialogue's order."""
+    streams, count = dialogue.streams, dialogue.sessions
+    spoken = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
+    first, asked = _Frames(dialogue, spoken), _Frames(dialogue, notes.connect)
+    answer, left = _Frames(dialogue, notes.connected), _Frames(dialogue, notes.disconnect)
+
+    client_can, client_wants = heartbeat_header.parse(asked.header("heart-beat"))
+    server_can, server_wants = heartbeat_header.parse(answer.header("heart-beat"))
+    beating = notes.version != 0  # 1.0 knows no heart-beats, whatever the headers say
+    c2s = np.where(beating, heartbeat_header.negotiate(client_can, server_wants), 0)
+    s2c = np.where(beating, heartbeat_header.negotiate(server_can, client_wants), 0)
+    no_ask, no_answer = notes.connect < 0, notes.connected < 0
+
+    latency = np.full(count, -1, np.int64)
+    both = np.flatnonzero(~no_ask & ~no_answer)
+    latency[both] = (dialogue.last_ns[notes.connected[both]] - dialogue.first_ns[notes.connect[both]]) // 1000
+
+    product, product_version = products.servers(
+        answer.header("server"), answer.header("session"), answer.header("content-length"),
+        _Frames(dialogue, _first(dialogue, SERVER, MESSAGE)).column("message_id"),
+    )
+    ended = np.where(notes.disconnect >= 0, END_DISCONNECT, notes.close_kind + 1).astype(np.int8)
+    sent = np.bincount(dialogue.session * 2 + dialogue.side, minlength=2 * count).reshape(count, 2)
+    gaps = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
+    columns = {name: flat(streams.column(name)) for name in
+               ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "transport")}
+    columns |= {
+        "opened_ns": times(notes.opened_ns),
+        "closed_ns": times(notes.closed_ns),
+        "opened_ts": timestamps(notes.opened_ns),
+        "closed_ts": timestamps(notes.closed_ns),
+        "connect_command": asked.column("command"),
+        "accept_version": asked.header("accept-version"),
+        "version": first.column("version"),
+        "version_source": pc.coalesce(first.column("version_source"), pa.scalar("unknown")),
+        "host": asked.header("host"),
+        "login": asked.header("login"),
+        "session": answer.header("session"),
+        "server": answer.header("server"),
+        "server_product": product,
+        "server_version": product_version,
+        "client_product": products.clients(
+            asked.column("command"), asked.column("headers"), asked.header("accept-version"), left.column("receipt")
+        ),
+        "client_can_send_ms": pa.array(client_can, mask=no_ask),
+        "client_wants_ms": pa.array(client_wants, mask=no_ask),
+        "server_can_send_ms": pa.array(server_can, mask=no_answer),
+        "server_wants_ms": pa.array(server_wants, mask=no_answer),
+        "heartbeat_c2s_ms": pa.array(c2s, mask=no_ask | no_answer),
+        "heartbeat_s2c_ms": pa.array(s2c, mask=no_ask | no_answer),
+        "connect_latency_us": times(latency),
+        "outcome": listed(outcomes(dialogue, notes), words.OUTCOMES),
+        "error_message": _Frames(dialogue, notes.error).header("message"),
+        "end_kind": listed(ended, words.END_KINDS),
+        "ended_by": listed(np.where(ended == END_DISCONNECT, CLIENT, notes.closed_by).astype(np.int8), words.CLOSERS),
+        "frames_c2s": pa.array(sent[:, CLIENT]),
+        "frames_s2c": pa.array(sent[:, SERVER]),
+        "complete_start": pc.and_(
+            flat(streams.column("syn_seen")).fill_null(False), flat(streams.column("synack_seen")).fill_null(False)
+        ),
+        "complete_end": pa.array(notes.close_kind != OPEN),
+        "gap_octets": pa.array(gaps),
+        "cleartext_credentials": pa.array(_leaks(dialogue) & ~notes.encrypted),
+    }
+    return pa.table(columns, schema=SESSIONS.arrow)
+
+
+def _leaks(dialogue: Dialogue) -> Bools:
+    """Per session: a passcode header was seen."""
+    found = np.zeros(dialogue.sessions, np.bool_)
+    found[dialogue.session[(dialogue.syntax & int(Syntax.PASSCODE)) != 0]] = True
+    found[dialogue.rows.session[dialogue.rows.redacted]] = True
+    return found

@@ -1,0 +1,178 @@
+"""Subscriptions: which one each SUBSCRIBE opens, each UNSUBSCRIBE ends and each MESSAGE belongs to.
+
+An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that names no
+subscription belongs to the one active subscription of its destination, if there is just one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.kernel import kernel
+from stompcap.session.dialogue import CLIENT, I8, I32, I64, MESSAGE, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
+from stompcap.session.notes import (
+    ACTIVE,
+    ENDED,
+    MODE_AUTO,
+    MODE_OTHER,
+    MODE_UNKNOWN,
+    UNKNOWN,
+    UNNAMED,
+)
+from stompcap.session.wire import codes, integers, spread
+from stompcap.tables import words
+
+
+@dataclass(frozen=True)
+class Subscriptions:
+    """Per frame: row, state, unsubscribed_by, active, same_destination as in `notes.Annotations` (for ACK and NACK not yet filled).
+
+    Per row: `opened` and `ended` (frame indices, ended -1 while active), `mode` (MODE_*), `name` (code of its id, in one
+    code space with `named`, the subscription named by each MESSAGE, ACK and NACK, -1 where none is).
+    """
+
+    row: I64
+    state: I8
+    unsubscribed_by: I64
+    active: I32
+    same_destination: I32
+    named: I32
+    opened: I64
+    ended: I64
+    mode: I8
+    name: I32
+
+
+@kernel
+def _walk(
+    session: I32, command: I8, side: I8, name: I32, destination: I32, anonymous: I8, names: int, destinations: int,
+    row: I64, state: I8, unsubscribed_by: I64, active: I32, same: I32, opened: I64, ended: I64,
+) -> int:
+    """Walk all sessions; `names` and `destinations` are the sizes of the code spaces. Returns the number of subscriptions."""
+    owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
+    at, living = np.full(destinations, -1, np.int32), np.zeros(destinations, np.int32)
+    rows_at = np.zeros(destinations, np.int64)  # exclusive or of the rows active there: the row itself where there is one
+    unnamed_at, unnamed_rows = np.zeros(destinations, np.int32), np.zeros(destinations, np.int64)
+    older = np.full(len(opened), -1, np.int64)  # a subscription that a second SUBSCRIBE of its id came over
+    target = np.full(len(opened), -1, np.int32)  # destination of a row
+    nameless = np.zeros(len(opened), np.int8)
+    count, alive, last = 0, 0, -1
+    for i in range(len(session)):
+        s = session[i]
+        if s != last:
+            last, alive = s, 0
+        active[i] = alive
+        c, n, d = command[i], name[i], destination[i]
+        known = n >= 0 and owner[n] == s
+        if d >= 0 and at[d] != s:
+            at[d], living[d], rows_at[d], unnamed_at[d], unnamed_rows[d] = s, 0, 0, 0, 0
+        if d >= 0 and (c == SUBSCRIBE or c == MESSAGE):
+            same[i] = living[d]
+        if c == SUBSCRIBE and side[i] == CLIENT:
+            r = count
+            count += 1
+            opened[r], ended[r], target[r], nameless[r] = i, -1, d, anonymous[i]
+            row[i] = r
+            if n >= 0:
+                state[i] = UNKNOWN
+                if known:
+                    state[i] = ACTIVE if ended[current[n]] < 0 else ENDED
+                    unsubscribed_by[i] = ended[current[n]]
+                    older[r] = current[n] if ended[current[n]] < 0 else -1
+                owner[n], current[n] = s, r
+            if d >= 0:
+                living[d] += 1
+                rows_at[d] ^= r
+                if anonymous[i]:
+                    unnamed_at[d] += 1
+                    unnamed_rows[d] ^= r
+            alive += 1
+        elif c == UNSUBSCRIBE and side[i] == CLIENT:
+            r = -1
+            if n >= 0:
+                state[i] = UNKNOWN
+                if known:
+                    r = current[n]
+                    state[i] = ACTIVE if ended[r] < 0 else ENDED
+                    unsubscribed_by[i] = ended[r]
+                elif anonymous[i] and d >= 0 and living[d] == 1:
+                    r = rows_at[d]
+                    state[i] = ACTIVE
+            row[i] = r
+            while r >= 0 and ended[r] < 0:
+                ended[r] = i
+                alive -= 1
+                t = target[r]
+                if t >= 0:
+                    living[t] -= 1
+                    rows_at[t] ^= r
+                    if nameless[r]:
+                        unnamed_at[t] -= 1
+                        unnamed_rows[t] ^= r
+                r = older[r]
+        elif c == MESSAGE and side[i] == SERVER:
+            r = -1
+            if n < 0:
+                if d >= 0 and living[d] == 1:
+                    r = rows_at[d]
+            elif known:
+                r = current[n]
+                state[i] = ACTIVE if ended[r] < 0 else ENDED
+                unsubscribed_by[i] = ended[r]
+            else:
+                state[i] = UNKNOWN
+                if d >= 0 and unnamed_at[d] == 1:
+                    r = unnamed_rows[d]
+            row[i] = r
+    return count
+
+
+def modes(header: pa.Array) -> I8:
+    """MODE_* of `ack` headers of SUBSCRIBE: absent is auto."""
+    listed = integers(pc.index_in(header, value_set=pa.array(words.ACK_MODES)), MODE_OTHER)
+    return np.where(header.is_null().to_numpy(zero_copy_only=False), MODE_AUTO, listed).astype(np.int8)
+
+
+def follow(dialogue: Dialogue) -> Subscriptions:
+    """Follow all sessions' subscriptions."""
+    count = len(dialogue)
+    command, side = dialogue.command, dialogue.side
+    asking = np.flatnonzero((side == CLIENT) & ((command == SUBSCRIBE) | (command == UNSUBSCRIBE)))
+    naming = np.flatnonzero((command == MESSAGE) | dialogue.settles)
+    sent = np.flatnonzero((side == SERVER) & (command == MESSAGE))
+
+    ids, wanted = dialogue.some("id", asking), dialogue.some("destination", asking)
+    by_id, by_name = codes(pc.coalesce(ids, wanted), dialogue.some("subscription", naming))
+    by_wanted, by_sent = codes(wanted, dialogue.some("destination", sent))
+    name, destination = spread(count, asking, by_id), spread(count, asking, by_wanted)
+    name[naming], destination[sent] = by_name, by_sent
+    anonymous = np.zeros(count, np.int8)
+    anonymous[asking] = ids.is_null().to_numpy(zero_copy_only=False)
+
+    opening = np.flatnonzero((side == CLIENT) & (command == SUBSCRIBE))
+    opened, ended = np.zeros(len(opening), np.int64), np.zeros(len(opening), np.int64)
+    row, unsubscribed_by = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    state = np.full(count, UNNAMED, np.int8)
+    active, same = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    _walk(
+        dialogue.session, command, side, name, destination, anonymous,
+        int(name.max(initial=-1)) + 1, int(destination.max(initial=-1)) + 1,
+        row, state, unsubscribed_by, active, same, opened, ended,
+    )
+    named = np.full(count, -1, np.int32)
+    named[naming] = by_name
+    return Subscriptions(
+        row=row, state=state, unsubscribed_by=unsubscribed_by, active=active, same_destination=same, named=named,
+        opened=opened, ended=ended, mode=modes(dialogue.some("ack", opening)), name=name[opening],
+    )
+
+
+def mode_of(subscriptions: Subscriptions, row: I64) -> I8:
+    """MODE_* of subscriptions by row, MODE_UNKNOWN for row -1."""
+    if len(subscriptions.mode) == 0:
+        return np.full(len(row), MODE_UNKNOWN, np.int8)
+    return np.where(row >= 0, subscriptions.mode[row], MODE_UNKNOWN).astype(np.int8)

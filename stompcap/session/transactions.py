@@ -1,0 +1,156 @@
+"""Transactions: what BEGIN opens, what belongs to it, how it ends, by the client's word.
+
+A frame may name a transaction that was never begun as far as the capture shows; such a one is followed too, so that its COMMIT is
+understood, but it makes no row of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.kernel import kernel
+from stompcap.session.dialogue import (
+    ABORT,
+    ACK,
+    BEGIN,
+    CLIENT,
+    COMMIT,
+    I8,
+    I32,
+    I64,
+    NACK,
+    SEND,
+    Bools,
+    Dialogue,
+)
+from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN, UNNAMED
+from stompcap.session.wire import codes, spread
+
+COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in words.TRANSACTION_OUTCOMES
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """Per frame: `which` transaction it begins, ends or belongs to (-1 none) and the `state` of the one it names.
+
+    Per transaction: `begun` and `ended` (frame indices; begun -1 where no BEGIN was captured, ended -1 where neither COMMIT nor
+    ABORT was), `outcome` (index in words.TRANSACTION_OUTCOMES), `row` in the table (-1 where it makes none), and what it holds.
+    """
+
+    which: I64
+    state: I8
+    begun: I64
+    ended: I64
+    outcome: I8
+    row: I64
+    sends: I64
+    acks: I64
+    nacks: I64
+    body_octets: I64
+
+    @property
+    def frame_row(self) -> I64:
+        """Per frame, the row in the table of transactions."""
+        if len(self.row) == 0:
+            return np.full(len(self.which), -1, np.int64)
+        return np.where(self.which >= 0, self.row[self.which], -1)
+
+
+@kernel
+def _walk(
+    session: I32, command: I8, side: I8, name: I32, body: I64, names: int,
+    which: I64, state: I8, first: I64, begun: I64, ended: I64, outcome: I8,
+    sends: I64, acks: I64, nacks: I64, octets: I64,
+) -> int:
+    """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions."""
+    owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
+    count = 0
+    for i in range(len(session)):
+        c, n = command[i], name[i]
+        if side[i] != CLIENT or not (c == BEGIN or c == COMMIT or c == ABORT or c == SEND or c == ACK or c == NACK):
+            continue
+        if n < 0 and c != BEGIN:
+            continue
+        t = -1
+        if n >= 0:
+            state[i] = UNKNOWN
+            if owner[n] == session[i]:
+                t = current[n]
+                if outcome[t] != OPEN:
+                    state[i] = ENDED
+                elif begun[t] >= 0:
+                    state[i] = ACTIVE
+        alive = t >= 0 and outcome[t] == OPEN
+        if c == BEGIN:
+            if alive:
+                outcome[t] = UNDECIDED
+        elif c == COMMIT or c == ABORT:
+            if alive:
+                outcome[t], ended[t] = COMMITTED if c == COMMIT else ABORTED, i
+                which[i] = t
+            continue
+        if c == BEGIN or not alive:
+            t = count
+            count += 1
+            first[t], ended[t], outcome[t] = i, -1, OPEN
+            begun[t] = i if c == BEGIN else -1
+            sends[t] = acks[t] = nacks[t] = octets[t] = 0
+            if n >= 0:
+                owner[n], current[n] = session[i], t
+            else:
+                outcome[t] = UNDECIDED
+        which[i] = t
+        if c == SEND:
+            sends[t] += 1
+            octets[t] += body[i]
+        elif c == ACK:
+            acks[t] += 1
+        elif c == NACK:
+            nacks[t] += 1
+    return count
+
+
+def follow(dialogue: Dialogue, over: Bools, missed: Bools, missing_later: Bools) -> Transactions:
+    """Follow all sessions' transactions.
+
+    `over` per session: it has ended, what is open is aborted. `missed` and `missing_later` per frame: a client's octets may be
+    missing before it, behind it.
+    """
+    count, command = len(dialogue), dialogue.command
+    listed = np.isin(command, np.array([BEGIN, COMMIT, ABORT, SEND, ACK, NACK], np.int8))
+    listed &= dialogue.side == CLIENT
+    at = np.flatnonzero(listed)
+    text = dialogue.some("transaction", at)
+    named = text.is_valid().to_numpy(zero_copy_only=False)
+    used = named | (command[at] == BEGIN)
+    at, text = at[used], text.filter(pa.array(used))
+    name = spread(count, at, codes(text)[0])
+
+    most = len(at)
+    which, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
+    first, begun, ended = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    outcome = np.zeros(most, np.int8)
+    counts = np.zeros((4, most), np.int64)
+    found = 0
+    if most:
+        found = _walk(
+            dialogue.session, command, dialogue.side, name, dialogue.body_octets, int(name.max(initial=-1)) + 1,
+            which, state, first, begun, ended, outcome, counts[0], counts[1], counts[2], counts[3],
+        )
+    first, begun, ended, outcome, counts = first[:found], begun[:found], ended[:found], outcome[:found], counts[:, :found]
+
+    opened = outcome == OPEN
+    never = (begun < 0) & ~missed[first]  # named, but never begun although nothing is missing: it means nothing
+    outcome[opened & over[dialogue.session[first]]] = IMPLICITLY_ABORTED
+    outcome[opened & (missing_later[first] | never)] = UNDECIDED
+    row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
+    return Transactions(which, state, begun, ended, outcome, row, counts[0], counts[1], counts[2], counts[3])
+
+
+def names(dialogue: Dialogue, frames: I64) -> pa.Array:
+    """Names of the transactions that the frames at those places name; null for place -1."""
+    return pc.take(dialogue.column("transaction"), pa.array(frames, mask=frames < 0))

@@ -1,0 +1,197 @@
+"""Wire order: from tables of frames and raw rows to the dialogue.
+
+A frame's place on the wire is the place (rank of the capture, packet) of its first octet for a client's frame, of its last for a
+server's; inside a direction it never falls, because TCP delivers in order. Sorting is linear where the tables come in the order
+of their keys, as the pipeline gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.kernel import kernel
+from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, RawRows
+from stompcap.tables import words
+
+PACKET_BITS = 40  # a capture of more than 2**40 packets does not exist
+
+
+def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One contiguous array of a table's column."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            return pa.array([], column.type)
+    return column
+
+
+def integers(column: pa.Array | pa.ChunkedArray, missing: int = -1) -> I64:
+    """An integer column as numpy, nulls as `missing`."""
+    array = flat(column)
+    if array.null_count:
+        array = array.fill_null(missing)
+    return cast(I64, array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False))
+
+
+def repeated_codes(column: pa.Array | pa.ChunkedArray, known: pa.Array) -> I64:
+    """Index in `known` of each value, -1 where it is not there; cheap for columns in which a value stands many times in a row."""
+    array = flat(column)
+    if len(array) == 0:
+        return np.zeros(0, np.int64)
+    if array.null_count:
+        return integers(pc.index_in(array, value_set=known))
+    runs = pc.run_end_encode(array)
+    ends = runs.run_ends.to_numpy()
+    codes = integers(pc.index_in(runs.values, value_set=known))
+    return np.repeat(codes, np.diff(ends, prepend=0))
+
+
+def sides(column: pa.Array | pa.ChunkedArray) -> I8:
+    """Directions as side codes."""
+    return cast(I8, flat(pc.equal(flat(column), words.DIRECTIONS[SERVER])).to_numpy(zero_copy_only=False).astype(np.int8))
+
+
+def place(table: pa.Table, which: str, ranks: I64, known: pa.Array) -> I64:
+    """Place on the wire of each row's first or last octet (`which`): capture rank and packet in one number; -1 where unknown."""
+    capture = repeated_codes(table.column(f"{which}_capture_id"), known)
+    packet = integers(table.column(f"{which}_packet"), 0)
+    rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(len(capture), np.int64)
+    where: I64 = (rank << PACKET_BITS) | packet
+    return where
+
+
+def by_key(session: I64, side: I8, offset: I64) -> I64 | None:
+    """The order of rows by session, side and offset; None where they have it already."""
+    direction = session * 2 + side
+    step = np.diff(direction)
+    if bool(np.all((step > 0) | ((step == 0) & (np.diff(offset) >= 0)))):
+        return None
+    order: I64 = np.lexsort((offset, direction)).astype(np.int64)
+    return order
+
+
+@kernel
+def _interleave(direction: I64, position: I64, order: I64, merged: I64, starts: I64) -> None:
+    """Merge the two directions of each session by position; `direction` = 2 * session + side, ascending.
+
+    Raises positions to the running maximum of their direction, fills `merged` with indices into the rows and `starts`.
+    """
+    count = len(direction)
+    i = 0
+    for session in range(len(starts) - 1):
+        starts[session] = i
+        a = i
+        while i < count and direction[i] == 2 * session:
+            if i > a and position[i] < position[i - 1]:
+                position[i] = position[i - 1]
+            i += 1
+        b = i
+        while i < count and direction[i] == 2 * session + 1:
+            if i > b and position[i] < position[i - 1]:
+                position[i] = position[i - 1]
+            i += 1
+        k, x, y = a, a, b
+        while x < b or y < i:
+            if y >= i or (x < b and position[x] <= position[y]):
+                merged[k] = x
+                x += 1
+            else:
+                merged[k] = y
+                y += 1
+            k += 1
+    starts[len(starts) - 1] = i
+
+
+def raw_rows(rows: pa.Table, known: pa.Array) -> RawRows:
+    """The raw rows of the streams in `known`, as numbers sorted by session, side and offset."""
+    session = repeated_codes(rows.column("stream_id"), known)
+    side, offset = sides(rows.column("direction")), integers(rows.column("stream_offset"))
+    kept = np.flatnonzero(session >= 0)
+    order = by_key(session[kept], side[kept], offset[kept])
+    row = kept if order is None else kept[order]
+    kind = repeated_codes(rows.column("kind"), pa.array(words.RAW_KINDS))
+
+    def column(name: str, missing: int = -1) -> I64:
+        return integers(rows.column(name), missing)[row]
+
+    return RawRows(
+        session=session[row].astype(np.int32),
+        side=side[row],
+        offset=offset[row],
+        length=column("length_octets"),
+        kind=kind[row].astype(np.int8),
+        syntax=column("syntax", 0),
+        first_ns=column("first_ns"),
+        last_ns=column("last_ns"),
+        redacted=flat(rows.column("redacted")).to_numpy(zero_copy_only=False)[row],
+        row=row,
+    )
+
+
+def build(streams: pa.Table, rows: pa.Table, frames: pa.Table, order: Mapping[str, int]) -> Dialogue:
+    """The dialogue of all streams that speak STOMP: by the streams table's word, or because they have frames."""
+    speaks = pc.or_(
+        pc.equal(flat(streams.column("protocol")), "stomp"),
+        pc.is_in(flat(streams.column("stream_id")), value_set=pc.unique(flat(frames.column("stream_id")))),
+    )
+    streams = streams.filter(speaks).combine_chunks()
+    known = flat(streams.column("stream_id"))
+
+    session, side = repeated_codes(frames.column("stream_id"), known), sides(frames.column("direction"))
+    if len(session) and int(session.min()) < 0:
+        raise ValueError("a frame belongs to none of the streams given")
+    offset = integers(frames.column("stream_offset"))
+    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
+    position = np.where(side == SERVER, place(frames, "last", ranks, captures), place(frames, "first", ranks, captures))
+
+    sort = by_key(session, side, offset)
+    if sort is None:
+        sort = np.arange(len(session))
+    position = position[sort]
+    merged, starts = np.empty(len(sort), np.int64), np.zeros(len(known) + 1, np.int64)
+    _interleave((session * 2 + side)[sort], position, sort, merged, starts)
+    row = sort[merged]
+
+    def column(name: str, missing: int = -1) -> I64:
+        return integers(frames.column(name), missing)[row]
+
+    command = integers(pc.index_in(flat(frames.column("command")), value_set=pa.array(COMMANDS)), len(COMMANDS))
+    version = repeated_codes(frames.column("version"), pa.array(words.VERSIONS))
+    return Dialogue(
+        session=session[row].astype(np.int32),
+        side=side[row],
+        command=command[row].astype(np.int8),
+        version=version[row].astype(np.int8),
+        offset=offset[row],
+        length=column("length_octets"),
+        body_octets=column("body_octets", 0),
+        first_ns=column("first_ns"),
+        last_ns=column("last_ns"),
+        syntax=column("syntax", 0),
+        position=position[merged],
+        row=row,
+        starts=starts,
+        streams=streams,
+        frames=frames,
+        rows=raw_rows(rows, known),
+    )
+
+
+def codes(*columns: pa.Array) -> list[I32]:
+    """Dense codes of several text columns in one code space: equal text, equal code; -1 for null."""
+    both = pa.concat_arrays([c.cast(pa.string()) for c in columns])
+    indices = integers(both.dictionary_encode().indices).astype(np.int32)
+    return list(np.split(indices, np.cumsum([len(c) for c in columns])[:-1]))
+
+
+def spread(count: int, at: npt.NDArray[np.int64], values: I32) -> I32:
+    """`values` at the places `at` of an array of `count` entries that is -1 elsewhere."""
+    column = np.full(count, -1, np.int32)
+    column[at] = values
+    return column
