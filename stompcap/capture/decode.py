@@ -1,8 +1,9 @@
 """The kernel that reads link, IP and TCP headers of a batch of records into the columns of segments.
 
-It decodes the usual encapsulations and says of every other packet why not: `REFUSED` ones are for scapy (`stompcap.capture.dissect`),
-the rest is counted as skipped by that reason. Payload lengths follow the IP length (RFC 791, 3.1; RFC 8200, 3), so Ethernet padding and
-frame check sequences are no payload; an IP length of 0 (segmentation offload) means all that the frame has.
+It decodes the usual encapsulations and says of every other packet why not: `REFUSED` ones are for scapy
+(`stompcap.capture.dissect`), the rest is counted as skipped by that reason. Payload lengths follow the IP length (RFC
+791, 3.1; RFC 8200, 3), so Ethernet padding and frame check sequences are no payload; an IP length of 0 (segmentation
+offload) means all that the frame has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import namedtuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.walk import u16, u32
+from stompcap.capture.walk import Int, u16, u32
 from stompcap.kernel import inline, kernel
 
 USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6
@@ -25,7 +26,7 @@ REASONS = {
 }
 ENDPOINT_OCTETS = 36
 
-# what the kernel makes of a packet, one array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
+# what the kernel makes of a packet, an array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
     "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place",
@@ -40,7 +41,7 @@ KINDS = {
 }
 
 
-def empty(packets: int) -> Decoded:
+def empty(packets: Int) -> Decoded:
     """Columns for that many packets, not initialised."""
     return Decoded(
         *(
@@ -58,7 +59,7 @@ NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL = 0, 1, 2, 3, 4, 5
 
 
 @inline
-def link_kind(link: int) -> int:
+def link_kind(link: Int) -> Int:
     """How frames of a link type (LINKTYPE_ number) begin; NO_LINK: not known here."""
     if link == 1:
         return ETHERNET
@@ -74,7 +75,7 @@ def link_kind(link: int) -> int:
 
 
 @inline
-def find_ip(octets: NDArray[np.uint8], at: int, limit: int, link: int) -> tuple[int, int]:
+def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int]:
     """Walk the link header of the frame in [at, limit): (USED, where IP begins) or (why not, 0)."""
     kind = link_kind(link)
     if kind == RAW:
@@ -112,7 +113,7 @@ def find_ip(octets: NDArray[np.uint8], at: int, limit: int, link: int) -> tuple[
 
 
 @inline
-def ipv6_upper(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> tuple[int, int, int]:
+def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
     """Pass IPv6 extension headers from `at` on: (USED or why not, upper protocol, where it begins)."""
     while True:
         if protocol == 0 or protocol == 43 or protocol == 60:
@@ -134,7 +135,7 @@ def ipv6_upper(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) ->
 
 
 @inline
-def not_tcp(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> int:
+def not_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> Int:
     """Why a packet of another upper protocol is left out: REFUSED where it may be a tunnel, else NOT_TCP."""
     if protocol == 4 or protocol == 41 or protocol == 47 or protocol == 51 or protocol == 137:
         return REFUSED  # IP in IP, GRE, AH, MPLS in IP
@@ -148,7 +149,7 @@ def not_tcp(octets: NDArray[np.uint8], at: int, limit: int, protocol: int) -> in
 
 @inline
 def write_endpoint(
-    octets: NDArray[np.uint8], address: int, width: int, port: int, row: int, to: int, endpoints: NDArray[np.uint8]
+    octets: NDArray[np.uint8], address: Int, width: Int, port: Int, row: Int, to: Int, endpoints: NDArray[np.uint8]
 ) -> None:
     """Write address and port as 18 octets, an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
     if width == 4:
@@ -161,7 +162,7 @@ def write_endpoint(
 
 
 @inline
-def in_order(octets: NDArray[np.uint8], source: int, target: int, width: int, ports: int) -> bool:
+def in_order(octets: NDArray[np.uint8], source: Int, target: Int, width: Int, ports: Int) -> bool:
     """Whether the source endpoint is the low one; equal endpoints count as such."""
     for i in range(width):
         if octets[source + i] != octets[target + i]:
@@ -170,7 +171,7 @@ def in_order(octets: NDArray[np.uint8], source: int, target: int, width: int, po
 
 
 @kernel
-def flow_hash(endpoints: NDArray[np.uint8], row: int) -> int:
+def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
     """A 64-bit hash of a row of endpoints."""
     state = np.int64(0x51ED270B)
     for word in range(0, ENDPOINT_OCTETS, 4):
@@ -182,8 +183,8 @@ def flow_hash(endpoints: NDArray[np.uint8], row: int) -> int:
 
 
 @inline
-def find_tcp(octets: NDArray[np.uint8], at: int, limit: int, wire_limit: int) -> tuple[int, int, int, int]:
-    """Walk the IP header at `at` and what follows it: (USED or why not, TCP header, payload, where the IP packet ends on the wire)."""
+def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int]:
+    """Walk the IP packet at `at`: (USED or why not, its TCP header, its TCP payload, where it ends on the wire)."""
     version = octets[at] >> 4 if at < limit else 0
     if version == 4:
         if at + 20 > limit:
@@ -223,7 +224,7 @@ def decode(
     original: NDArray[np.int64],
     links: NDArray[np.int32],
     out: Decoded,
-) -> int:
+) -> Int:
     """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
     # one name for each array: a field of a tuple costs a reference count each time it is named
     verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = (

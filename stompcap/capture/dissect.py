@@ -16,11 +16,11 @@ from stompcap.capture.decode import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOW
 
 @cache
 def _scapy() -> Any:
-    """scapy's configuration with the layers that frames and tunnels need; imported on first use, for it takes a second."""
+    """All of scapy, with the layers of tunnels; imported on first use, for it takes a second."""
     import scapy.all
     import scapy.contrib.geneve
     import scapy.contrib.gtp
-    import scapy.contrib.mpls  # noqa: F401  (binds Ethernet's MPLS types)
+    import scapy.contrib.mpls  # binds Ethernet's MPLS types
 
     return scapy.all
 
@@ -32,14 +32,14 @@ def _mapped(address: str) -> bytes:
 
 
 def dissect(frame: bytes, original: int, link: int, row: int, out: Decoded) -> tuple[int, bytes]:
-    """Dissect one frame into a row of `out`: (verdict, TCP payload). Never raises for odd octets: they are MALFORMED."""
+    """Dissect one frame into a row of `out`: (verdict, TCP payload). Odd octets are MALFORMED, never an error."""
     lib = _scapy()
     layer = lib.conf.l2types.num2layer.get(link)
     if layer is None:
         return UNKNOWN_LINK, b""
     try:
         return _fill(lib, layer(frame), max(0, original - len(frame)), row, out)
-    except Exception:  # scapy's layers raise whatever their octets make them raise
+    except Exception:  # noqa: BLE001  scapy's layers raise whatever their octets make them raise
         return MALFORMED, b""
 
 

@@ -1,4 +1,4 @@
-"""TCP packets as an analyst reads them: addresses as text, payload in the row. What `spark.read.format("pcap")` gives."""
+"""TCP packets as an analyst reads them: addresses as text, payload beside. What `spark.read.format("pcap")` gives."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Files to records: batches of packets as columns of place, length, time and link type.
 
-Every record that can be read is given, whatever comes behind it; what stopped the walk is kept in `status` and `damage`.
+Every record that can be read is given, whatever comes behind it; what stopped the walk is kept in `status` and
+`damage`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 from stompcap.capture import walk
 from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Mapped, Octets
 
+Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 
 @dataclass(frozen=True)
 class Records:
-    """One batch, a row per packet; `first` is the number of the first one, from 1; the batch's octets lie in [begin, end)."""
+    """A batch in the file's octets [begin, end), a row per packet; `first` is the first one's number, from 1."""
 
     first: int
     begin: int
@@ -61,15 +64,17 @@ class Walk:
         elif reason == walk.DAMAGED:
             self.status, self.damage = "damaged", f"no valid record at file offset {at}"
 
-    def _columns(self) -> tuple[NDArray[np.int64], ...]:
-        return tuple(np.empty(self.batch_packets, np.int64) for _ in range(4))
+    def _columns(self) -> Columns:
+        place, captured, original, ts_ns = np.empty((4, self.batch_packets), np.int64)
+        return place, captured, original, ts_ns
 
-    def _batch(
-        self, count: int, begin: int, end: int, columns: tuple[NDArray[np.int64], ...], links: NDArray[np.int32]
-    ) -> Records:
+    def _batch(self, count: int, begin: int, end: int, columns: Columns, links: NDArray[np.int32]) -> Records:
         first = self.packets + 1
         self.packets += count
-        return Records(first, begin, end, *(c[:count] for c in columns), links[:count])
+        place, captured, original, ts_ns = columns
+        return Records(
+            first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count]
+        )
 
     def _pcap(self) -> Iterator[Records]:
         octets = self.capture.octets
@@ -130,7 +135,7 @@ def section_at(octets: Octets, at: int) -> tuple[bool, int] | None:
 
 
 def interface_at(octets: Octets, at: int, big: bool) -> tuple[int, int, int, int]:
-    """The interface description block at `at`: link type, snaplen, if_tsresol (6 where absent), if_tsoffset in seconds."""
+    """The interface block at `at`: link type, snaplen, if_tsresol (6 where absent), if_tsoffset in seconds."""
     length = int(walk.u32(octets, at + 4, big))
     order = "big" if big else "little"
     body = octets[at + 8 : at + length - 4].tobytes()

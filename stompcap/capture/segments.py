@@ -22,7 +22,10 @@ from stompcap.capture.records import Records, Walk
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of records and what was decoded of them; `rows`: the used ones, None where all are; `payloads` by row where copied."""
+    """A batch of records and what was decoded of them.
+
+    `rows` are the used ones, None where all are; `payloads` the octets of those that were copied.
+    """
 
     records: Records
     decoded: Decoded
@@ -32,6 +35,7 @@ class Batch:
 
     @property
     def used(self) -> int:
+        """How many records are TCP segments."""
         return len(self.records) if self.rows is None else len(self.rows)
 
 

@@ -34,11 +34,11 @@ def survey(path: str, source: str) -> dict[str, Any] | None:
         low, high = int(records.ts_ns.min()), int(records.ts_ns.max())
         first = low if first is None else min(first, low)
         last = high if last is None else max(last, high)
-        digest.update(capture.octets[hashed : records.end])  # while its pages are at hand
+        digest.update(capture.octets[hashed : records.end].data)  # while its pages are at hand
         capture.release(hashed, records.end)
         hashed = records.end
     while hashed < len(capture.octets):
-        digest.update(capture.octets[hashed : hashed + HASH_OCTETS])
+        digest.update(capture.octets[hashed : hashed + HASH_OCTETS].data)
         hashed += HASH_OCTETS
     return {
         "capture_id": digest.hexdigest(),

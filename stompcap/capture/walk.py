@@ -6,11 +6,14 @@ pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.kernel import inline, kernel
 
+Int = Any  # an integer: Python's and numpy's are one in kernels
 Int64s = NDArray[np.int64]
 
 FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE = 0, 1, 2, 3, 4, 5
@@ -20,14 +23,14 @@ SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0
 
 
 @inline
-def u16(octets: NDArray[np.uint8], at: int, big: bool) -> int:
+def u16(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
     """Two octets as a number."""
     a, b = np.int64(octets[at]), np.int64(octets[at + 1])
     return (a << 8 | b) if big else (b << 8 | a)
 
 
 @inline
-def u32(octets: NDArray[np.uint8], at: int, big: bool) -> int:
+def u32(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
     """Four octets as a number."""
     a, b, c, d = np.int64(octets[at]), np.int64(octets[at + 1]), np.int64(octets[at + 2]), np.int64(octets[at + 3])
     return (a << 24 | b << 16 | c << 8 | d) if big else (d << 24 | c << 16 | b << 8 | a)
@@ -36,16 +39,16 @@ def u32(octets: NDArray[np.uint8], at: int, big: bool) -> int:
 @kernel
 def walk_pcap(
     octets: NDArray[np.uint8],
-    at: int,
+    at: Int,
     big: bool,
-    tick_ns: int,
-    link: int,
+    tick_ns: Int,
+    link: Int,
     place: Int64s,
     captured: Int64s,
     original: Int64s,
     ts_ns: Int64s,
     links: NDArray[np.int32],
-) -> tuple[int, int, int]:
+) -> tuple[Int, Int, Int]:
     """Fill the columns from the record at `at` on: (records, next offset, why it stopped)."""
     end = len(octets)
     for count in range(len(place)):
@@ -68,8 +71,8 @@ def walk_pcap(
 
 
 @kernel
-def nanoseconds(ticks: int, resolution: int, offset_s: int) -> int:
-    """A 64-bit pcapng time: `resolution` is the octet of if_tsresol (high bit: a power of two), `offset_s` if_tsoffset."""
+def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
+    """A 64-bit pcapng time: `resolution` as if_tsresol (high bit: a power of two), `offset_s` as if_tsoffset."""
     power = resolution & 0x7F
     if resolution & 0x80:
         seconds = ticks >> power if power < 63 else 0
@@ -88,7 +91,7 @@ def nanoseconds(ticks: int, resolution: int, offset_s: int) -> int:
 @kernel
 def walk_pcapng(
     octets: NDArray[np.uint8],
-    at: int,
+    at: Int,
     big: bool,
     interfaces: Int64s,
     place: Int64s,
@@ -96,11 +99,11 @@ def walk_pcapng(
     original: Int64s,
     ts_ns: Int64s,
     links: NDArray[np.int32],
-) -> tuple[int, int, int]:
+) -> tuple[Int, Int, Int]:
     """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
 
-    `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or interface block is
-    left to the caller. A simple packet block has no time: 0.
+    `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or
+    interface block is left to the caller. A simple packet block has no time: 0.
     """
     end, count = len(octets), 0
     while count < len(place):
@@ -120,7 +123,7 @@ def walk_pcapng(
             return count, at, DAMAGED
         if kind == INTERFACE_BLOCK:
             return count, at, INTERFACE
-        if kind == ENHANCED_BLOCK or kind == OBSOLETE_BLOCK or kind == SIMPLE_BLOCK:
+        if kind in (ENHANCED_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK):
             head = 12 if kind == SIMPLE_BLOCK else 28
             if length < head + 4:
                 return count, at, DAMAGED

@@ -1,9 +1,10 @@
 """Which connection a segment belongs to, and at which position of its 64-bit sequence space it lies.
 
-One pass in wire order over whole flows. A flow (two endpoints) may see several connections, its incarnations: a SYN with a new initial sequence
-number begins one, and so do segments whose sequence and acknowledgement numbers both lie far from all that is known of the flow. Sequence numbers
-are unwrapped by their signed 32-bit distance to the furthest one seen (RFC 9293, 3.4). A segment no incarnation can have sent is marked stray:
-it is counted, and its octets are left out, so a forged number cannot make a gap of gigabytes.
+One pass in wire order over whole flows. A flow (two endpoints) may see several connections, its incarnations: a SYN
+with a new initial sequence number begins one, and so do segments whose sequence and acknowledgement numbers both lie
+far from all that is known of the flow. Sequence numbers are unwrapped by their signed 32-bit distance to the furthest
+one seen (RFC 9293, 3.4). A segment no incarnation can have sent is marked stray: it is counted, and its octets are left
+out, so a forged number cannot make a gap of gigabytes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN
+from stompcap.capture.walk import Int
 from stompcap.kernel import inline, kernel
 
 Int64s = NDArray[np.int64]
@@ -52,14 +54,14 @@ HISTORY_WIDTH = 20
 
 
 @inline
-def distance(number: int, position: int) -> int:
+def distance(number: Int, position: Int) -> Int:
     """Signed 32-bit distance from a 64-bit position to a sequence number."""
     d = (number - position) & 0xFFFFFFFF
     return d - (1 << 32) if d >= 1 << 31 else d
 
 
 @inline
-def note(state: State, history: NDArray[np.uint8], stream: int, side: int, letter: int) -> None:
+def note(state: State, history: NDArray[np.uint8], stream: Int, side: Int, letter: Int) -> None:
     """Add a letter to a connection's history, once a side: code in the low bits, side in bit 7."""
     bits = SIDES + side * WIDTH + HISTORY_BITS
     if not state[stream, bits] >> letter & 1:
@@ -69,7 +71,7 @@ def note(state: State, history: NDArray[np.uint8], stream: int, side: int, lette
 
 
 @inline
-def open_stream(state: State, stream: int, row: int, ts: int, seq: int, flow_first: int) -> None:
+def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int, flow_first: Int) -> None:
     """Start a connection's state at its first row."""
     state[stream, :] = 0
     state[stream, FIRST_ROW] = row
@@ -83,15 +85,15 @@ def open_stream(state: State, stream: int, row: int, ts: int, seq: int, flow_fir
 
 
 @inline
-def closed(state: State, stream: int) -> bool:
+def closed(state: State, stream: Int) -> bool:
     """Whether both sides are done: a RST, or a FIN from each."""
     both = state[stream, SIDES + FIN_SEEN] and state[stream, SIDES + WIDTH + FIN_SEEN]
-    return state[stream, CLOSE_KIND] == CLOSE_RST or both != 0
+    return bool(state[stream, CLOSE_KIND] == CLOSE_RST or both != 0)
 
 
 @inline
-def delta(state: State, stream: int, side: int, seq: int) -> int:
-    """How far a sequence number lies from the furthest position of a side; 0 where nothing is known; FAR + 1 where it cannot be its."""
+def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
+    """How far a number lies from the furthest position of a side; 0: nothing is known; FAR + 1: it cannot be its."""
     at = SIDES + side * WIDTH
     if state[stream, at + SEEN]:
         d = distance(seq, state[stream, at + REF])
@@ -106,7 +108,7 @@ def delta(state: State, stream: int, side: int, seq: int) -> int:
 
 
 @inline
-def find_syn(state: State, first: int, streams: int, side: int, seq: int, ack: int, flags: int, ts: int) -> int:
+def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: Int, flags: Int, ts: Int) -> Int:
     """The connection that a SYN belongs to, or -1 for a new one."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
@@ -133,8 +135,8 @@ def find_syn(state: State, first: int, streams: int, side: int, seq: int, ack: i
 
 
 @inline
-def find_stream(state: State, first: int, streams: int, side: int, seq: int, ack: int, flags: int) -> tuple[int, int]:
-    """The connection that a segment other than a SYN belongs to and its distance there: (-1, 0) for a new one, distance FAR + 1: stray."""
+def find_stream(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: Int, flags: Int) -> tuple[Int, Int]:
+    """The connection of any other segment, and its distance there: FAR + 1 for a stray, (-1, 0) for a new one."""
     best, nearest = -1, FAR + 1
     for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
         d = delta(state, stream, side, seq)
@@ -155,7 +157,7 @@ def find_stream(state: State, first: int, streams: int, side: int, seq: int, ack
 
 
 @inline
-def handshake(state: State, stream: int, side: int, row: int, ts: int, seq: int, ack: int, flags: int) -> None:
+def handshake(state: State, stream: Int, side: Int, row: Int, ts: Int, seq: Int, ack: Int, flags: Int) -> None:
     """Take what a SYN or SYN-ACK says."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     if not state[stream, mine + SEEN]:
@@ -176,7 +178,7 @@ def handshake(state: State, stream: int, side: int, row: int, ts: int, seq: int,
 
 
 @inline
-def take_close(state: State, stream: int, side: int, ts: int, ack: int, flags: int, end: int) -> None:
+def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
     """Take a FIN at position `end` or a RST."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     if flags & RST:
@@ -192,14 +194,12 @@ def take_close(state: State, stream: int, side: int, ts: int, ack: int, flags: i
         if state[stream, CLOSE_KIND] == CLOSE_OPEN:
             state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_FIN, side, ts
         elif state[stream, CLOSE_KIND] == CLOSE_FIN and state[stream, CLOSED_BY] == 1 - side:
-            if (
-                not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
-            ):  # it did not know of the other's FIN
-                state[stream, CLOSED_BY] = BOTH
+            unaware = not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
+            state[stream, CLOSED_BY] = BOTH if unaware else 1 - side
 
 
 @inline
-def take_ack(state: State, stream: int, peer: int, ack: int) -> None:
+def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
     """Take an acknowledgement of the octets of side `peer`."""
     at = SIDES + peer * WIDTH
     if state[stream, at + ACK_SEEN]:
@@ -215,7 +215,7 @@ def take_ack(state: State, stream: int, peer: int, ack: int) -> None:
 
 
 @inline
-def keep_alive(state: State, stream: int, side: int, position: int, octets: int, flags: int) -> bool:
+def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
     """One octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
     at = SIDES + side * WIDTH
     if (
@@ -257,11 +257,11 @@ def assign(
     position: Int64s,
     marks: NDArray[np.uint8],
     zeros: Int64s,
-) -> tuple[State, NDArray[np.uint8], int]:
+) -> tuple[State, NDArray[np.uint8], Int]:
     """Assign every row; returns connection states, their histories, and how many rows of `zeros` were filled.
 
-    Fills `stream_of`, `position` (unwrapped, of the first payload octet), `marks`, and a row of `zeros` per stall by a zero window: stream,
-    blocked side, begin, end. `zeros` has a row for each segment that offers no window.
+    Fills `stream_of`, `position` (unwrapped, of the first payload octet), `marks`, and a row of `zeros` per stall
+    by a zero window: stream, blocked side, begin, end. `zeros` has a row for each segment that offers no window.
     """
     state, history = np.empty((64, COLUMNS), np.int64), np.zeros((64, HISTORY_WIDTH), np.uint8)
     streams, first, stalls = 0, 0, 0

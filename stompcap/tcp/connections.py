@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +41,7 @@ class ByteStream:
                 int(extents.offset[begin]),
                 gather(extents.take(slice(begin, end)), self._segments, self._sources).tobytes(),
             )
-            for begin, end in zip(edges, edges[1:], strict=False)
+            for begin, end in pairwise(edges)
         ]
 
 

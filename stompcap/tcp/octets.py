@@ -62,9 +62,7 @@ def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping
     overlaps, extents = reassembly.overlaps, reassembly.extents
     if not len(overlaps):
         return counts.reshape(-1, 2)
-    first, last = covering(extents, overlaps), covering(extents, Extents(
-        overlaps.stream, overlaps.side, overlaps.offset + overlaps.length - 1, overlaps.length, overlaps.row, overlaps.skip
-    ))  # fmt: skip
+    first, last = covering(extents, overlaps), covering(extents, overlaps, last=True)
     # an overlap may lie across several extents: one pair for each
     pairs = last - first + 1
     which = np.repeat(np.arange(len(overlaps)), pairs)

@@ -1,8 +1,8 @@
 """From positions to streams: which octets of which segments make up each side of a connection.
 
-Sides whose segments lie in order are taken as they come; any other side is swept by offset, the candidates for an octet in a heap by priority: the
-first to arrive wins, or the last, by policy. The result depends on what was captured, not on how it was cut into segments, so a side's stream is
-the same in any order of arrival.
+Sides whose segments lie in order are taken as they come; any other side is swept by offset, the candidates for an octet
+in a heap by priority: the first to arrive wins, or the last, by policy. The result depends on what was captured, not on
+how it was cut into segments, so a side's stream is the same in any order of arrival.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stompcap.capture.walk import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import assign as a
 
@@ -27,7 +28,7 @@ TALLIES = 9
 
 @inline
 def put(
-    rows: NDArray[np.int64], count: int, stream: int, side: int, offset: int, length: int, row: int, skip: int
+    rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int
 ) -> NDArray[np.int64]:
     """Append one row, doubling the room where it is full; returns where the rows are now."""
     if count == len(rows):
@@ -41,7 +42,7 @@ def put(
 
 @kernel
 def grouped(
-    stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDArray[np.uint8], wire: Int64s, streams: int
+    stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDArray[np.uint8], wire: Int64s, streams: Int
 ) -> tuple[Int64s, Int64s]:
     """The rows that carry octets, by side of a connection, in wire order: (start of each side in `rows`, rows)."""
     starts = np.zeros(2 * streams + 1, np.int64)
@@ -61,8 +62,8 @@ def grouped(
 
 @inline
 def bounds(
-    state: NDArray[np.int64], stream: int, side: int, rows: Int64s, position: Int64s, wire: Int64s
-) -> tuple[int, int, bool]:
+    state: NDArray[np.int64], stream: Int, side: Int, rows: Int64s, position: Int64s, wire: Int64s
+) -> tuple[Int, Int, bool]:
     """Where a side's stream begins, where it must end, and whether its beginning is known."""
     at = a.SIDES + side * a.WIDTH
     synced = state[stream, at + a.SYNCED] != 0
@@ -78,7 +79,7 @@ def bounds(
 
 
 @inline
-def length_known(state: NDArray[np.int64], stream: int, side: int, base: int, end: int, fin: int) -> int:
+def length_known(state: NDArray[np.int64], stream: Int, side: Int, base: Int, end: Int, fin: Int) -> Int:
     """Where a side's stream ends: its FIN says, or its octets, or what was acknowledged or sent beyond them."""
     at = a.SIDES + side * a.WIDTH
     if state[stream, at + a.FIN_SEEN]:
@@ -92,13 +93,13 @@ def length_known(state: NDArray[np.int64], stream: int, side: int, base: int, en
 
 
 @inline
-def higher(heap: Int64s, i: int, j: int, priority: Int64s) -> bool:
+def higher(heap: Int64s, i: Int, j: Int, priority: Int64s) -> bool:
     """Heap order of two entries."""
-    return priority[heap[i]] < priority[heap[j]]
+    return bool(priority[heap[i]] < priority[heap[j]])
 
 
 @inline
-def push(heap: Int64s, size: int, item: int, priority: Int64s) -> None:
+def push(heap: Int64s, size: Int, item: Int, priority: Int64s) -> None:
     """Add an item to a binary heap of `size` items."""
     heap[size] = item
     i = size
@@ -108,7 +109,7 @@ def push(heap: Int64s, size: int, item: int, priority: Int64s) -> None:
 
 
 @inline
-def pop(heap: Int64s, size: int, priority: Int64s) -> None:
+def pop(heap: Int64s, size: Int, priority: Int64s) -> None:
     """Remove the first item of a binary heap of `size` items."""
     heap[0] = heap[size - 1]
     size -= 1
@@ -129,8 +130,8 @@ def pop(heap: Int64s, size: int, priority: Int64s) -> None:
 def sweep(begins: Int64s, ends: Int64s, priority: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Who has each octet of overlapping items: (pieces, losses), rows of item, begin, end.
 
-    Pieces come by offset and do not overlap; an item has an octet if no item of smaller priority covers it. Losses are what an item
-    covers and does not have.
+    Pieces come by offset and do not overlap; an item has an octet if no item of smaller priority covers it. Losses
+    are what an item covers and does not have.
     """
     count = len(begins)
     by_begin = np.argsort(begins, kind="mergesort")
@@ -183,8 +184,8 @@ def order(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Extents, overlaps and tallies of all sides.
 
-    `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload to skip; extents are sorted and
-    don't overlap; `tallies` has a row per side (2 * stream + side).
+    `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
+    to skip; extents are sorted and don't overlap; `tallies` has a row per side (2 * stream + side).
     """
     streams = len(state)
     extents, overlaps = np.empty((len(rows) + 16, 6), np.int64), np.empty((16, 6), np.int64)
@@ -241,8 +242,7 @@ def order(
             for p in range(len(pieces)):
                 item, begin, end = pieces[p, 0], pieces[p, 1], pieces[p, 2]
                 if begin - at > ABSURD_GAP and acked < begin:
-                    for q in range(p, len(pieces)):
-                        tally[STRAY] += 1
+                    tally[STRAY] += len(pieces) - p
                     break
                 at = end
                 row = owner[item]

@@ -1,7 +1,7 @@
 """Segments of whole flows to TCP byte streams, as columns: what Spark's tasks and `stompcap.tcp.reassemble` both run.
 
-Sides are named by endpoint, not by role: side 0 is what the low endpoint (the smaller address and port) sent. Who is the client is for those
-to say who know the octets, where the handshake does not tell.
+Sides are named by endpoint, not by role: side 0 is what the low endpoint (the smaller address and port) sent. Who is
+the client is for those to say who know the octets, where the handshake does not tell.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +67,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Extents:
-    """Stretches of streams and the segment that has their octets; sorted by stream, side, offset where they don't overlap."""
+    """Stretches of streams and the segments that have their octets, sorted by stream, side and offset."""
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
@@ -120,8 +121,9 @@ COPY_NS = 3_000_000  # a capture that sees a packet twice does so within millise
 def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str = "first") -> Reassembly:
     """Reassemble whole flows.
 
-    `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows are adjacent and in wire order.
-    `overlap`: whether the `first` or the `last` octets captured stand where copies differ; counters and times are those of the octets kept.
+    `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
+    are adjacent and in wire order. `overlap`: whether the `first` or the `last` octets captured stand where copies
+    differ; counters and times are those of the octets kept.
     """
     if overlap not in ("first", "last"):
         raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
@@ -135,8 +137,8 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     stream_of, position, marks = np.empty(count, np.int32), np.zeros(count, np.int64), np.zeros(count, np.uint8)
     zeros = np.empty((int(np.count_nonzero(columns["window"] == 0)), 4), np.int64)
     state, letters, stalls = a.assign(
-        columns["flow"], endpoints, forward, columns["ts_ns"], columns["seq"], columns["ack"], columns["flags"], columns["window"],
-        columns["wire_octets"], stream_of, position, marks, zeros,
+        columns["flow"], endpoints, forward, columns["ts_ns"], columns["seq"], columns["ack"], columns["flags"],
+        columns["window"], columns["wire_octets"], stream_of, position, marks, zeros,
     )  # fmt: skip
     starts, rows = o.grouped(stream_of, forward, marks, columns["wire_octets"], len(state))
     extent_rows, overlap_rows, tallies = o.order(
@@ -151,7 +153,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     )
 
 
-def column(segments: pa.Table, name: str) -> NDArray[np.generic]:
+def column(segments: pa.Table, name: str) -> NDArray[Any]:
     """A column of fixed width as one contiguous array."""
     chunked = segments.column(name)
     array = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
@@ -192,10 +194,13 @@ def as_streams(
     by_side = tallies.reshape(n, 2, o.TALLIES)
     own = state[:, a.SIDES :].reshape(n, 2, a.WIDTH)
     sides = Sides(
-        *(
-            by_side[:, :, i].copy()
-            for i in (o.OCTETS, o.SEGMENTS, o.AGAIN, o.OUT_OF_ORDER, o.GAP, o.TRUNCATED, o.STRAY)
-        ),
+        octets=by_side[:, :, o.OCTETS],
+        segments=by_side[:, :, o.SEGMENTS],
+        retransmitted_octets=by_side[:, :, o.AGAIN],
+        out_of_order_segments=by_side[:, :, o.OUT_OF_ORDER],
+        gap_octets=by_side[:, :, o.GAP],
+        truncated_octets=by_side[:, :, o.TRUNCATED],
+        stray_segments=by_side[:, :, o.STRAY],
         synced=by_side[:, :, o.SYNCED] != 0,
         fin_ns=np.where(own[:, :, a.FIN_SEEN] != 0, own[:, :, a.FIN_NS], -1),
         rst_ns=np.where(own[:, :, a.RST_NS] != 0, own[:, :, a.RST_NS], -1),
@@ -228,7 +233,7 @@ def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
 
 
 def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s) -> pa.StringArray:
-    """20 hexadecimal digits for each connection, from the capture point, its endpoints, and time and number of its first SYN."""
+    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN."""
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
     ids = []
@@ -261,18 +266,18 @@ def retransmissions(extents: Extents, overlaps: Extents, ts_ns: Int64s) -> Retra
     return Retransmissions(overlaps.stream[late][first], overlaps.side[late][first], ts_ns[rows])
 
 
-def covering(extents: Extents, overlaps: Extents) -> Int64s:
-    """Index of the extent that has the first octet of each overlap."""
+def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int64s:
+    """Index of the extent that has the first octet of each overlap, or the last octet."""
+    at = overlaps.offset + overlaps.length - 1 if last else overlaps.offset
     group = extents.stream.astype(np.int64) * 2 + extents.side
     wanted = overlaps.stream.astype(np.int64) * 2 + overlaps.side
-    lows = np.searchsorted(group, wanted, "left")
-    # offsets of a side ascend; make one ascending key out of side and offset
-    span = int(max(extents.offset.max(initial=0), overlaps.offset.max(initial=0))) + 1
-    if len(group) and int(group[-1] + 1) < (1 << 62) // span:
-        return np.searchsorted(group * span + extents.offset, wanted * span + overlaps.offset, "right") - 1
-    highs = np.searchsorted(group, wanted, "right")
+    # one number a side and offset; where those would not fit, the sides one by one
+    span = int(max(extents.offset.max(initial=0), at.max(initial=0))) + 1
+    if int(group[-1] + 1) < (1 << 62) // span:
+        return np.searchsorted(group * span + extents.offset, wanted * span + at, "right") - 1
+    begins, ends = np.searchsorted(group, wanted, "left"), np.searchsorted(group, wanted, "right")
     found = [
-        lo + np.searchsorted(extents.offset[lo:hi], at, "right") - 1
-        for lo, hi, at in zip(lows, highs, overlaps.offset, strict=True)
+        begin + np.searchsorted(extents.offset[begin:end], offset, "right") - 1
+        for begin, end, offset in zip(begins, ends, at, strict=True)
     ]
     return np.array(found, np.int64)
