@@ -37,8 +37,9 @@ lint: ## Check style and types
 	exit $$failed
 
 docs: setup ## Write docs/tables.md and docs/rules.md anew from the declarations in the code
-	$(PY) -m stompcap.tables.document
-	$(PY) -m stompcap.rules.document
+	@for name in tables rules; do \
+		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
+	done
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)
