@@ -36,7 +36,7 @@ def _move(s: Ints, shift: int) -> None:
 def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> int:
     """Walk one contiguous stretch from the state's place to `end`; stops early where `out` is full."""
     on = True
-    while on and s[r.DONE] < end and count + SPARE <= out.shape[0]:
+    while on and s[r.DONE] < end and count + SPARE <= out.shape[1]:
         phase = s[r.PHASE]
         if phase == p.BETWEEN:
             on = p.between(octets, s, end, closed)
@@ -68,14 +68,15 @@ def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: I
 @kernel
 def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
     """Write the gap [DONE, end) and get ready to resynchronise behind it; places are stream offsets here."""
-    row = out[count]
-    row[:] = 0
-    row[p.DIRECTION] = direction
-    row[p.OFFSET] = s[r.DONE]
-    row[p.POSITION] = -1
-    row[p.OCTETS] = end - s[r.DONE]
-    row[p.KIND] = r.GAP
-    row[p.DELIMITED] = row[p.ROW_BODY] = row[p.ROW_COMMAND] = -1
+    out[:, count] = 0
+    out[p.DIRECTION, count] = direction
+    out[p.OFFSET, count] = s[r.DONE]
+    out[p.POSITION, count] = -1
+    out[p.OCTETS, count] = end - s[r.DONE]
+    out[p.KIND, count] = r.GAP
+    out[p.DELIMITED, count] = -1
+    out[p.ROW_BODY, count] = -1
+    out[p.ROW_COMMAND, count] = -1
     s[r.DONE] = end
     s[r.BEHIND_GAP] = 1
     s[r.BEGUN] = 1
@@ -98,7 +99,7 @@ def _walk(
         d = direction[run]
         s = state[d]
         end = offset[run] + length[run]
-        if count + SPARE > out.shape[0]:
+        if count + SPARE > out.shape[1]:
             return count, run
         if offset[run] > s[r.DONE]:
             count = _gap(s, d, offset[run], out, count)
@@ -112,12 +113,12 @@ def _walk(
             count = _stretch(octets, s, end + shift, closed, closed and not missing, out, count)
             _move(s, -shift)
             for i in range(before, count):
-                out[i, p.DIRECTION] = d
-                out[i, p.OFFSET] = out[i, p.POSITION] - shift
+                out[p.DIRECTION, i] = d
+                out[p.OFFSET, i] = out[p.POSITION, i] - shift
             if closed and s[r.DONE] < end:
                 return count, run
         if (run + 1 == direction.size or direction[run + 1] != d) and final[d] and total[d] > s[r.DONE]:
-            if count + SPARE > out.shape[0]:
+            if count + SPARE > out.shape[1]:
                 return count, run
             count = _gap(s, d, total[d], out, count)
         run += 1
@@ -181,11 +182,10 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
     parts: list[Ints] = []
     start, capacity = 0, int(runs.length.sum()) // 96 + 4 * direction.size + 64
     while start < direction.size:
-        out = np.empty((capacity, r.ROW_FIELDS), np.int64)
+        out = np.empty((r.ROW_FIELDS, capacity), np.int64)
         count, start = _walk(
             octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, state.numbers, start, out
         )
-        parts.append(out[:count])
-    table = np.concatenate(parts) if parts else np.empty((0, r.ROW_FIELDS), np.int64)
-    columns = np.ascontiguousarray(table.T)
-    return Rows(*(columns[k] for k in range(r.ROW_FIELDS)), state)
+        parts.append(out[:, :count])
+    table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)
+    return Rows(*(table[k] for k in range(r.ROW_FIELDS)), state)

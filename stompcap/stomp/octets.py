@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import COMMAND_LENGTHS, COMMAND_OCTETS, LONGEST_COMMAND, SPACE, TAB
+from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SECRET, SPACE, TAB
 
 Octets = npt.NDArray[np.uint8]
 BLOCK = 128
+SECRET_OCTETS = np.frombuffer(SECRET.encode(), np.uint8).copy()
 
 
 def readonly(octets: Octets) -> Octets:
@@ -91,6 +92,21 @@ def trim_blanks(octets: Octets, begin: int, end: int) -> int:
 
 
 @kernel
+def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
+    """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within such a name."""
+    i = skip_blanks(octets, line, end)
+    for k in range(SECRET_OCTETS.size):
+        if i + k >= end:
+            return -1, True
+        if fold(octets[i + k]) != SECRET_OCTETS[k]:
+            return -1, False
+    i = skip_blanks(octets, i + SECRET_OCTETS.size, end)
+    if i >= end:
+        return -1, True
+    return (i + 1 if octets[i] == COLON else -1), False
+
+
+@kernel
 def find_header(octets: Octets, begin: int, end: int, word: Octets) -> tuple[int, int]:
     """The value (begin, end) of the first header line of that exact name in the header lines [begin, end), or (-1, -1).
 
@@ -99,11 +115,11 @@ def find_header(octets: Octets, begin: int, end: int, word: Octets) -> tuple[int
     line = begin
     while line < end:
         stop = line
-        while stop < end and octets[stop] != 10:
+        while stop < end and octets[stop] != LF:
             stop += 1
         after = line + word.size
-        if after < stop and octets[after] == 58 and equals(octets, line, after, word):
-            if octets[stop - 1] == 13:
+        if after < stop and octets[after] == COLON and equals(octets, line, after, word):
+            if octets[stop - 1] == CR:
                 stop -= 1
             return after + 1, max(stop, after + 1)
         line = stop + 1

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import BODY_ALLOWED, COLON, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, pack
+from stompcap.stomp.grammar import BODY_ALLOWED, COLON, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, SPACE, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols, boundary, follows
-from stompcap.stomp.octets import Octets, equals, find_nul, match_command, skip_blanks, trim_blanks
+from stompcap.stomp.octets import Octets, equals, find_nul, match_command, secret_value, skip_blanks, trim_blanks
 from stompcap.stomp.rows import Ints
 from stompcap.stomp.syntax import Syntax
 
@@ -25,7 +25,8 @@ FAR = 1 << 62
 LF_LINE, CRLF_LINE, BARE_CR, EOL_CR = int(Syntax.LF_LINE), int(Syntax.CRLF_LINE), int(Syntax.BARE_CR), int(Syntax.EOL_CR)
 LENGTH_INVALID, LENGTH_MISSED = int(Syntax.LENGTH_INVALID), int(Syntax.LENGTH_MISSED)
 NUL_IN_HEAD, STRAY_NUL = int(Syntax.NUL_IN_HEAD), int(Syntax.STRAY_NUL)
-BEFORE_FIRST, AFTER_GAP, NON_ASCII = int(Syntax.BEFORE_FIRST), int(Syntax.AFTER_GAP), int(Syntax.NON_ASCII)
+BEFORE_FIRST, AFTER_GAP = int(Syntax.BEFORE_FIRST), int(Syntax.AFTER_GAP)
+NON_ASCII, PASSCODE = int(Syntax.NON_ASCII), int(Syntax.PASSCODE)
 
 CONTENT_LENGTH = pack(("content-length",))[0][0]
 (DIRECTION, OFFSET, POSITION, OCTETS, KIND, DELIMITED, ROW_SYNTAX, ROW_BODY, ROW_COMMAND, ROW_LINES) = range(r.ROW_FIELDS)
@@ -34,27 +35,26 @@ CONTENT_LENGTH = pack(("content-length",))[0][0]
 @kernel
 def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) -> int:
     """Write the row [DONE, end) and stand between frames behind it; gives the new number of rows."""
-    row = out[count]
     syntax = s[r.SYNTAX]
     if s[r.BEHIND_GAP]:
         syntax |= AFTER_GAP
         s[r.BEHIND_GAP] = 0
-    row[POSITION] = s[r.DONE]
-    row[OCTETS] = end - s[r.DONE]
-    row[KIND] = kind
-    row[DELIMITED] = delimited
-    row[ROW_BODY] = -1
-    row[ROW_COMMAND] = -1
-    row[ROW_LINES] = 0
+    out[POSITION, count] = s[r.DONE]
+    out[OCTETS, count] = end - s[r.DONE]
+    out[KIND, count] = kind
+    out[DELIMITED, count] = delimited
+    out[ROW_BODY, count] = -1
+    out[ROW_COMMAND, count] = -1
+    out[ROW_LINES, count] = 0
     if kind == r.FRAME or kind == r.PARTIAL:
         s[r.BEGUN] = 1
-        row[ROW_COMMAND] = s[r.COMMAND]
-        row[ROW_LINES] = s[r.LINES]
+        out[ROW_COMMAND, count] = s[r.COMMAND]
+        out[ROW_LINES, count] = s[r.LINES]
         if s[r.BODY] >= 0:
-            row[ROW_BODY] = s[r.BODY] - s[r.DONE]
+            out[ROW_BODY, count] = s[r.BODY] - s[r.DONE]
     elif s[r.BEGUN] == 0:
         syntax |= BEFORE_FIRST
-    row[ROW_SYNTAX] = syntax
+    out[ROW_SYNTAX, count] = syntax
     s[r.DONE] = end
     s[r.PHASE] = BETWEEN
     s[r.SYNTAX] = 0
@@ -237,7 +237,9 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
                 blank = True
                 break
             lines += 1
-            if octets[line] == 99 and s[r.LENGTH] == NONE:
+            if (octets[line] & 0xDF == 80 or octets[line] <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
+                syntax |= PASSCODE
+            elif octets[line] == 99 and s[r.LENGTH] == NONE:
                 colon = line + CONTENT_LENGTH.size
                 if colon < stop and octets[colon] == COLON and equals(octets, line, colon, CONTENT_LENGTH):
                     s[r.LENGTH] = declared_length(octets, colon + 1, stop)

@@ -11,33 +11,17 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, SECRET, STAR, STOMP, pack
-from stompcap.stomp.octets import Octets, equals, fold, readonly, skip_blanks
+from stompcap.stomp.grammar import CONNECT, CR, ERROR, LF, NUL, STAR, STOMP, pack
+from stompcap.stomp.octets import Octets, equals, readonly, secret_value
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.syntax import Syntax
 
-_SECRET = np.frombuffer(SECRET.encode(), np.uint8).copy()
 _HANDSHAKES = (b"CONNECT", b"STOMP")
-_AFTER_GAP = int(Syntax.AFTER_GAP)
+_AFTER_GAP, _PASSCODE = int(Syntax.AFTER_GAP), int(Syntax.PASSCODE)
 _TAIL_OCTETS, _TAIL_LENGTHS = pack(("accept-version:", "heart-beat:", "login:", "host:", "client-id:"))
 _OPENERS = np.zeros((2, 7), np.uint8)
 for _row, _name in enumerate(_HANDSHAKES):
     _OPENERS[_row, : len(_name)] = np.frombuffer(_name, np.uint8)
-
-
-@kernel
-def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
-    """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within such a name."""
-    i = skip_blanks(octets, line, end)
-    for k in range(_SECRET.size):
-        if i + k >= end:
-            return -1, True
-        if fold(octets[i + k]) != _SECRET[k]:
-            return -1, False
-    i = skip_blanks(octets, i + _SECRET.size, end)
-    if i >= end:
-        return -1, True
-    return (i + 1 if octets[i] == COLON else -1), False
 
 
 @kernel
@@ -139,7 +123,8 @@ def _redact(
         found = False
         opened = False
         if kind[row] == r.FRAME:
-            found, _ = _mask(octets, masked, begin, end if command[row] == ERROR else begin + body[row], apply)
+            if syntax[row] & _PASSCODE or command[row] == ERROR:
+                found, _ = _mask(octets, masked, begin, end if command[row] == ERROR else begin + body[row], apply)
             headless = False
         elif kind[row] == r.PARTIAL:
             found, opened = _mask(octets, masked, begin, end, apply)
