@@ -12,7 +12,7 @@ from markupsafe import Markup
 from stompcap.report.queries import BINS_PER_DECADE, RATIO_BINS, TIME_SLICES
 from stompcap.report.scale import Linear, Log
 from stompcap.report.svg import Drawing
-from stompcap.report.units import count, duration, milliseconds, moment
+from stompcap.units import count, duration, milliseconds, moment
 from stompcap.visible import visible
 
 Rows = list[dict[str, Any]]

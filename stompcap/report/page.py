@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from stompcap.report import charts, units
+from stompcap import units
+from stompcap.report import charts
 from stompcap.report.queries import QUERIES
 from stompcap.report.remarks import remarks
 from stompcap.visible import visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stompcap.report.units import count, duration, share, size
+from stompcap.units import count, duration, share, size
 
 Rows = list[dict[str, Any]]
 

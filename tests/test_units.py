@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.report import units
+from stompcap import units
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Values of query results as text: one rule per format, the same for every command that prints rows.
+
+- On a terminal and in CSV, characters that don't print are shown as escapes (stompcap.visible), for what comes from the
+  wire must not steer the reader's terminal.
+- In CSV, a text that a spreadsheet would take for a formula gets an apostrophe in front, the way OWASP advises ("CSV
+  Injection"); so does a text that begins with an apostrophe, hence taking one off gives the text back. Numbers are
+  numbers, negative ones too.
+- JSON is for programs: exact values, everything beyond ASCII escaped, octets in base64.
+
+Moments are UTC, ISO 8601.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from stompcap.visible import visible, visible_octets
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it; structs and maps are objects, floats that JSON lacks are null."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode("ascii")
+    if hasattr(value, "asDict"):  # a struct as Spark's Row
+        return plain(value.asDict())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def _moment(value: datetime) -> str:
+    """A moment in UTC; one without a zone is local time, as Spark hands TIMESTAMPs to Python."""
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def text(value: Any, limit: int | None = None) -> str:
+    """The value as a person reads it; null is the word."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return visible(value, limit)
+    if isinstance(value, (bytes, bytearray)):
+        return visible_octets(bytes(value), limit)
+    if isinstance(value, (int, float, Decimal)):
+        return str(value)
+    simple = plain(value)
+    return visible(simple if isinstance(simple, str) else json.dumps(simple, ensure_ascii=False), limit)
+
+
+def csv_text(value: Any) -> str:
+    """The value as a CSV field, not yet quoted; null is the empty field."""
+    if value is None:
+        return ""
+    shown = text(value)
+    if isinstance(value, (bool, int, float, Decimal)):
+        return shown
+    risky = shown.startswith(FORMULA) or (isinstance(value, str) and value.startswith(FORMULA))
+    return f"'{shown}" if risky else shown

@@ -1,0 +1,208 @@
+"""The end of a run in words: what was read, what it holds, where to look next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from stompcap.units import count, duration, moment, share, size
+from stompcap.visible import visible
+
+TOP_RULES = 5
+MOST_NAMES = 5  # captures or warnings named one by one
+VERDICT_STYLES = {"ok": "green", "late": "yellow", "violation": "dark_orange", "dead": "red", "not_evaluable": "dim"}
+LEVELS = {"M": "MUST", "S": "SHOULD", "I": "info"}
+
+Rows = list[dict[str, Any]]
+
+
+def summary(result: dict[str, Any]) -> RenderableType:
+    """What a run did and what the lake now holds.
+
+    `result` is the object of `--json` (`run_id`, `lake`, `status`, `captures`, `stages`, `rows`, `warnings`) with,
+    optionally, `overview` (stompcap.report.overview: what the whole lake holds) and `report` (path of the HTML report).
+    """
+    overview: dict[str, Rows] = result.get("overview") or {}
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, words in (
+        ("Read", _captures(result["captures"])),
+        ("Period", _period(_first(overview, "captures_total"))),
+        ("Sessions", _sessions(_first(overview, "sessions_total"))),
+        ("Ack latency", _latency(_first(overview, "ack_total"))),
+        ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
+        ("Rules", _rules(overview)),
+    ):
+        if words is not None:
+            facts.add_row(name, words)
+    parts: list[RenderableType] = [_headline(result), Text(), facts]
+    if overview.get("brokers"):
+        parts += [Text(), _brokers(overview["brokers"])]
+    if broken := _worst(overview.get("rules", [])):
+        parts += [Text(), _broken(broken)]
+    for warning in result["warnings"][:MOST_NAMES]:
+        parts.append(Text(f"Warning: {visible(warning)}", style="yellow"))
+    if (more := len(result["warnings"]) - MOST_NAMES) > 0:
+        parts.append(Text(f"and {more} more warnings (--json has them all)", style="yellow"))
+    return Group(*parts, Text(), _places(result))
+
+
+def _first(overview: dict[str, Rows], name: str) -> dict[str, Any] | None:
+    """The one row of a total; None where it was not asked or the table is empty."""
+    return next(iter(overview.get(name, [])), None)
+
+
+def _headline(result: dict[str, Any]) -> Text:
+    seconds = sum(stage["seconds"] for stage in result["stages"])
+    stages = ", ".join(f"{stage['name']} {duration(stage['seconds'] * 1e6)}" for stage in result["stages"])
+    words = Text(f"Run {result['run_id']}: {result['status']}", style="bold")
+    if stages:
+        words.append(f" in {duration(seconds * 1e6)} ({stages})", style="not bold dim")
+    return words
+
+
+def _captures(captures: list[dict[str, Any]]) -> Text | None:
+    """How many files, by what became of them; the odd ones by name."""
+    if not captures:
+        return None
+    by_status = Counter(visible(str(capture["status"])) for capture in captures)
+    plural = "" if len(captures) == 1 else "s"
+    words = Text(f"{count(len(captures))} capture{plural}: ")
+    words.append(", ".join(f"{count(number)} {status}" for status, number in by_status.most_common()))
+    odd = [capture for capture in captures if capture["status"] not in ("complete", "known")]
+    for capture in odd[:MOST_NAMES]:
+        words.append(f"\n{visible(str(capture['path']))}: {visible(str(capture['status']))}", style="yellow")
+    return words
+
+
+def _period(total: dict[str, Any] | None) -> Text | None:
+    """When the lake's packets were captured."""
+    if not total or total["first_ns"] is None:
+        return None
+    span = duration((total["last_ns"] - total["first_ns"]) / 1000)
+    return Text(
+        f"{moment(total['first_ns'], 0)} to {moment(total['last_ns'], 0)} UTC ({span}); "
+        f"{count(total['packets'])} packets, "
+        f"{size(total['size_octets'])} in {count(total['captures'])} captures"
+    )
+
+
+def _sessions(total: dict[str, Any] | None) -> Text | None:
+    """How many sessions, and how many of them went wrong."""
+    if not total:
+        return None
+    if not total["sessions"]:
+        return Text("no connection spoke STOMP")
+    frames = (total["frames_c2s"] or 0) + (total["frames_s2c"] or 0)
+    words = Text(f"{count(total['sessions'])} with {count(frames)} frames")
+    named = {
+        "refused": "refused",
+        "unanswered": "unanswered",
+        "midstream": "joined midstream",
+        "cleartext": "with a passcode in clear",
+    }
+    for column, name in named.items():
+        if total[column]:
+            words.append(f", {count(total[column])} {name}", style="" if column == "midstream" else "yellow")
+    return words
+
+
+def _latency(total: dict[str, Any] | None) -> Text | None:
+    """Median and 95th percentile over the lake."""
+    if not total:
+        return None
+    if not total["deliveries"]:
+        return Text("no delivery asked for an ACK")
+    if total["direct"]:
+        figures = f"p50 {duration(total['p50_us'])}, p95 {duration(total['p95_us'])}, max {duration(total['max_us'])}"
+    elif total["cumulative"]:
+        bounds = duration(total["cumulative_p50_us"]), duration(total["cumulative_p95_us"])
+        figures = f"p50 at most {bounds[0]}, p95 at most {bounds[1]} (acks are cumulative)"
+    else:
+        figures = "none settled"
+    words = Text(figures, style="bold")
+    words.append(f" of {count(total['deliveries'])} deliveries that ask for an ACK", style="not bold")
+    if total["unsettled"]:
+        words.append(f"; {count(total['unsettled'])} not settled", style="not bold yellow")
+    return words
+
+
+def _heartbeats(rows: Rows) -> Text | None:
+    """Session directions by verdict."""
+    verdicts: Counter[str] = Counter()
+    for row in rows:
+        verdicts[row["verdict"]] += row["directions"]
+    if not verdicts:
+        return None
+    words = Text("session directions: ")
+    parts = [
+        Text(f"{count(verdicts[v])} {v.replace('_', ' ')}", style=s) for v, s in VERDICT_STYLES.items() if verdicts[v]
+    ]
+    return words + Text(", ").join(parts)
+
+
+def _rules(overview: dict[str, Rows]) -> Text | None:
+    """Findings by level."""
+    if not overview.get("rules"):
+        return None
+    found = {level: sum(r["findings"] for r in overview.get("levels", []) if r["level"] == level) for level in LEVELS}
+    words = Text(f"{len(overview['rules'])} applied; findings: ")
+    words.append(f"{count(found['M'])} MUST", style="red" if found["M"] else "green")
+    return words.append(f", {count(found['S'])} SHOULD, {count(found['I'])} informational")
+
+
+def _brokers(rows: Rows) -> Table:
+    """Sessions by broker and version."""
+    drawn = _table("Broker", "STOMP", "Sessions>", "Connected>", "Refused>", "Frames>", "CONNECT answered in>")
+    for row in rows[:10]:
+        figures = (count(row[name]) for name in ("sessions", "connected", "refused", "frames"))
+        product, version = visible(row["server_product"] or "unknown", 40), row["version"] or "unknown"
+        drawn.add_row(*map(Text, (product, version, *figures, duration(row["connect_p50_us"]))))
+    return drawn
+
+
+def _worst(rules: Rows) -> Rows:
+    """The rules broken most, MUST first, informational ones left out."""
+    broken = [row for row in rules if row["failed"] and set(row["level"] or "") & {"M", "S"}]
+    return sorted(broken, key=lambda row: ("M" not in row["level"], -row["failed"]))[:TOP_RULES]
+
+
+def _broken(rows: Rows) -> Table:
+    """The rules broken most."""
+    drawn = _table("Rule", "Level", "Broken most", "Times>", "of judged>", "Sessions>")
+    for row in rows:
+        judged = row["failed"] + row["passed"]
+        rate = f"{count(judged)} ({share(row['failed'], judged)})"
+        level = next(word for letter, word in LEVELS.items() if letter in row["level"])
+        words = (row["rule_id"], level, visible(row["title"] or "", 70), count(row["failed"]), rate)
+        drawn.add_row(*map(Text, (*words, f"{count(row['sessions_failed'])} of {count(row['sessions'])}")))
+    return drawn
+
+
+def _table(*columns: str) -> Table:
+    """A table without frame; a name that ends in > has its figures on the right."""
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        drawn.add_column(name.removesuffix(">"), justify="right" if name.endswith(">") else "left")
+    return drawn
+
+
+def _places(result: dict[str, Any]) -> Table:
+    """Where things lie, and what to try next."""
+    lake = visible(str(result["lake"]))
+    places = Table.grid(padding=(0, 2))
+    places.add_column(style="bold", no_wrap=True)
+    places.add_column(overflow="fold")
+    places.add_row("Lake", Text(lake))
+    if result.get("report"):
+        places.add_row("Report", Text(visible(str(result["report"]))))
+    else:
+        places.add_row("Report", Text(f"stompcap report --lake {lake} -o report.html", style="dim"))
+    places.add_row("Look closer", Text(f"stompcap show --lake {lake}", style="dim"))
+    return places

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import Row
+
+from stompcap.cli import cells, render
+from stompcap.cli.render import emit, show, summary
+from stompcap.report.page import records
+from stompcap.report.queries import SUMMARY
+from tests.report.sample import HOSTILE, ask, lake
+
+scalars = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text() | st.binary(max_size=20)
+)
+
+
+def emitted(columns: list[str], rows: list[list[Any]], style: str) -> str:
+    file = io.StringIO()
+    emit(columns, rows, style, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "in_csv", "in_json"),
+    [
+        (None, "null", "", None),
+        (True, "true", "true", True),
+        (-5, "-5", "-5", -5),
+        (1.5, "1.5", "1.5", 1.5),
+        (float("nan"), "nan", "nan", None),
+        (Decimal("12.00"), "12.00", "12.00", 12),
+        ("/queue/a", "/queue/a", "/queue/a", "/queue/a"),
+        ("=1+2", "=1+2", "'=1+2", "=1+2"),
+        ("@x", "@x", "'@x", "@x"),
+        ("-5", "-5", "'-5", "-5"),
+        ("\tx", r"\tx", r"'\tx", "\tx"),
+        ("'quoted", "'quoted", "''quoted", "'quoted"),
+        ("a\x1b[2J", r"a\x1b[2J", r"a\x1b[2J", "a\x1b[2J"),
+        (b"\x00\xffA", r"\0\xffA", r"\0\xffA", "AP9B"),
+        (datetime(2026, 11, 21, 8, 0, 0, 5, UTC), "2026-11-21T08:00:00.000005Z", "2026-11-21T08:00:00.000005Z",
+         "2026-11-21T08:00:00.000005Z"),
+        (date(2026, 11, 21), "2026-11-21", "2026-11-21", "2026-11-21"),
+        (["a", None], '["a", null]', '["a", null]', ["a", None]),
+        ({"receipt": "\u202e1"}, '{"receipt": "\\u202e1"}', '{"receipt": "\\u202e1"}', {"receipt": "\u202e1"}),
+        ([Row(name="a", value=b"b")], '[{"name": "a", "value": "Yg=="}]', '[{"name": "a", "value": "Yg=="}]',
+         [{"name": "a", "value": "Yg=="}]),
+    ],
+)  # fmt: skip
+def test_a_value_in_each_format(value: object, shown: str, in_csv: str, in_json: object) -> None:
+    assert cells.text(value) == shown
+    assert cells.csv_text(value) == in_csv
+    assert cells.plain(value) == in_json
+
+
+@given(st.lists(st.tuples(scalars, scalars), max_size=5))
+def test_nothing_printed_steers_a_terminal(rows: list[tuple[Any, Any]]) -> None:
+    for style in render.FORMATS:
+        printed = emitted(["a", "b"], [list(row) for row in rows], style)
+        assert all(line.isprintable() for line in printed.split("\n")), style
+
+
+@given(st.lists(st.tuples(scalars, scalars), max_size=5))
+def test_json_keeps_every_value(rows: list[tuple[Any, Any]]) -> None:
+    printed = emitted(["a", "b"], [list(row) for row in rows], "json")
+    assert json.loads(printed) == [{"a": cells.plain(one), "b": cells.plain(two)} for one, two in rows]
+
+
+@given(st.text())
+def test_csv_cells_are_no_formulas_and_give_the_text_back(text: str) -> None:
+    printed = emitted(["a", "b"], [[text, 1]], "csv")
+    value = list(csv.reader(io.StringIO(printed)))[1][0]
+    assert not value.startswith(cells.FORMULA[:-4] + cells.FORMULA[-3:]) or value.startswith("'")
+    assert value.removeprefix("'") == cells.text(text) or value == cells.text(text)
+
+
+def test_a_table_shows_markup_and_emoji_codes_as_they_are() -> None:
+    printed = emitted(["[b]n[/b]"], [["[link=http://x]:smile:[/link]"], [HOSTILE]], "table")
+    assert "[b]n[/b]" in printed
+    assert "[link=http://x]:smile:[/link]" in printed
+    assert "\x1b" not in printed
+    assert r"\x1b[31m\u202egnp.exe\0" in printed
+
+
+def test_a_wide_table_keeps_its_lines_without_a_terminal() -> None:
+    printed = emitted([f"c{n}" for n in range(40)], [list(range(10**9, 10**9 + 40))], "table")
+    assert len(printed.splitlines()) == 3
+
+
+def test_names_that_occur_twice_are_numbered_in_json() -> None:
+    assert json.loads(emitted(["a", "a", "a_2"], [[1, 2, 3]], "json")) == [{"a": 1, "a_2": 2, "a_2_2": 3}]
+
+
+@pytest.mark.parametrize(
+    ("style", "printed"),
+    [("csv", "a,b\n"), ("json", "[\n]\n"), ("table", "a   b\n─────\n")],
+    ids=lambda word: word.split("\n")[0],
+)
+def test_no_rows(style: str, printed: str) -> None:
+    assert emitted(["a", "b"], [], style) == printed
+
+
+def test_other_formats_are_refused() -> None:
+    with pytest.raises(ValueError, match="xml is none of table, csv, json"):
+        emit(["a"], [], "xml", io.StringIO())
+
+
+def test_a_narrow_character_set_is_no_error() -> None:
+    octets = io.BytesIO()
+    file = io.TextIOWrapper(octets, encoding="ascii", write_through=True)
+    show(render.table(["a"], [["größer ✓"]]), file)
+    assert b"gr\\xf6\\xdfer \\u2713" in octets.getvalue()
+
+
+def result(**more: Any) -> dict[str, Any]:
+    captures = [
+        {"path": "/c/a.pcap", "capture_id": "1", "status": "complete"},
+        {"path": f"/c/{HOSTILE}.pcap", "capture_id": "2", "status": "truncated"},
+    ]
+    stages = [{"name": "extract", "seconds": 3.2}, {"name": "metrics", "seconds": 5.01}]
+    base = {"run_id": "4b1d9ce01f2a", "lake": "/lake", "status": "done", "captures": captures, "stages": stages}
+    return base | {"rows": {"frames": 6000}, "warnings": [f"odd {HOSTILE}"]} | more
+
+
+def printed(renderable: Any) -> str:
+    file = io.StringIO()
+    show(renderable, file)
+    assert all(line.isprintable() for line in file.getvalue().split("\n"))
+    return " ".join(file.getvalue().split())
+
+
+def test_the_summary_tells_a_stranger_what_was_found() -> None:
+    answers = ask(lake())
+    shown = printed(summary(result(overview={name: records(answers[name]) for name in SUMMARY}, report="/r.html")))
+    for words in (
+        "Run 4b1d9ce01f2a: done in 8.21 s (extract 3.2 s, metrics 5.01 s)",
+        "2 captures: 1 complete, 1 truncated",
+        "24 with 6,000 frames, 1 refused, 1 joined midstream, 12 with a passcode in clear",
+        "p50 3.01 ms, p95 25.8 ms",
+        "of 1,440 deliveries that ask for an ACK; 96 not settled",
+        "session directions: 37 ok, 5 late, 5 violation, 1 dead",
+        "4 applied; findings: 32 MUST, 16 SHOULD, 32 informational",
+        "RabbitMQ 1.0 2",
+        "AK-04 MUST",
+        "FR-27 SHOULD",
+        "Lake /lake Report /r.html",
+    ):
+        assert words in shown
+    assert "CN-20" not in shown, "informational rules are not called broken"
+
+
+@pytest.mark.parametrize(
+    "overview",
+    [None, {}, {name: records(rows) for name, rows in ask({n: t.slice(0, 0) for n, t in lake().items()}).items()}],
+    ids=["none", "nothing asked", "an empty lake"],
+)
+def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
+    shown = printed(summary(result(overview=overview, captures=[], stages=[], warnings=["w"] * 9)))
+    assert "Run 4b1d9ce01f2a: done" in shown
+    assert "and 4 more warnings" in shown
+    assert "stompcap report --lake /lake -o report.html" in shown
+
+
+@pytest.mark.parametrize(
+    ("direct", "cumulative", "words"),
+    [(0, 3, "p50 at most 2 ms, p95 at most 3 ms (acks are cumulative) of 5"), (0, 0, "none settled of 5")],
+)
+def test_the_latency_says_what_it_is(direct: int, cumulative: int, words: str) -> None:
+    total = {"deliveries": 5, "direct": direct, "cumulative": cumulative, "unsettled": 2,
+             "cumulative_p50_us": 2000, "cumulative_p95_us": 3000}  # fmt: skip
+    assert words in printed(summary(result(overview={"ack_total": [total]})))
