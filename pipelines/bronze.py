@@ -5,6 +5,7 @@ Only what describes segments is shuffled, brought together by flow; the task tha
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from stompcap.options import Options
     from stompcap.spark.lake import DataFile
 
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 OCTETS_PER_TASK = 128 * 1024 * 1024
 TABLES = ("streams", "raw_frames", "segments", "stalls")
 
@@ -42,9 +44,14 @@ def survey(spark: SparkSession, paths: Sequence[str], source: str) -> tuple[list
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING").repartition(parallel)
     answers = listed.mapInArrow(tasks.survey(source), "answer STRING").collect()
     decoded = [json.loads(row["answer"]) for row in answers]
-    rows = [answer["capture"] for answer in decoded if answer.get("capture")]
+    rows = [{**row, "first_ts": _moment(row["first_ns"])} for answer in decoded if (row := answer.get("capture"))]
     refused = [Refused(**answer["refused"]) for answer in decoded if answer.get("refused")]
     return rows, sorted(refused, key=lambda r: r.path)
+
+
+def _moment(ns: int | None) -> datetime.datetime | None:
+    """Nanoseconds since the epoch as a timestamp, cut to microseconds."""
+    return None if ns is None else EPOCH + datetime.timedelta(microseconds=ns // 1000)
 
 
 def ranked(rows: Iterable[dict[str, Any]], known: set[str]) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from stompcap import rules, session
 from stompcap.assembly.assembly import Sessions, only_stomp
 from stompcap.options import Options
 
@@ -15,6 +14,9 @@ JUDGED = ("compliance", "compliance_findings")
 
 def meaning(sessions: Sessions, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> dict[str, pa.Table]:
     """Silver and gold rows of whole sessions, by table; `order` ranks captures in wire order."""
+    # only tasks that want sessions pay for loading the machines
+    from stompcap import rules, session
+
     whole = only_stomp(sessions)
     if whole.streams.num_rows == 0:
         return {}

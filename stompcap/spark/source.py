@@ -53,14 +53,17 @@ class PcapReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # pyspark's own stub: tuples only
         """The batches of one file."""
+        import pyarrow as pa
+
         from stompcap import capture
 
         if not isinstance(partition, FilePartition):
             raise TypeError(f"not a partition of this source: {partition!r}")
-        if self.narrow:
-            yield from capture.read_segments(partition.path, partition.rank)
-        else:
-            yield from capture.packets(partition.path)
+        batches = capture.read_segments(partition.path, partition.rank) if self.narrow else capture.packets(partition.path)
+        for batch in batches:
+            # Spark asks for the very schema it was told, in which every column may be null
+            loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 
 
 class PcapDataSource(DataSource):

@@ -6,6 +6,7 @@ beside the table they belong to (`stompcap.spark.sink`); only the manifest trave
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 
 
 def survey(source: str) -> Callable[[Batches], Batches]:
-    """A function from a column of paths to JSON: the row of table captures, or why the file was refused."""
+    """A function from a column of paths to JSON: the row of table captures (times as nanoseconds only), or why the file was refused."""
 
     def work(batches: Batches) -> Batches:
         from stompcap import capture
@@ -35,12 +36,18 @@ def survey(source: str) -> Callable[[Batches], Batches]:
             answers = []
             for path in batch.column(0).to_pylist():
                 try:
-                    answers.append(json.dumps({"capture": capture.survey(path, source)}))
+                    answers.append(json.dumps({"capture": capture.survey(path, source)}, default=_no_json))
                 except CaptureError as error:
                     answers.append(json.dumps({"refused": {"path": error.path, "remedy": error.remedy}}))
             yield pa.RecordBatch.from_arrays([pa.array(answers, pa.string())], names=["answer"])
 
     return work
+
+
+def _no_json(value: object) -> None:
+    """Timestamps travel as the nanoseconds beside them."""
+    if not isinstance(value, datetime.datetime):
+        raise TypeError(f"{type(value).__name__} in a row of captures")
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class Extract:
             for part in assembly.parts(flows):
                 for table, rows in part.tables.items():
                     sink.write(table, rows)
-                if part.sessions is not None:
+                if part.sessions is not None and sink.wants("sessions"):
                     for table, rows in meaning(part.sessions, order, self.options, sink.wants).items():
                         sink.write(table, rows)
         yield sink.manifest()
