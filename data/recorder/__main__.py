@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,8 @@ def main() -> int:
     parser.add_argument("outdir", type=Path, help="folder for captures and truth files")
     parser.add_argument("--broker", action="append", choices=list(BROKERS), help="only this one (repeatable)")
     given = parser.parse_args()
+    # Ended by SIGTERM, the context managers must still end brokers and tcpdump.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     names = given.broker or list(BROKERS)
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
     try:

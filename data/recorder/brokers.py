@@ -11,10 +11,9 @@ import hashlib
 import json
 import os
 import signal
-import time
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -34,7 +33,7 @@ class Broker(ABC):
     beat_ms: int  # the shortest heart-beat interval this broker keeps
     process: Process
 
-    def __init__(self, home: Path, cache: Path):
+    def __init__(self, home: Path, cache: Path) -> None:
         self.home = home
         self.cache = cache
 
@@ -71,12 +70,17 @@ class RabbitMQ(Broker):
     beat_ms = 1000
 
     def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """Definitions with salted passwords, a port mapper, then the node."""
         home = self.home
         salt = b"stmp"
+
+        def salted(passcode: str) -> str:
+            return base64.b64encode(salt + hashlib.sha256(salt + passcode.encode()).digest()).decode()
+
         definitions = {
             "users": [{
                 "name": user.login, "tags": "",
-                "password_hash": base64.b64encode(salt + hashlib.sha256(salt + user.passcode.encode()).digest()).decode(),
+                "password_hash": salted(user.passcode),
                 "hashing_algorithm": "rabbit_password_hashing_sha256",
             } for user in users],
             "vhosts": [{"name": "/"}],
@@ -116,6 +120,7 @@ class ActiveMQ(Broker):
     beat_ms = 500
 
     def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """An XML configuration, then the launcher JAR."""
         entries = "".join(
             f"<authenticationUser username={quoteattr(user.login)} password={quoteattr(user.passcode)} groups='users'/>"
             for user in users)
@@ -144,6 +149,7 @@ class Artemis(Broker):
     beat_ms = 500
 
     def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """The embedding program, compiled as it is launched."""
         jars = artemis_jars(self.cache / "artemis-2.42.0")
         people = self.home / "users.txt"
         people.write_text("".join(f"{user.login} {user.passcode}\n" for user in users))
@@ -152,8 +158,3 @@ class Artemis(Broker):
 
 
 BROKERS: dict[str, type[Broker]] = {kind.name: kind for kind in (RabbitMQ, ActiveMQ, Artemis)}
-
-
-def settle(seconds: float = 0.5) -> None:
-    """Give brokers that accept before they are ready a moment."""
-    time.sleep(seconds)

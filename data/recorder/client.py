@@ -5,6 +5,7 @@ Clocks: `time.time_ns` just before the send call, and just after the receive cal
 """
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import struct
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from data.recorder.truth import SessionLog, Settlement
-from data.recorder.wire import Frame, Headers, serialize
+from data.recorder.wire import Frame, Header, Headers, serialize
 
 PATIENCE_S = 20.0
 
@@ -21,7 +22,7 @@ PATIENCE_S = 20.0
 class Client:
     """One connection; `log` collects its truth."""
 
-    def __init__(self, log: SessionLog, address: tuple[str, int]):
+    def __init__(self, log: SessionLog, address: tuple[str, int]) -> None:
         self.log = log
         self.version = "1.2"
         self.changed = threading.Condition()
@@ -122,14 +123,13 @@ class Client:
                 headers: Headers | None = None, plant: dict[str, str] | None = None, eol: str = "\n") -> Frame | None:
         """Send CONNECT with the session's user and take the answer; 1.0 goes without accept-version."""
         user = self.log.user
-        pairs: Headers = headers if headers is not None else (
-            [] if version == "1.0" else [("accept-version", version), ("host", "/")])
-        pairs = [*pairs, ("login", user.login), ("passcode", user.passcode)]
+        usual: list[Header] = [] if version == "1.0" else [("accept-version", version), ("host", "/")]
+        pairs: list[Header] = [*(usual if headers is None else headers), ("login", user.login), ("passcode", user.passcode)]
         if heart_beat is not None:
             pairs.append(("heart-beat", f"{heart_beat[0]},{heart_beat[1]}"))
         self.version = version
         self.send(command, pairs, plant=plant, eol=eol)
-        answer = self.wait(lambda frame: frame.command in ("CONNECTED", "ERROR"))
+        answer = self.wait(lambda frame: frame.command in ("CONNECTED", "ERROR"), 5)
         if answer is not None and answer.command == "CONNECTED":
             self.log.connected(answer, heart_beat or (0, 0))
             self.version = self.log.version or version
@@ -148,8 +148,6 @@ class Client:
 
     def subscribe(self, destination: str, mode: str, name: str = "s-1", extra: Headers | None = None) -> None:
         """SUBSCRIBE and wait for its receipt."""
-        offset = len(self.log.tape_c2s.octets)
-        self.log.modes.append((name, destination, mode, offset))
         self.ask("SUBSCRIBE", [("id", name), ("destination", destination), ("ack", mode), *(extra or [])])
 
     def publish(self, destination: str, body: bytes, headers: Headers | None = None) -> None:
@@ -158,7 +156,7 @@ class Client:
 
     def messages(self, count: int, timeout_s: float = PATIENCE_S) -> list[Frame]:
         """The next `count` MESSAGE frames; fewer raise."""
-        out = []
+        out: list[Frame] = []
         for _ in range(count):
             frame = self.wait(lambda frame: frame.command == "MESSAGE", timeout_s)
             if frame is None:
@@ -169,12 +167,9 @@ class Client:
     def settle(self, message: Frame, delay_ms: float, word: str = "ACK", also: list[Frame] | None = None,
                transaction: str | None = None) -> None:
         """ACK or NACK a message `delay_ms` after it arrived; `also` are earlier ones this settles cumulatively."""
-        if self.version == "1.2":
-            headers = [("id", message.get("ack") or "")]
-        elif self.version == "1.1":
-            headers = [("message-id", message.get("message-id") or ""), ("subscription", self.log.mode_of(message)[0] or "")]
-        else:
-            headers = [("message-id", message.get("message-id") or "")]
+        named = {"1.0": {"message-id": "message-id"}, "1.2": {"id": "ack"},
+                 "1.1": {"message-id": "message-id", "subscription": "subscription"}}[self.version]
+        headers: list[Header] = [(name, message.get(key) or "") for name, key in named.items()]
         if transaction is not None:
             headers.append(("transaction", transaction))
             self._count(transaction, "acks" if word == "ACK" else "nacks")
@@ -202,7 +197,7 @@ class Client:
     def publish_in(self, transaction: str, destination: str, body: bytes, receipt: str | None = None) -> None:
         """SEND within a transaction."""
         self._count(transaction, "sends", len(body))
-        extra = [("transaction", transaction)] + ([("receipt", receipt)] if receipt else [])
+        extra: list[Header] = [("transaction", transaction), *([("receipt", receipt)] if receipt else [])]
         self.publish(destination, body, extra)
 
     def end(self, transaction: str, command: str) -> None:
@@ -243,10 +238,8 @@ class Client:
         self.hush()
         if not self.ended:
             self._mine("fin")
-            try:
+            with contextlib.suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
             self.reader.join(3)
         self.stopped = True
         self.reader.join(3)

@@ -1,6 +1,6 @@
 """What the recorder needs from the machine: Debian packages and the Artemis artifacts from Maven Central.
 
-Missing packages are installed by apt-get when we are root; otherwise recording stops with one line that says what to do.
+Missing packages are installed by apt-get when we are root; otherwise recording stops with one line on what to do.
 """
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """One child process with its own process group: started, waited for, paused and ended by id, whatever happens."""
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -14,7 +15,8 @@ from types import TracebackType
 class Process:
     """Context manager around one child; its standard output and error go to `log`."""
 
-    def __init__(self, command: list[str], log: Path, env: dict[str, str] | None = None, cwd: Path | None = None):
+    def __init__(self, command: list[str], log: Path, env: dict[str, str] | None = None,
+                 cwd: Path | None = None) -> None:
         self.command = command
         self.log = log
         self.env = env
@@ -29,26 +31,23 @@ class Process:
             )
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self.stop()
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the whole group (a broker's helpers pause and end with it)."""
         assert self.child is not None
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, number)
-        except ProcessLookupError:
-            pass
 
     def stop(self, first: int = signal.SIGTERM, patience_s: float = 15.0) -> None:
         """End the child politely, then by force; returns when it is gone."""
         assert self.child is not None
         self.send_signal(signal.SIGCONT)
         self.send_signal(first)
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            pass
         self.send_signal(signal.SIGKILL)
         self.child.wait()
 

@@ -1,4 +1,4 @@
-"""The capture against the clients' tapes: tshark's view of every stream must hold the very octets that were sent and received."""
+"""The capture against the clients' tapes: every stream as tshark sees it must hold the octets sent and received."""
 from __future__ import annotations
 
 import subprocess

@@ -1,8 +1,8 @@
 """Record every capture of every broker: `python -m data.recorder OUTDIR [--broker NAME]...`.
 
 Per broker and capture: NAME.pcap (ActiveMQ with nanoseconds, Artemis as nanosecond pcapng) and NAME.truth.jsonl.
-A recording fails, and leaves no files of that capture, when a broker does not come up, tcpdump loses a packet, or tshark
-finds other octets in the capture than the clients logged.
+A recording fails, and leaves no files of that capture, when a broker does not come up, tcpdump loses a packet, or
+tshark finds other octets in the capture than the clients logged.
 """
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario])
         for _, stage in acts:
             for log in stage.logs:
                 log.from_c2s, log.from_s2c = len(log.tape_c2s.octets), len(log.tape_s2c.octets)
-        with Sniffer(path, broker.address, PORT, precision):
+        with Sniffer(path, broker.address, PORT, precision, broker.home / f"tcpdump_{capture}.log"):
             if plays:
                 list(pool.map(next, plays))
             else:
@@ -67,7 +67,8 @@ def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario])
         lines = _truth(path, broker, logs)
         list(pool.map(_finish, plays))
     path.with_suffix(".truth.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-    print(f"{path.name}: {len(logs)} sessions, {path.stat().st_size} octets, {time.monotonic() - began:.1f} s", flush=True)
+    took = time.monotonic() - began
+    print(f"{path.name}: {len(logs)} sessions, {path.stat().st_size} octets, {took:.1f} s", flush=True)
     return path
 
 
@@ -84,7 +85,8 @@ def _truth(path: Path, broker: Broker, logs: list[SessionLog]) -> list[Record]:
         raise RuntimeError(f"{path.name} is not what the clients saw: " + "; ".join(wrong))
     packets = subprocess.run(["capinfos", "-Mrc", str(path)], check=True, capture_output=True, text=True).stdout.split()
     head: Record = {
-        "kind": "capture", "capture": path.name, "broker": broker.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "kind": "capture", "capture": path.name, "broker": broker.name,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "size_octets": path.stat().st_size, "packets": int(packets[-1]), "sessions": len(logs),
     }
     return [head, *(record for log in logs for record in log.records())]

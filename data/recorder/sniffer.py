@@ -4,7 +4,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
@@ -13,26 +12,29 @@ from data.recorder.process import Process
 
 
 class Sniffer:
-    """Records one address's STOMP port into `path`; precision is nano or micro; pcapng is made by editcap at the end."""
+    """Records one address's STOMP port into `path`; precision is nano or micro; editcap makes pcapng."""
 
-    def __init__(self, path: Path, address: str, port: int, precision: str = "micro"):
+    def __init__(self, path: Path, address: str, port: int, precision: str, log: Path) -> None:
         self.path = path
         self.pcap = path.with_suffix(".pcap.part")
-        self.log = Path(tempfile.mkdtemp()) / "tcpdump.log"
+        self.log = log
         self.process = Process(
             ["tcpdump", "-U", "-n", "-Z", "root", "-i", "lo", "-s", "0", "-B", "65536",
-             f"--time-stamp-precision={precision}", "-w", str(self.pcap), f"host {address} and tcp port {port}"], self.log)
+             f"--time-stamp-precision={precision}", "-w", str(self.pcap), f"host {address} and tcp port {port}"],
+            self.log)
 
     def __enter__(self) -> Sniffer:
         self.process.__enter__()
         self.process.wait_until(lambda: "listening on" in self.log.read_text(), 15, "tcpdump")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         # Packets reach tcpdump's buffer up to a second after they passed.
         time.sleep(1.2)
         self.process.stop(signal.SIGINT)
         if error is not None:
+            self.pcap.unlink(missing_ok=True)
             return
         said = self.log.read_text()
         dropped = re.search(r"(\d+) packets? dropped by kernel", said)

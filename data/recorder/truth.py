@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from data.recorder.users import User
@@ -62,7 +63,6 @@ class SessionLog:
     sent: list[Frame] = field(default_factory=list)
     received: list[Frame] = field(default_factory=list)
     pieces: list[Record] = field(default_factory=list)
-    modes: list[tuple[str | None, str, str, int]] = field(default_factory=list)  # (id, destination, mode, offset)
     settlements: dict[int, Settlement] = field(default_factory=dict)  # by the MESSAGE's offset
     transactions: list[Record] = field(default_factory=list)
     violations: list[Record] = field(default_factory=list)
@@ -80,11 +80,14 @@ class SessionLog:
         self.heartbeat_c2s_ms = max(offer[0], wants) if offer[0] and wants else 0
         self.heartbeat_s2c_ms = max(offer[1], can) if offer[1] and can else 0
 
-    def mode_of(self, message: Frame) -> tuple[str | None, str, str, int]:
-        """The subscription a MESSAGE belongs to: by its id, else by destination."""
-        name = message.get("subscription")
-        known = [mode for mode in self.modes if mode[0] is not None and mode[0] == name]
-        return (known or [mode for mode in self.modes if mode[1] == message.get("destination")])[-1]
+    def subscription_of(self, message: Frame) -> Frame | None:
+        """The SUBSCRIBE a MESSAGE belongs to: the latest of its subscription id, else of its destination."""
+        asked = [frame for frame in self.sent if frame.command == "SUBSCRIBE"]
+        name, destination = message.get("subscription"), message.get("destination")
+        known = [frame for frame in asked if name is not None and frame.get("id") == name]
+        both = [frame for frame in known if frame.get("destination") == destination]
+        near = both or known or [frame for frame in asked if frame.get("destination") == destination]
+        return near[-1] if near else None
 
     def plant(self, rule: str, side: str, offset: int, note: str) -> None:
         """Note a violation planted at a stream offset of the client's direction."""
@@ -106,7 +109,8 @@ class SessionLog:
             "heartbeat_c2s_ms": self.heartbeat_c2s_ms, "heartbeat_s2c_ms": self.heartbeat_s2c_ms,
             "octets_c2s": len(self.tape_c2s.octets), "octets_s2c": len(self.tape_s2c.octets),
             "frames_c2s": len(self.sent), "frames_s2c": len(self.received), "opened_clock_ns": self.opened_ns,
-            "closed_clock_ns": self.closed_ns, "end_kind": self.end_kind, "ended_by": self.ended_by, "notes": self.notes,
+            "closed_clock_ns": self.closed_ns, "end_kind": self.end_kind, "ended_by": self.ended_by,
+            "notes": self.notes,
         }
 
     def _frames(self) -> list[Record]:
@@ -125,7 +129,9 @@ class SessionLog:
         for frame in self.received:
             if frame.command != "MESSAGE":
                 continue
-            subscription, destination, mode, _ = self.mode_of(frame)
+            asked = self.subscription_of(frame)
+            subscription = (asked.get("id") or asked.get("destination")) if asked else None
+            mode = (asked.get("ack") or "auto") if asked else None
             how = self.settlements.get(frame.offset)
             end = ends.get(how.transaction) if how and how.transaction else None
             if mode == "auto":
@@ -137,7 +143,7 @@ class SessionLog:
             out.append({
                 "kind": "delivery", "session": self.session, "stream_offset": frame.offset,
                 "message_id": frame.get("message-id"), "ack_id": frame.get("ack"), "subscription": subscription,
-                "destination": destination, "ack_mode": mode, "status": status,
+                "destination": frame.get("destination"), "ack_mode": mode, "status": status,
                 "settlement": how.word if how else None, "settled_by": how.by if how else None,
                 "settle_offset": how.offset if how else None, "transaction": how.transaction if how else None,
                 "transaction_outcome": end, "delay_ms": how.delay_ms if how else None,
@@ -178,7 +184,7 @@ class SessionLog:
             if not interval:
                 continue
             times = [self.connected_ns, *(ns for _, _, ns in tape.chunks if ns > self.connected_ns), self.closed_ns]
-            gap = max(after - before for before, after in zip(times, times[1:])) / 1e6
+            gap = max(after - before for before, after in pairwise(times)) / 1e6
             out.append({
                 "kind": "heartbeat", "session": self.session, "direction": direction, "interval_ms": interval,
                 "planted": self.planted_beats.get(direction), "measured_max_gap_ms": round(gap, 3),

@@ -5,9 +5,12 @@ grammar of STOMP 1.2 "Augmented BNF" with content-length honoured, and knows not
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-Headers = list[tuple[str, str]]
+# A line without colon has no value.
+Header = tuple[str, str | None]
+Headers = Sequence[Header]
 ESCAPES = {"1.0": {}, "1.1": {"\\": "\\\\", "\n": "\\n", ":": "\\c"},
            "1.2": {"\\": "\\\\", "\n": "\\n", ":": "\\c", "\r": "\\r"}}
 NEVER_ESCAPED = {"CONNECT", "STOMP", "CONNECTED"}
@@ -50,7 +53,7 @@ def unescape(text: str, version: str) -> str:
 def serialize(command: str, headers: Headers, body: bytes, version: str, eol: str = "\n") -> bytes:
     """Octets of a frame, NUL included, nothing after it."""
     use = "1.0" if command in NEVER_ESCAPED else version
-    lines = [command, *(f"{escape(name, use)}:{escape(value, use)}" for name, value in headers), "", ""]
+    lines = [command, *(f"{escape(name, use)}:{escape(value or '', use)}" for name, value in headers), "", ""]
     return eol.join(lines).encode() + body + b"\0"
 
 

@@ -2,6 +2,26 @@
 from __future__ import annotations
 
 from data.recorder.scenario import Scenario
-from data.recorder.scenarios import bodies, dialogue, endings, transactions
+from data.recorder.scenarios import (
+    bodies,
+    dialogue,
+    endings,
+    heartbeats,
+    library,
+    midstream,
+    stalls,
+    transactions,
+    violations,
+)
 
-PROGRAMME: list[Scenario] = [*dialogue.SCENARIOS, *transactions.SCENARIOS, *endings.SCENARIOS, *bodies.SCENARIOS]
+PROGRAMME: list[Scenario] = [
+    *dialogue.SCENARIOS,
+    *transactions.SCENARIOS,
+    *endings.SCENARIOS,
+    *library.SCENARIOS,
+    *bodies.SCENARIOS,
+    *heartbeats.SCENARIOS,
+    *stalls.SCENARIOS,
+    *midstream.SCENARIOS,
+    *violations.SCENARIOS,
+]

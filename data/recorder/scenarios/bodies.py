@@ -18,7 +18,7 @@ def bodies(stage: Stage) -> None:
     client, queue = stage.client(), stage.queue()
     client.connect(stage.version)
     client.subscribe(queue, "auto")
-    sizes = [0, 1, 255, 4096] + ([65536] if stage.version == "1.2" else [])
+    sizes = [0, 1, 255, 4096] + ([16384] if stage.version == "1.2" else [])
     planned = [pattern(size) for size in sizes] + [b"\0", b"\0\0\n\0", TEXT, TEXT * 20]
     for body in planned:
         client.publish(queue, body)

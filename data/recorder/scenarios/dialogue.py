@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 
 from data.recorder.scenario import Scenario, Stage
-from data.recorder.wire import Frame, Headers
+from data.recorder.wire import Frame, Header
 
 DELAYS_MS = (20.0, 50.0, 120.0, 5.0, 80.0)
 LATER = ("1.1", "1.2")
@@ -16,7 +16,7 @@ def auto(stage: Stage) -> None:
     client.connect(stage.version)
     client.subscribe(queue, "auto")
     for number in range(5):
-        extra: Headers = [("kind", f"número {number}"), ("content-type", "text/plain;charset=utf-8")]
+        extra: list[Header] = [("kind", f"número {number}"), ("content-type", "text/plain;charset=utf-8")]
         if stage.version != "1.0":
             extra.append(("note", "a:b\nc\\d" + ("\r" if stage.version == "1.2" else "")))
         client.ask("SEND", [("destination", queue), *extra], f"message {number}: ½ € 😀".encode())
@@ -64,7 +64,7 @@ def individual(stage: Stage) -> None:
     for number in range(6):
         client.publish(queue, f"i{number}".encode())
     got = client.messages(6)
-    for number, delay in zip((3, 0, 4, 1, 2), DELAYS_MS):
+    for number, delay in zip((3, 0, 4, 1, 2), DELAYS_MS, strict=True):
         client.settle(got[number], delay)
     client.disconnect()
 
@@ -85,8 +85,28 @@ def nack(stage: Stage) -> None:
     client.disconnect()
 
 
+def nack_client(stage: Stage) -> None:
+    """NACK of the last of three in mode client: cumulative, but on ActiveMQ, which refuses that one message."""
+    client, queue = stage.client(), stage.queue()
+    client.connect(stage.version)
+    client.subscribe(queue, "client")
+    for number in range(3):
+        client.publish(queue, f"m{number}".encode())
+    got = client.messages(3)
+    alone = stage.product == "activemq"
+    client.settle(got[2], 40, "NACK", also=[] if alone else got[:2])
+    if alone:
+        client.settle(got[1], 80, also=got[:1])
+    again = []
+    while (message := client.wait(lambda frame: frame.command == "MESSAGE", 0.4)) is not None:
+        again.append(message)
+    if again:
+        client.settle(again[-1], 20, also=again[:-1])
+    client.disconnect()
+
+
 def pair(stage: Stage) -> None:
-    """A producer and a consumer; the consumer takes 5, 10, ... 100 ms for each message."""
+    """A producer and a consumer; the consumer takes 5, 10, ... 60 ms for each message."""
     consumer, producer, queue = stage.client("consumer"), stage.client("producer"), stage.queue()
     consumer.connect(stage.version)
     producer.connect(stage.version)
@@ -95,15 +115,15 @@ def pair(stage: Stage) -> None:
                                            ("consumer-window-size", "0")])
 
     def produce() -> None:
-        for number in range(20):
+        for number in range(12):
             producer.publish(queue, f"p{number}".encode() * 10)
         producer.disconnect()
 
     thread = threading.Thread(target=produce)
     thread.start()
-    for number in range(20):
+    for number in range(12):
         client_got = consumer.messages(1)[0]
-        consumer.settle(client_got, 5.0 * (number % 10 + 1))
+        consumer.settle(client_got, 5.0 * (number + 1))
     thread.join()
     consumer.disconnect()
 
@@ -114,5 +134,6 @@ SCENARIOS = [
     Scenario("two", "dialogue", two_subscriptions, LATER),
     Scenario("individual", "dialogue", individual, LATER),
     Scenario("nack", "dialogue", nack, LATER),
+    Scenario("nackclient", "dialogue", nack_client, LATER),
     Scenario("pair", "dialogue", pair, parts=("consumer", "producer")),
 ]
