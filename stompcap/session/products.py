@@ -20,7 +20,7 @@ SERVERS = {  # name in the server header, lower case: the name in the tables
     "hornetq": "HornetQ",
     "coilmq": "CoilMQ",
 }
-SERVER_HEADER = r"^\s*(?P<name>[^/\s]+)(/(?P<version>[^\s]+))?"
+SERVER_HEADER = r"^\s*(?P<name>[^/\s]+)(?:/(?P<version>[^\s]+))?"
 UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 RABBITMQ_SESSION = r"^session-[A-Za-z0-9_-]{22}$"
 RABBITMQ_MESSAGE = r"^[TQ]_.*@@session-[A-Za-z0-9_-]{22}@@[0-9]+$"
