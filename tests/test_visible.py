@@ -1,3 +1,5 @@
+"""Text from the wire, made visible."""
+
 from __future__ import annotations
 
 import pytest

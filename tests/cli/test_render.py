@@ -1,3 +1,5 @@
+"""Cells in every format, tables, and the end of a run: for people, spreadsheets, programs, and against hostile text."""
+
 from __future__ import annotations
 
 import csv

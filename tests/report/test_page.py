@@ -1,3 +1,5 @@
+"""The page: complete, well-formed, harmless whatever the tables hold, and honest where they hold nothing."""
+
 from __future__ import annotations
 
 import html

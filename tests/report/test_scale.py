@@ -1,3 +1,5 @@
+"""Scales and their ticks."""
+
 from __future__ import annotations
 
 from hypothesis import given
