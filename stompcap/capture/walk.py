@@ -75,16 +75,19 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
     """A 64-bit pcapng time: `resolution` as if_tsresol (high bit: a power of two), `offset_s` as if_tsoffset."""
     power = resolution & 0x7F
     if resolution & 0x80:
-        seconds = ticks >> power if power < 63 else 0
-        fraction = ticks - (seconds << power) if power < 63 else ticks
+        seconds = np.int64(np.uint64(ticks) >> np.uint64(power)) if power < 64 else np.int64(0)
+        fraction = ticks - (seconds << power) if power < 64 else np.int64(ticks)
         if power > 30:
-            fraction >>= power - 30
+            fraction = np.int64(np.uint64(fraction) >> np.uint64(min(power - 30, 63)))
             power = 30
         return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
     for _ in range(power, 9):
         ticks *= 10
-    for _ in range(9, power):
-        ticks //= 10
+    if power > 9:  # a count of such units since the epoch needs all 64 bits
+        rest = np.uint64(ticks)
+        for _ in range(9, power):
+            rest //= np.uint64(10)
+        ticks = np.int64(rest)
     return offset_s * 1_000_000_000 + ticks
 
 

@@ -1,0 +1,79 @@
+"""What a capture is, by magic; errors that say what to do."""
+
+import os
+
+import numpy as np
+import pytest
+
+from stompcap.capture import is_capture, octets, read_segments, survey
+from stompcap.errors import CaptureError
+from tests.capture.packaging import Frame, pcap, pcapng
+
+
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        (b"\xd4\xc3\xb2\xa1" + b"\0" * 20, True),
+        (b"\xa1\xb2\xc3\xd4", True),
+        (b"\x4d\x3c\xb2\xa1", True),
+        (b"\xa1\xb2\x3c\x4d", True),
+        (b"\x0a\x0d\x0d\x0a", True),
+        (b"", False),
+        (b"\xd4\xc3", False),
+        (b"CONNECT\n\n\0", False),
+    ],
+)
+def test_a_capture_is_known_by_its_magic_alone(tmp_path, content, is_one):
+    path = tmp_path / "anything.txt"
+    path.write_bytes(content)
+    assert is_capture(str(path)) is is_one
+
+
+def test_what_cannot_be_read_is_no_capture(tmp_path):
+    assert not is_capture(str(tmp_path))
+    assert not is_capture(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "remedy"),
+    [
+        ("missing.pcap", None, "no such file"),
+        ("folder.pcap", "folder", "folder"),
+        ("notes.txt", b"not packets at all", "not a pcap"),
+        ("a.pcap.gz", b"\x1f\x8b\x08\0\0\0\0\0", "gzip"),
+        ("a.pcap.zst", b"\x28\xb5\x2f\xfd\0\0", "zstd"),
+    ],
+)
+def test_an_unreadable_file_is_named_with_a_remedy(tmp_path, name, content, remedy):
+    path = tmp_path / name
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    for use in (lambda: survey(str(path), "s"), lambda: list(read_segments(str(path), 0)), lambda: octets(str(path))):
+        with pytest.raises(CaptureError, match=remedy) as caught:
+            use()
+        assert caught.value.path == str(path)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_named(tmp_path):
+    path = pcap(tmp_path / "a.pcap", [])
+    path.chmod(0)
+    with pytest.raises(CaptureError, match="permission"):
+        survey(str(path), "s")
+
+
+def test_an_empty_file_is_nothing_to_do(tmp_path):
+    path = tmp_path / "empty.pcap"
+    path.touch()
+    assert survey(str(path), "s") is None
+    assert list(read_segments(str(path), 0)) == []
+    assert len(octets(str(path))) == 0
+
+
+@pytest.mark.parametrize("write", [pcap, pcapng])
+def test_octets_are_those_of_the_file(tmp_path, write):
+    path = write(tmp_path / "a", [Frame(b"x" * 60)])
+    assert np.array_equal(octets(str(path)), np.frombuffer(path.read_bytes(), np.uint8))
