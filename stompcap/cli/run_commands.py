@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.cli import common
+from stompcap.cli import common, render
+from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -163,17 +164,18 @@ def perform(
 
     start = common.session(master, conf)
     with common.progress(quiet) as say:
-        job = Run(start, lake, chosen, say)
-        result = execute(job, stages, captures, metric_tables)
-        if not as_json and not quiet and "metrics" in stages and result.rows:
+        result = execute(Run(start, lake, chosen, say), stages, captures, metric_tables)
+        told = result.public()
+        readable = any(capture["capture_id"] for capture in told["captures"])
+        if readable and not as_json and not quiet and "metrics" in stages:
+            from stompcap.report import overview
+
             say("summing up")
-            summary = _summary(job, result)
-        else:
-            summary = None
+            told["overview"] = overview(start(), lake)
     if as_json:
-        print(json.dumps(result.public()))
+        print(json.dumps(told))
     elif not quiet:
-        _tell(result, summary)
+        render.show(summary(told))
     for line in result.refused:
         print(f"stompcap: {line}", file=sys.stderr)
     if result.refused:

@@ -180,3 +180,12 @@ def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
         commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}),
     )
     return file.rows
+
+
+def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> None:
+    """Compact a table's small files and remove files no version within `retain_hours` names."""
+    from delta.tables import DeltaTable as SparkTable
+
+    held = SparkTable.forPath(spark, location(lake, table))
+    held.optimize().executeCompaction()
+    held.vacuum(float(retain_hours))

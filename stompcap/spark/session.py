@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import jars
+from stompcap.spark import jars, java
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -61,6 +63,8 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
             settings.update(LOCAL)
             settings["spark.pyspark.python"] = sys.executable
             os.environ["PYSPARK_PYTHON"] = sys.executable
+        if java.use() is None:
+            raise EnvironmentProblem("no Java 17 or 21 found; install one (Debian: apt-get install openjdk-17-jre-headless)")
     elif master:
         settings["spark.master"] = master
     settings.update(conf or {})
@@ -68,13 +72,36 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        spark = builder.getOrCreate()
+        with nullcontext() if submitted or "spark.log.level" in settings else _hushed():
+            spark = builder.getOrCreate()
     except Exception as error:
         raise EnvironmentProblem(_why(error)) from error
     if "spark.log.level" not in settings:
         spark.sparkContext.setLogLevel("ERROR")
     _demand_delta(spark)
     return spark
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep what a starting JVM says of itself from the terminal; it is shown where the start fails.
+
+    The JVM inherits standard error, so its later chatter goes nowhere too: a failing task's story comes back as an exception.
+    `--conf spark.log.level=INFO` brings all of it to the terminal.
+    """
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            said.seek(0)
+            os.write(terminal, said.read()[-8192:])
+            raise
+        finally:
+            os.dup2(terminal, 2)
+            os.close(terminal)
 
 
 def _demand_delta(spark: SparkSession) -> None:

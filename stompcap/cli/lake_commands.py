@@ -1,0 +1,116 @@
+"""Commands over a lake that exists: `sql`, `report`, `maintain`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stompcap.cli import common, render
+from stompcap.errors import UsageError
+from stompcap.spark import lake as lakes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Query = Annotated[str, typer.Argument(help="Spark SQL; every table of the lake is a view.", show_default=False)]
+Format = Annotated[str, typer.Option("--format", help=f"How rows are printed: {', '.join(render.FORMATS)}.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows of a table on the terminal; csv and json print all.")]
+Out = Annotated[str, typer.Option("-o", "--output", help="Where the page is written.")]
+Retain = Annotated[int, typer.Option("--retain-hours", min=168, help="How long files no table names any more are kept; 7 days at least.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (sql, report, maintain):
+        app.command()(command)
+
+
+def sql(
+    query: Query,
+    lake: common.Lake,
+    style: Format = "table",
+    limit: Limit = 1000,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    verbose: common.Verbose = False,
+) -> None:
+    """Ask the lake in Spark SQL."""
+    del verbose
+    from pyspark.errors import AnalysisException, ParseException
+
+    if style not in render.FORMATS:
+        raise UsageError(f"--format {style}: say {', '.join(render.FORMATS)}")
+    lakes.demand(lake)
+    spark = common.session(master, conf)()
+    lakes.views(spark, lake)
+    try:
+        found = spark.sql(query)
+    except (AnalysisException, ParseException) as error:
+        raise UsageError(_first_line(error)) from error
+    rows = _rows(found, limit + 1 if style == "table" else None)
+    if style != "table":
+        render.emit(found.columns, rows, style)
+        return
+    held = list(rows)
+    render.emit(found.columns, held[:limit], style)
+    if len(held) > limit:
+        print(f"only the first {limit} rows are shown; raise --limit or use --format csv", file=sys.stderr)
+
+
+def _rows(found: DataFrame, limit: int | None) -> Iterator[list[Any]]:
+    """The rows one by one; all of them never stand in memory together."""
+    chosen = found if limit is None else found.limit(limit)
+    for row in chosen.toLocalIterator():
+        yield list(row)
+
+
+def _first_line(error: Exception) -> str:
+    """What Spark says of a query, without its plan."""
+    return str(error).strip().splitlines()[0][:400]
+
+
+def report(
+    lake: common.Lake,
+    output: Out = "report.html",
+    master: common.Master = None,
+    conf: common.Conf = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """One self-contained HTML page: ack latencies, heart-beats, compliance."""
+    del verbose
+    from stompcap.report import write
+
+    lakes.demand(lake)
+    with common.progress(quiet) as say:
+        spark = common.session(master, conf)()
+        say("writing the report")
+        write(spark, lake, output)
+    if not quiet:
+        print(f"report: {output}")
+
+
+def maintain(
+    lake: common.Lake,
+    retain_hours: Retain = 168,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Compact small files and remove those no table names any more."""
+    del verbose
+    from pipelines import ledger
+    from stompcap.tables import TABLES
+
+    lakes.demand(lake)
+    with ledger.held(lake), common.progress(quiet) as say:
+        spark = common.session(master, conf)()
+        for name in TABLES:
+            say(f"compacting {name}")
+            lakes.maintain(spark, lake, name, retain_hours)
+    if not quiet:
+        print(f"maintained {len(TABLES)} tables of {lake}")

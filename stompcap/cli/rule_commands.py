@@ -1,0 +1,52 @@
+"""`rules` and `doctor`: what is checked of the traffic, and of this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stompcap.cli import common
+
+RuleId = Annotated[str, typer.Argument(help="For instance FR-07.", show_default=False)]
+MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose place is checked as well.", show_default=False)]
+ENVIRONMENT = 3
+
+rules = typer.Typer(help="The rule catalogue.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(rules, name="rules")
+    app.command()(doctor)
+
+
+@rules.command("list")
+def list_all() -> None:
+    """Every rule in a line."""
+    from stompcap.rules.explain import list_rules
+
+    print(list_rules(), end="")
+
+
+@rules.command()
+def explain(rule: RuleId) -> None:
+    """One rule: what it says, where it stands, an example that breaks it and one that keeps it."""
+    from stompcap.rules.explain import explain_rule
+
+    print(explain_rule(rule), end="")
+
+
+def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:
+    """Check Java, Spark, Delta's JARs, Python on the executors, disk and time zone; each failure with its remedy."""
+    del verbose
+    from stompcap.cli.doctor import checks
+
+    well = True
+    for check in checks(lake, master):
+        print(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.found}", flush=True)
+        if not check.ok:
+            print(f"      remedy: {check.remedy}")
+            well = False
+    if not well:
+        raise SystemExit(ENVIRONMENT)
