@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
-from stompcap.session.dialogue import COMMANDS, FRAME, I8, I32, I64, OTHER, Bools
+from stompcap.session.dialogue import COMMANDS, FRAME, I8, I32, I64, JUNK, OTHER, PARTIAL, Bools
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -156,6 +156,22 @@ class Case:
         same = np.zeros(len(raw), bool)
         same[1:] = (raw.session[1:] == raw.session[:-1]) & (raw.side[1:] == raw.side[:-1])
         return same
+
+    @cached_property
+    def headless(self) -> Bools:
+        """Raw rows that have whole lines and then a NUL, but no blank line: frames whose headers never end."""
+        lines, nul = int(Syntax.LF_LINE | Syntax.CRLF_LINE), int(Syntax.NUL_IN_HEAD)
+        syntax = self.d.rows.syntax
+        without_end: Bools = ((syntax & nul) != 0) & ((syntax & lines) != 0)
+        return without_end
+
+    @cached_property
+    def stray(self) -> Bools:
+        """Raw rows that are neither frames, nor heads of frames, nor EOLs, nor gaps."""
+        raw = self.d.rows
+        cut = (raw.kind == PARTIAL) & ((raw.syntax & int(Syntax.NUL_IN_HEAD)) != 0)
+        astray: Bools = ((raw.kind == JUNK) | cut) & ~self.headless
+        return astray
 
     @cached_property
     def frame_of_row(self) -> I64:

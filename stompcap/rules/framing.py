@@ -52,14 +52,15 @@ def fr_01(case: Case) -> Judged:
     or a lost packet may have taken the rest: not evaluable. The DISCONNECT example of the 1.1 and 1.2 texts lacks
     its blank line, so a literal copy fails.
     """
-    kind, syntax = case.d.rows.kind, case.d.rows.syntax
-    cut, headless = kind == PARTIAL, (syntax & Syntax.NUL_IN_HEAD) != 0
-    missed = (syntax & Syntax.LENGTH_MISSED) != 0  # told by FR-07
+    kind, headless = case.d.rows.kind, case.headless & ~_behind_wrong_length(case)
+    torn = headless & ((case.d.rows.syntax & Syntax.AFTER_GAP) != 0)
+    cut = (kind == PARTIAL) & ~case.stray
+    missed = (case.d.rows.syntax & Syntax.LENGTH_MISSED) != 0  # told by FR-07
     ended = cut & _last_of_direction(case) & _sent_fin(case) & ~missed
     return Judged(
         applicable=(kind == FRAME) | (cut & ~missed) | headless,
         failed=ended | headless,
-        unevaluable=cut & ~ended & ~headless,
+        unevaluable=(cut & ~ended & ~headless) | torn,
         units=case.rows,
         evidence=lambda index: _choice(headless[index], "a NUL before the blank line that ends the headers",
                                        "the sender closed the connection inside this frame"),
@@ -139,9 +140,7 @@ def fr_11(case: Case) -> Judged:
     content-length leaves over is FR-07's.
     """
     raw = case.d.rows
-    junk = raw.kind == JUNK
-    missed = np.zeros(len(raw), bool)
-    missed[1:] = _ended_by_wrong_length(case)[:-1] & case.row_follows[1:]
+    junk, missed = case.stray, _behind_wrong_length(case)
     lost = np.zeros(len(raw), bool)
     lost[1:] = (raw.kind[:-1] == GAP) & case.row_follows[1:]
     lost |= (raw.syntax & Syntax.AFTER_GAP) != 0
@@ -155,9 +154,11 @@ def fr_11(case: Case) -> Judged:
     )
 
 
-def _ended_by_wrong_length(case: Case) -> Bools:
-    """Raw rows of frames whose content-length did not lead to their NUL."""
-    missed: Bools = (case.d.rows.kind == FRAME) & ((case.d.rows.syntax & Syntax.LENGTH_MISSED) != 0)
+def _behind_wrong_length(case: Case) -> Bools:
+    """Raw rows directly behind a frame whose content-length did not lead to its NUL."""
+    raw = case.d.rows
+    missed = np.zeros(len(raw), bool)
+    missed[1:] = (raw.kind[:-1] == FRAME) & ((raw.syntax[:-1] & Syntax.LENGTH_MISSED) != 0) & case.row_follows[1:]
     return missed
 
 

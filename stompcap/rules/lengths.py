@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case, truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import JUNK, OTHER, PARTIAL
+from stompcap.session.dialogue import OTHER, PARTIAL
 from stompcap.stomp.syntax import Syntax
 
 LENGTHS = Chapter("Lengths")
@@ -85,7 +85,7 @@ def fr_09(case: Case) -> Judged:
     raw = case.d.rows
     rest = np.zeros(len(raw), bool)
     rest[1:] = case.row_follows[1:]
-    rest &= (raw.kind == JUNK) & ((raw.syntax & int(Syntax.STRAY_NUL | Syntax.AFTER_GAP)) == 0)
+    rest &= case.stray & ((raw.syntax & int(Syntax.STRAY_NUL | Syntax.AFTER_GAP)) == 0)
     followed = np.append(rest, False)[case.row_of_frame + 1]
     return Judged(case.with_body, ~case.has("content-length") & followed,
                   "{command} without content-length; octets that begin no frame follow its NUL")

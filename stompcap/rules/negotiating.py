@@ -40,8 +40,8 @@ def _choice(case: Case) -> Callable[[I64], pa.Array]:
         S: CONNECTED⏎session:1⏎⏎␀
     """,
     keeps="""
-        C: CONNECT⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
-        S: CONNECTED⏎session:1⏎⏎␀
+        C: CONNECT⏎accept-version:1.1,1.2⏎host:h⏎⏎␀
+        S: CONNECTED⏎version:1.2⏎session:1⏎⏎␀
     """,
 )
 def cn_09(case: Case) -> Judged:
