@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.session.columns import chosen
-from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ERROR, SERVER, STOMP, I8, I32, I64, Bools
+from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ERROR, I8, I32, I64, SERVER, STOMP, Bools
 from stompcap.session.missing import Missing, open_at_end
 from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
 from stompcap.session.outcomes import Machine

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import EOL, GAP, I8, I64, Bools, RawRows
-from stompcap.session.wire import flat, integers, repeated_codes, sides
+from stompcap.session.lookup import flat
+from stompcap.session.wire import integers, repeated_codes, sides
 
 BEFORE, BEHIND = np.int64(-(2**62)), np.int64(2**62)  # times of what is missing at the beginning and the end of a direction
 

@@ -7,13 +7,15 @@ State machine and rules read these columns; text is looked up by `column` and `h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stompcap.session.lookup import header_column
+from stompcap.session.lookup import flat, header_column
 
 I8 = npt.NDArray[np.int8]
 I32 = npt.NDArray[np.int32]
@@ -117,33 +119,41 @@ class Dialogue:
         answers: Bools = (self.side == CLIENT) & ((self.command == ACK) | (self.command == NACK))
         return answers
 
+    @cached_property
+    def messages(self) -> I64:
+        """The frames that are deliveries: MESSAGEs of the server."""
+        return np.flatnonzero((self.side == SERVER) & (self.command == MESSAGE))
+
+    def of_messages(self, name: str) -> pa.Array:
+        """A column of the frames table for `messages`."""
+        return self._kept(("messages", name), lambda: self.some(name, self.messages))
+
     def some(self, name: str, at: I64) -> pa.Array:
-        """A column of the frames table for the frames at those places only."""
-        return in_order(self.frames.column(name), self.row[at])
+        """A column of the frames table for the frames at those places only, null for place -1."""
+        return in_order(self.frames.column(name), np.where(at < 0, -1, self.row[at]) if len(self.row) else at)
 
     def some_header(self, name: str, at: I64) -> pa.StringArray:
         """A header for the frames at those places only, null where it is absent."""
-        return header_column(in_order(self.frames.column("header"), self.row[at]), name)
+        return header_column(self.frames.column("header"), name, self.row[at])
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""
-        key = ("column", name)
-        if key not in self._cache:
-            self._cache[key] = in_order(self.frames.column(name), self.row)
-        return self._cache[key]
+        return self._kept(("column", name), lambda: in_order(self.frames.column(name), self.row))
 
     def header(self, name: str) -> pa.StringArray:
         """The effective value of a header on every frame in wire order, null where it is absent."""
-        key = ("header", name)
+        return self._kept(("header", name), lambda: header_column(self.frames.column("header"), name, self.row))
+
+    def _kept(self, key: tuple[str, str], make: Callable[[], pa.Array]) -> pa.Array:
         if key not in self._cache:
-            self._cache[key] = in_order(header_column(self.frames.column("header"), name), self.row)
+            self._cache[key] = make()
         return self._cache[key]
 
 
 def in_order(values: pa.Array | pa.ChunkedArray, row: I64) -> pa.Array:
-    """`values` rearranged to follow `row`, as one contiguous array."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if len(row) == len(values) and np.array_equal(row, np.arange(len(row))):
-        return values
-    return values.take(pa.array(row))
+    """`values` rearranged to follow `row`, as one contiguous array; null for row -1."""
+    values = flat(values)
+    if values.null_count == len(values):
+        return pa.nulls(len(row), values.type)
+    absent = row < 0
+    return values.take(pa.array(row, mask=absent) if absent.any() else pa.array(row))

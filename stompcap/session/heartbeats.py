@@ -14,9 +14,10 @@ from stompcap.kernel import kernel
 from stompcap.session.analysis import Options
 from stompcap.session.arrivals import Arrivals, gather
 from stompcap.session.columns import listed, timestamps
-from stompcap.session.dialogue import CLIENT, SERVER, I8, I64, Bools, Dialogue
+from stompcap.session.dialogue import CLIENT, I8, I64, SERVER, Bools, Dialogue
+from stompcap.session.lookup import flat
 from stompcap.session.notes import SessionNotes
-from stompcap.session.wire import flat, integers, repeated_codes, sides
+from stompcap.session.wire import integers, repeated_codes, sides
 from stompcap.tables import words
 from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import I32, I64, MESSAGE, SERVER, Dialogue
+from stompcap.session.dialogue import I32, I64, Dialogue
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.wire import codes, spread
 
@@ -70,15 +70,15 @@ def pairs(first: I32, second: I32) -> tuple[I32, int]:
 def keys(dialogue: Dialogue, subscriptions: Subscriptions) -> Keys:
     """The keys of all MESSAGE, ACK and NACK frames."""
     count, version = len(dialogue), dialogue.version
-    sent = np.flatnonzero((dialogue.side == SERVER) & (dialogue.command == MESSAGE))
+    sent = dialogue.messages
     settling = np.flatnonzero(dialogue.settles)
 
-    message_ids, ids = dialogue.some("message_id", sent), dialogue.some("id", settling)
+    message_ids, ids = dialogue.of_messages("message_id"), dialogue.some("id", settling)
     old = (version[settling] == 0) | (version[settling] == 1)
     old |= (version[settling] < 0) & ids.is_null().to_numpy(zero_copy_only=False)
     older = old.any() or len(settling) == 0
 
-    by_ack, by_id = codes(pc.coalesce(dialogue.some("ack", sent), message_ids), ids)
+    by_ack, by_id = codes(pc.coalesce(dialogue.of_messages("ack"), message_ids), ids)
     ack = spread(count, sent, by_ack)
     ack[settling] = np.where(old, -1, by_id)
 

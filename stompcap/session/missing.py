@@ -25,7 +25,8 @@ from stompcap.session.dialogue import (
     Bools,
     Dialogue,
 )
-from stompcap.session.wire import flat, place
+from stompcap.session.lookup import flat
+from stompcap.session.wire import place
 
 NEVER = np.int64(2**62)
 

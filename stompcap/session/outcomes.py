@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
-from stompcap.session.dialogue import ERROR, MESSAGE, NACK, SERVER, I8, I64, Bools, Dialogue
+from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
+from stompcap.session.lookup import flat
 from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import AUTOMATIC, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
-from stompcap.session.wire import flat
 from stompcap.tables import words
 from stompcap.tables.silver import DELIVERIES, RECEIPTS, SUBSCRIPTIONS, TRANSACTIONS
 
@@ -159,10 +159,10 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
             "stream_offset": pa.array(dialogue.offset[frame]),
             "delivered_ns": pa.array(delivered),
             "delivered_ts": timestamps(delivered),
-            "message_id": dialogue.some("message_id", frame),
-            "ack_id": dialogue.some("ack", frame),
-            "subscription": pc.coalesce(pick(subscription_names(machine), row), dialogue.some("subscription", frame)),
-            "destination": dialogue.some("destination", frame),
+            "message_id": dialogue.of_messages("message_id"),
+            "ack_id": dialogue.of_messages("ack"),
+            "subscription": pc.coalesce(pick(subscription_names(machine), row), dialogue.of_messages("subscription")),
+            "destination": dialogue.of_messages("destination"),
             "ack_mode": pick(_modes(machine), row),
             "redelivered": pc.fill_null(said, False),
             "body_octets": pa.array(dialogue.body_octets[frame]),
@@ -171,7 +171,7 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
             "settled_by": listed(np.where(found.by < 0, -1, found.how).astype(np.int8), words.SETTLED_BY),
             "settled_ns": times(settled),
             "settle_offset": times(chosen(dialogue.offset, found.by)),
-            "transaction": pick(dialogue.column("transaction"), inside),
+            "transaction": dialogue.some("transaction", inside),
             "transaction_outcome": listed(outcome.astype(np.int8), words.TRANSACTION_OUTCOMES),
             "ack_latency_us": elapsed(delivered, settled),
             "commit_latency_us": elapsed(delivered, chosen(dialogue.first_ns, committed)),
@@ -233,9 +233,3 @@ def receipts(machine: Machine) -> pa.Table:
         },
         schema=RECEIPTS.arrow,
     )
-
-
-def message_frames(dialogue: Dialogue) -> Bools:
-    """Frames that are deliveries: MESSAGEs of the server."""
-    sent: Bools = (dialogue.command == MESSAGE) & (dialogue.side == SERVER)
-    return sent

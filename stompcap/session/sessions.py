@@ -23,9 +23,10 @@ from stompcap.session.dialogue import (
     Bools,
     Dialogue,
 )
+from stompcap.session.lookup import flat
 from stompcap.session.missing import Missing
 from stompcap.session.notes import SessionNotes
-from stompcap.session.wire import flat, integers, repeated_codes
+from stompcap.session.wire import integers, repeated_codes
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS

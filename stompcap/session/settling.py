@@ -239,7 +239,7 @@ def follow(dialogue: Dialogue, subscriptions: Subscriptions, transactions: Trans
     """Follow all sessions' deliveries."""
     count = len(dialogue)
     found = keys(dialogue, subscriptions)
-    sent = np.flatnonzero((dialogue.side == SERVER) & (dialogue.command == MESSAGE))
+    sent = dialogue.messages
     mode = mode_of(subscriptions, subscriptions.row[sent])
     delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))
     target = _names_target(dialogue, found)

@@ -142,14 +142,15 @@ def follow(dialogue: Dialogue) -> Subscriptions:
     count = len(dialogue)
     command, side = dialogue.command, dialogue.side
     asking = np.flatnonzero((side == CLIENT) & ((command == SUBSCRIBE) | (command == UNSUBSCRIBE)))
-    naming = np.flatnonzero((command == MESSAGE) | dialogue.settles)
-    sent = np.flatnonzero((side == SERVER) & (command == MESSAGE))
+    sent, settling = dialogue.messages, np.flatnonzero(dialogue.settles)
 
     ids, wanted = dialogue.some("id", asking), dialogue.some("destination", asking)
-    by_id, by_name = codes(pc.coalesce(ids, wanted), dialogue.some("subscription", naming))
-    by_wanted, by_sent = codes(wanted, dialogue.some("destination", sent))
+    by_id, by_name, by_settling = codes(
+        pc.coalesce(ids, wanted), dialogue.of_messages("subscription"), dialogue.some("subscription", settling)
+    )
+    by_wanted, by_sent = codes(wanted, dialogue.of_messages("destination"))
     name, destination = spread(count, asking, by_id), spread(count, asking, by_wanted)
-    name[naming], destination[sent] = by_name, by_sent
+    name[sent], name[settling], destination[sent] = by_name, by_settling, by_sent
     anonymous = np.zeros(count, np.int8)
     anonymous[asking] = ids.is_null().to_numpy(zero_copy_only=False)
 
@@ -164,7 +165,7 @@ def follow(dialogue: Dialogue) -> Subscriptions:
         row, state, unsubscribed_by, active, same, opened, ended,
     )
     named = np.full(count, -1, np.int32)
-    named[naming] = by_name
+    named[sent], named[settling] = by_name, by_settling
     return Subscriptions(
         row=row, state=state, unsubscribed_by=unsubscribed_by, active=active, same_destination=same, named=named,
         opened=opened, ended=ended, mode=modes(dialogue.some("ack", opening)), name=name[opening],

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import (
@@ -149,8 +148,3 @@ def follow(dialogue: Dialogue, over: Bools, missed: Bools, missing_later: Bools)
     outcome[opened & (missing_later[first] | never)] = UNDECIDED
     row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
     return Transactions(which, state, begun, ended, outcome, row, counts[0], counts[1], counts[2], counts[3])
-
-
-def names(dialogue: Dialogue, frames: I64) -> pa.Array:
-    """Names of the transactions that the frames at those places name; null for place -1."""
-    return pc.take(dialogue.column("transaction"), pa.array(frames, mask=frames < 0))

@@ -17,18 +17,10 @@ import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, RawRows
+from stompcap.session.lookup import flat
 from stompcap.tables import words
 
 PACKET_BITS = 40  # a capture of more than 2**40 packets does not exist
-
-
-def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One contiguous array of a table's column."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            return pa.array([], column.type)
-    return column
 
 
 def integers(column: pa.Array | pa.ChunkedArray, missing: int = -1) -> I64:
