@@ -224,22 +224,23 @@ def _split(
             i += 1
             if crlf:
                 value_end -= 1
-            if kinds:
-                if kinds & _COLON_BIT:
-                    bits |= RAW_COLON
-                value_end, more = _finish(values, start, value_end, kinds, escapes)
-                bits |= more
+            secret = name_end - begin >= 8 and _is_secret(names, begin, name_end)
             if name_end == begin:
                 bits |= EMPTY_NAME
             if value_end == start:
                 bits |= EMPTY_VALUE
-            if name_end - begin >= 8 and _is_secret(names, begin, name_end):
+            if secret:
                 bits |= PASSCODE
-                if not keep:
-                    value_end = start
-                    for k in range(_MASK.size):
-                        values[value_end] = _MASK[k]
-                        value_end += 1
+            if secret and not keep:
+                # nothing of it shows, not even which octets it had
+                value_end = start + _MASK.size
+                for k in range(_MASK.size):
+                    values[start + k] = _MASK[k]
+            elif kinds:
+                if kinds & _COLON_BIT:
+                    bits |= RAW_COLON
+                value_end, more = _finish(values, start, value_end, kinds, escapes)
+                bits |= more
             value_begin, value_stop = start, value_end
             known = _name_id(names, begin, name_end)
             word = known

@@ -36,6 +36,14 @@ def line_end(octets: Octets, begin: int, end: int) -> int:
 
 
 @kernel
+def cover(octets: Octets, masked: Octets, begin: int, end: int) -> None:
+    """Overwrite [begin, end); a NUL stays, so that masked octets are delimited as the ones they were."""
+    for k in range(begin, end):
+        if octets[k] != NUL:
+            masked[k] = STAR
+
+
+@kernel
 def _mask(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> tuple[bool, bool]:
     """Mask the passcode lines of [begin, end): (whether there is one with a value, whether the last line may go on to be one)."""
     found = False
@@ -54,8 +62,7 @@ def _mask(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> 
                     found = found or stop > value
                     opened = stop == end
                     if apply:
-                        for k in range(value, stop):
-                            masked[k] = STAR
+                        cover(octets, masked, value, stop)
                     i = stop
                     starts = False
                     continue
@@ -142,8 +149,7 @@ def _redact(
                         break
                 found = stop > begin
                 if apply:
-                    for k in range(begin, stop):
-                        masked[k] = STAR
+                    cover(octets, masked, begin, stop)
                 first = stop
             more, opened = _mask(octets, masked, first, end, apply)
             found = found or more
