@@ -124,7 +124,8 @@ class Client:
         """Send CONNECT with the session's user and take the answer; 1.0 goes without accept-version."""
         user = self.log.user
         usual: list[Header] = [] if version == "1.0" else [("accept-version", version), ("host", "/")]
-        pairs: list[Header] = [*(usual if headers is None else headers), ("login", user.login), ("passcode", user.passcode)]
+        chosen = usual if headers is None else headers
+        pairs: list[Header] = [*chosen, ("login", user.login), ("passcode", user.passcode)]
         if heart_beat is not None:
             pairs.append(("heart-beat", f"{heart_beat[0]},{heart_beat[1]}"))
         self.version = version

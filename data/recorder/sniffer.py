@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +17,8 @@ class Sniffer:
 
     def __init__(self, path: Path, address: str, port: int, precision: str, log: Path) -> None:
         self.path = path
-        self.pcap = path.with_suffix(".pcap.part")
+        # Named .pcap in the scratch folder: Ubuntu's AppArmor profile lets tcpdump write nothing else.
+        self.pcap = log.with_suffix(".pcap")
         self.log = log
         self.process = Process(
             ["tcpdump", "-U", "-n", "-Z", "root", "-i", "lo", "-s", "0", "-B", "65536",
@@ -34,7 +36,6 @@ class Sniffer:
         time.sleep(1.2)
         self.process.stop(signal.SIGINT)
         if error is not None:
-            self.pcap.unlink(missing_ok=True)
             return
         said = self.log.read_text()
         dropped = re.search(r"(\d+) packets? dropped by kernel", said)
@@ -42,6 +43,5 @@ class Sniffer:
             raise RuntimeError(f"{self.path.name}: tcpdump lost packets: {said.strip()}")
         if self.path.suffix == ".pcapng":
             subprocess.run(["editcap", "-F", "pcapng", str(self.pcap), str(self.path)], check=True, capture_output=True)
-            self.pcap.unlink()
         else:
-            self.pcap.rename(self.path)
+            shutil.move(self.pcap, self.path)

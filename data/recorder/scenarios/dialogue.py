@@ -6,7 +6,8 @@ import threading
 from data.recorder.scenario import Scenario, Stage
 from data.recorder.wire import Frame, Header
 
-DELAYS_MS = (20.0, 50.0, 120.0, 5.0, 80.0)
+# Planted, in the order of the ACKs; ascending, so that no ACK has to wait for an earlier one.
+DELAYS_MS = (20.0, 50.0, 80.0, 120.0, 180.0)
 LATER = ("1.1", "1.2")
 
 
@@ -51,8 +52,8 @@ def two_subscriptions(stage: Stage) -> None:
     first = [frame for frame in got if frame.get("subscription") == "s-1"]
     second = [frame for frame in got if frame.get("subscription") == "s-2"]
     also = [first[0], second[0]] if stage.product == "rabbitmq" else [first[0]]
-    client.settle(first[1], 40, also=also)
-    client.settle(second[1], 90, also=[] if stage.product == "rabbitmq" else [second[0]])
+    client.settle(first[1], 80, also=also)
+    client.settle(second[1], 140, also=[] if stage.product == "rabbitmq" else [second[0]])
     client.disconnect()
 
 
@@ -77,9 +78,9 @@ def nack(stage: Stage) -> None:
     for number in range(3):
         client.publish(queue, f"n{number}".encode())
     got = client.messages(3)
-    client.settle(got[0], 20)
-    client.settle(got[1], 50, "NACK")
-    client.settle(got[2], 80)
+    client.settle(got[0], 40)
+    client.settle(got[1], 70, "NACK")
+    client.settle(got[2], 110)
     while (again := client.wait(lambda frame: frame.command == "MESSAGE", 0.4)) is not None:
         client.settle(again, 30)
     client.disconnect()
@@ -101,7 +102,7 @@ def nack_client(stage: Stage) -> None:
     while (message := client.wait(lambda frame: frame.command == "MESSAGE", 0.4)) is not None:
         again.append(message)
     if again:
-        client.settle(again[-1], 20, also=again[:-1])
+        client.settle(again[-1], 500, also=again[:-1])
     client.disconnect()
 
 

@@ -108,7 +108,7 @@ def application(stage: Stage, mode: str) -> None:
     log.transactions.append(transaction)
     consumer.wait(5)
     if mode != "auto":
-        for delay, frame in zip((10.0, 30.0, 60.0, 100.0), consumer.frames, strict=False):
+        for delay, frame in zip((60.0, 90.0, 130.0, 180.0), consumer.frames, strict=False):
             _settle(stage, log, connection, frame, delay)
     time.sleep(2.2 * beat / 1e3)
     connection.disconnect(receipt="r-bye")

@@ -28,7 +28,7 @@ def joined(stage: Stage) -> Iterator[None]:
     client, queue = _open(stage)
     got = client.messages(3)
     yield
-    client.settle(got[2], 10, also=got[:2])
+    client.settle(got[2], 500, also=got[:2])
     client.begin("tx-1")
     client.publish_in("tx-1", queue, b"within")
     client.end("tx-1", "COMMIT")
@@ -52,7 +52,7 @@ def half(stage: Stage) -> Iterator[None]:
     yield
     client.log.sent[-1].last_ns = time.time_ns()
     client.raw(whole[cut:])
-    client.settle(got[2], 10, also=got[:2])
+    client.settle(got[2], 500, also=got[:2])
     client.settle(client.messages(1)[0], 40)
     client.disconnect()
     yield
@@ -63,7 +63,7 @@ def outlasts(stage: Stage) -> Iterator[None]:
     client, queue = _open(stage)
     got = client.messages(3)
     yield
-    client.settle(got[0], 10)
+    client.settle(got[0], 500)
     client.publish(queue, b"within")
     client.messages(1)
     client.begin("tx-open")

@@ -200,7 +200,7 @@ TABLE: dict[str, tuple[tuple[str, ...], Plant]] = {
                                     body=b"x")),
     "crlf": (("1.0", "1.1"), crlf),
     "secondconnect": (("1.2",), one("CN-06", "CONNECT again", "CONNECT", ("accept-version", "1.2"), ("host", "/"))),
-    "half": (("1.2",), half_frame),
+    "halfframe": (("1.2",), half_frame),
     "afterbye": (("1.2",), after_disconnect),
     "secretcommand": (("1.2",), secret_command),
     "secretjunk": (("1.2",), secret_junk),
