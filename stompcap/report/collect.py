@@ -26,20 +26,27 @@ AT_ONCE = 4  # one Spark session takes several small jobs better than one after 
 def ask(spark: SparkSession, lake: str, names: Iterable[str] = tuple(QUERIES)) -> dict[str, pa.Table]:
     """The answers to the named questions; one whose tables the lake does not have (yet) is left out.
 
-    Each answer is an aggregate or a LIMIT, so small whatever the lake holds.
+    Each answer is an aggregate or a LIMIT, so small whatever the lake holds. The session gets a temporary view of each
+    table asked. Raises what `stompcap.spark.lake.demand` raises where there is no lake.
     """
-    from stompcap.spark.lake import views
+    from deltalake import DeltaTable
 
-    views(spark, lake)
+    from stompcap.spark.lake import demand, location, read
+
+    demand(lake)
+    asked = [QUERIES[name] for name in names]
+    needed = {table for query in asked for table in query.tables}
+    present = {table for table in needed if DeltaTable.is_deltatable(location(lake, table))}
+    asked = [query for query in asked if present.issuperset(query.tables)]
+
+    def view(table: str) -> None:
+        read(spark, lake, table).createOrReplaceTempView(table)
 
     def answer(query: Query) -> pa.Table:
         return spark.sql(query.sql).toArrow()
 
-    asked = [QUERIES[name] for name in names]
-    needed = sorted({table for query in asked for table in query.tables})
-    present = {table for table in needed if spark.catalog.tableExists(table)}
-    asked = [query for query in asked if present.issuperset(query.tables)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(view, sorted(present)))
         return dict(zip((query.name for query in asked), pool.map(answer, asked), strict=True))
 
 

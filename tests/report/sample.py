@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from stompcap.report.queries import QUERIES
-from stompcap.tables import TABLES
+from stompcap.tables import TABLES, Column
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202egnp.exe\0{{7*7}}"
 START = 1_764_000_000_000_000_000
@@ -19,11 +19,19 @@ PRODUCTS = ("RabbitMQ", "ActiveMQ", "ActiveMQ-Artemis", "CoilMQ", HOSTILE)
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as a table of the lake's schema; what a row leaves out is null."""
-    kinds = pa.schema([pa.field(f.name, f.type) for f in TABLES[name].arrow])
-    unknown = {key for row in rows for key in row} - set(kinds.names)
+    """Rows as a table of the lake's schema; what a row leaves out is null, or a filler where that is not allowed."""
+    columns = TABLES[name].columns
+    unknown = {key for row in rows for key in row} - {column.name for column in columns}
     assert not unknown, f"{name} has no {unknown}"
-    return pa.Table.from_pylist(rows, schema=kinds)
+    needed = {column.name: _filler(column) for column in columns if not column.nullable}
+    return pa.Table.from_pylist([needed | row for row in rows], schema=TABLES[name].arrow)
+
+
+def _filler(column: Column) -> Any:
+    """A value that a column that may not be null can have."""
+    if pa.types.is_string(column.type):
+        return column.words[0] if column.words else ""
+    return pa.types.is_integer(column.type) and 0
 
 
 def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
@@ -239,10 +247,11 @@ def ask(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """The answers to all questions, by DuckDB; those whose tables are not there are left out."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
     for name, found in tables.items():
         connection.register(name, found)
     return {
-        name: connection.execute(query.sql).to_arrow_table()
+        name: connection.sql(query.sql).to_arrow_table()
         for name, query in QUERIES.items()
         if set(query.tables) <= set(tables)
     }

@@ -1,0 +1,86 @@
+"""The report's questions asked of Spark: the answers are those of another engine, and the page is made of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from stompcap.errors import StompcapError
+from stompcap.report import overview, write
+from stompcap.report.collect import ask as ask_spark
+from stompcap.report.page import records
+from stompcap.report.queries import SUMMARY
+from tests.report.sample import ask as ask_duckdb
+from tests.report.sample import lake as sample
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    from stompcap.spark.session import get_session
+
+    return get_session("local[2]")
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pa.Table]:
+    return sample()
+
+
+@pytest.fixture(scope="module")
+def lake(tables: dict[str, pa.Table], tmp_path_factory: pytest.TempPathFactory) -> str:
+    from stompcap.spark.lake import append, create
+
+    folder = str(tmp_path_factory.mktemp("lake"))
+    create(folder)
+    for name, rows in tables.items():
+        append(folder, name, rows, ["sample"], "run")
+    return folder
+
+
+def close(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return bool(one == other)
+
+
+def test_spark_answers_like_another_engine(spark: SparkSession, lake: str, tables: dict[str, pa.Table]) -> None:
+    expected = ask_duckdb(tables)
+    found = ask_spark(spark, lake)
+    assert set(found) == set(expected)
+    for name in expected:
+        ours, theirs = records(found[name]), records(expected[name])
+        assert len(ours) == len(theirs), name
+        for row, other in zip(ours, theirs, strict=True):
+            assert {key: (row[key], other[key]) for key in other if not close(row[key], other[key])} == {}, name
+
+
+def test_the_page_is_written(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    write(spark, lake, str(out))
+    page = out.read_text("utf-8")
+    assert "What to look at first" in page
+    assert "has not run" not in page
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_summary_has_its_facts(spark: SparkSession, lake: str) -> None:
+    assert set(overview(spark, lake)) == set(SUMMARY)
+
+
+def test_a_page_that_cannot_be_written_is_said_in_words(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    with pytest.raises(StompcapError, match="name another -o"):
+        write(spark, lake, str(tmp_path / "no" / "report.html"))
+
+
+def test_what_is_no_lake_is_said_in_words(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(StompcapError):
+        write(spark, str(tmp_path / "none"), str(tmp_path / "report.html"))
