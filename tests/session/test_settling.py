@@ -1,0 +1,339 @@
+"""Deliveries: what settles them, by version and ack mode, as tables of dialogues and outcomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from stompcap.session import Options
+from stompcap.session.notes import (
+    TARGET_AUTO,
+    TARGET_CUMULATED,
+    TARGET_NONE,
+    TARGET_OTHER_SUBSCRIPTION,
+    TARGET_PENDING,
+    TARGET_SETTLED,
+    TARGET_UNKNOWN,
+)
+from tests.session.transcript import picked, run
+
+OPEN_12 = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2 {server}\n"
+OPEN_11 = "> CONNECT accept-version:1.1 host:/\n< CONNECTED version:1.1 {server}\n"
+OPEN_10 = "> CONNECT login:a\n< CONNECTED session:1 {server}\n"
+END = "> DISCONNECT\n> FIN\n< FIN\n"
+
+
+def outcomes(text: str, server: str = "", **how: object) -> list[tuple[object, ...]]:
+    """(message-id, status, settlement, settled_by) of each delivery."""
+    analysis = run(text.replace("{server}", server), **how)  # type: ignore[arg-type]
+    return picked(analysis.tables["deliveries"], "message_id", "status", "settlement", "settled_by")
+
+
+def subscribed(opening: str, mode: str, messages: int = 3, **headers: str) -> str:
+    """A subscription `1` and so many messages m1, m2, ... with ack ids a1, a2, ... where the version has them."""
+    text = opening + f"> SUBSCRIBE id:1 destination:/queue/a ack:{mode}\n"
+    for n in range(1, messages + 1):
+        ack = f"ack:a{n}" if "1.2" in opening else ""
+        text += f"< MESSAGE message-id:m{n} subscription:1 destination:/queue/a {ack} | body\n"
+    return text
+
+
+DIRECT, CUMULATIVE = ("settled", "ack", "direct"), ("settled", "ack", "cumulative")
+REFUSED, SWEPT = ("settled", "nack", "direct"), ("settled", "nack", "cumulative")
+LEFT, AUTO, UNKNOWN = ("unsettled", None, None), ("auto", None, None), ("unknown", None, None)
+
+MODES = [
+    # opening, mode, what the client sends, outcomes of m1, m2, m3
+    (OPEN_12, "client-individual", "> ACK id:a2\n", [LEFT, DIRECT, LEFT]),
+    (OPEN_12, "client-individual", "> NACK id:a2\n", [LEFT, REFUSED, LEFT]),
+    (OPEN_12, "client", "> ACK id:a2\n", [CUMULATIVE, DIRECT, LEFT]),
+    (OPEN_12, "client", "> NACK id:a2\n", [SWEPT, REFUSED, LEFT]),
+    (OPEN_12, "client", "> ACK id:a1\n> ACK id:a3\n", [DIRECT, CUMULATIVE, DIRECT]),
+    (OPEN_12, "client", "> ACK id:a3\n> ACK id:a1\n", [CUMULATIVE, CUMULATIVE, DIRECT]),
+    (OPEN_12, "auto", "", [AUTO, AUTO, AUTO]),
+    (OPEN_12, "auto", "> ACK id:a2\n", [AUTO, AUTO, AUTO]),
+    (OPEN_12, "client", "> ACK id:m2\n", [LEFT, LEFT, LEFT]),  # the commonest mistake: the message-id
+    (OPEN_12, "client", "> ACK message-id:m2 subscription:1\n", [LEFT, LEFT, LEFT]),  # the headers of 1.1
+    (OPEN_11, "client-individual", "> ACK message-id:m2 subscription:1\n", [LEFT, DIRECT, LEFT]),
+    (OPEN_11, "client", "> ACK message-id:m2 subscription:1\n", [CUMULATIVE, DIRECT, LEFT]),
+    (OPEN_11, "client", "> ACK message-id:m2\n", [CUMULATIVE, DIRECT, LEFT]),
+    (OPEN_11, "client", "> ACK message-id:m2 subscription:2\n", [LEFT, LEFT, LEFT]),
+    (OPEN_11, "client", "> ACK id:m2\n", [LEFT, LEFT, LEFT]),
+    (OPEN_10, "client", "> ACK message-id:m2\n", [CUMULATIVE, DIRECT, LEFT]),
+    (OPEN_10, "client-individual", "> ACK message-id:m3\n", [LEFT, LEFT, DIRECT]),
+    (OPEN_10, "auto", "", [AUTO, AUTO, AUTO]),
+    (OPEN_12, "sometimes", "> ACK id:a2\n", [UNKNOWN, DIRECT, UNKNOWN]),
+]
+
+
+@pytest.mark.parametrize(("opening", "mode", "answer", "expected"), MODES)
+def test_modes(opening: str, mode: str, answer: str, expected: list[tuple[object, ...]]) -> None:
+    found = outcomes(subscribed(opening, mode) + answer + END)
+    assert [x[1:] for x in found] == expected
+
+
+def test_nack_settles_one_message_on_activemq() -> None:
+    text = subscribed(OPEN_12, "client") + "> NACK id:a2\n" + END
+    assert [x[1:] for x in outcomes(text, "server:ActiveMQ/5.17.2")] == [LEFT, REFUSED, LEFT]
+    assert [x[1:] for x in outcomes(text, "server:ActiveMQ-Artemis/2.42.0")] == [SWEPT, REFUSED, LEFT]
+
+
+TWO = OPEN_12 + """
+> SUBSCRIBE id:1 destination:/queue/a ack:client
+> SUBSCRIBE id:2 destination:/queue/b ack:client
+> SUBSCRIBE id:3 destination:/queue/c ack:client-individual
+> SUBSCRIBE id:4 destination:/queue/d ack:auto
+< MESSAGE message-id:m1 ack:a1 subscription:1 destination:/queue/a
+< MESSAGE message-id:m2 ack:a2 subscription:2 destination:/queue/b
+< MESSAGE message-id:m3 ack:a3 subscription:3 destination:/queue/c
+< MESSAGE message-id:m4 subscription:4 destination:/queue/d
+< MESSAGE message-id:m5 ack:a5 subscription:1 destination:/queue/a
+> ACK id:a5
+""" + END
+
+PER_SUBSCRIPTION = [CUMULATIVE, LEFT, LEFT, AUTO, DIRECT]
+PER_CONNECTION = [CUMULATIVE, CUMULATIVE, CUMULATIVE, AUTO, DIRECT]
+
+
+@pytest.mark.parametrize(
+    ("scope", "server", "expected"),
+    [
+        ("auto", "", PER_SUBSCRIPTION),
+        ("auto", "server:ActiveMQ/5.17", PER_SUBSCRIPTION),
+        ("auto", "server:RabbitMQ/3.10", PER_CONNECTION),
+        ("subscription", "server:RabbitMQ/3.10", PER_SUBSCRIPTION),
+        ("connection", "", PER_CONNECTION),
+    ],
+)
+def test_scope_of_cumulative_acks(scope: str, server: str, expected: list[tuple[object, ...]]) -> None:
+    assert [x[1:] for x in outcomes(TWO, server, options=Options(ack_scope=scope))] == expected
+
+
+def test_an_unknown_scope_is_refused() -> None:
+    with pytest.raises(ValueError, match="ack_scope"):
+        run("> CONNECT", options=Options(ack_scope="planet"))
+
+
+def test_latency_runs_from_the_last_octet_delivered_to_the_first_octet_that_settles() -> None:
+    text = subscribed(OPEN_12, "client", 0) + """
+    @100 < RAW "MESSAGE\\nmessage-id:m1\\nsubscription:1\\ndestination:/queue/a\\nack:a1\\n\\nlong"
+    @130 < RAW " body\\x00"
+    @150 > RAW "ACK\\nid:a1"
+    @190 > RAW "\\n\\n\\x00"
+    """
+    [row] = run(text.replace("{server}", "")).tables["deliveries"].to_pylist()
+    assert row["ack_latency_us"] == 20_000
+    assert row["settled_ns"] - row["delivered_ns"] == 20_000_000
+    assert row["body_octets"] == 9
+
+
+def test_transactions_settle_at_their_commit() -> None:
+    text = subscribed(OPEN_12, "client-individual", 4) + """
+    @100 > BEGIN transaction:t
+    @110 > ACK id:a1 transaction:t
+    @120 > NACK id:a2 transaction:t
+    @150 > COMMIT transaction:t
+    > BEGIN transaction:u
+    > ACK id:a3 transaction:u
+    > ABORT transaction:u
+    > BEGIN transaction:v
+    > ACK id:a4 transaction:v
+    """
+    names = ("status", "settlement", "transaction", "transaction_outcome", "commit_latency_us")
+    open_ended = picked(run(text.replace("{server}", "")).tables["deliveries"], *names)
+    closed = picked(run((text + END).replace("{server}", "")).tables["deliveries"], *names)
+    assert open_ended[0] == ("settled", "ack", "t", "committed", 150_000 - 4_000)
+    assert open_ended[1] == ("settled", "nack", "t", "committed", 150_000 - 5_000)
+    assert open_ended[2] == ("voided", "ack", "u", "aborted", None)
+    assert open_ended[3] == ("open", "ack", "v", "open", None)
+    assert closed[:3] == open_ended[:3]
+    assert closed[3] == ("voided", "ack", "v", "implicitly_aborted", None)
+
+
+def test_what_an_aborted_transaction_had_settled_may_be_settled_again() -> None:
+    text = subscribed(OPEN_12, "client", 3) + """
+    > BEGIN transaction:t
+    > ACK id:a2 transaction:t
+    > ABORT transaction:t
+    > ACK id:a3
+    """ + END
+    assert [x[1:] for x in outcomes(text)] == [CUMULATIVE, CUMULATIVE, DIRECT]
+
+
+def test_after_an_abort_the_redelivery_is_acknowledged_not_the_first_copy() -> None:
+    text = subscribed(OPEN_11, "client-individual", 1) + """
+    > BEGIN transaction:t
+    > ACK message-id:m1 subscription:1 transaction:t
+    > ABORT transaction:t
+    < MESSAGE message-id:m1 subscription:1 destination:/queue/a redelivered:true
+    > ACK message-id:m1 subscription:1
+    """ + END
+    assert [x[1] for x in outcomes(text)] == ["voided", "settled"]
+
+
+def test_cumulative_acks_in_one_transaction_keep_to_it() -> None:
+    text = subscribed(OPEN_12, "client", 4) + """
+    > BEGIN transaction:t
+    > ACK id:a2 transaction:t
+    > ACK id:a4 transaction:t
+    > COMMIT transaction:t
+    """ + END
+    assert [x[1:] for x in outcomes(text)] == [CUMULATIVE, DIRECT, CUMULATIVE, DIRECT]
+
+
+def test_one_message_id_for_several_subscriptions() -> None:
+    both = """
+    > SUBSCRIBE id:1 destination:/topic/a ack:client-individual
+    > SUBSCRIBE id:2 destination:/topic/a ack:client-individual
+    < MESSAGE message-id:m subscription:1 destination:/topic/a
+    < MESSAGE message-id:m subscription:2 destination:/topic/a
+    """
+    named = "> ACK message-id:m subscription:2\n"
+    assert [x[1] for x in outcomes(OPEN_11 + both + named + END)] == ["unsettled", "settled"]
+    assert [x[1] for x in outcomes(OPEN_10 + both + named + END)] == ["unsettled", "settled"]
+    assert [x[1] for x in outcomes(OPEN_10 + both + "> ACK message-id:m\n" * 2 + END)] == ["settled", "settled"]
+    assert [x[1] for x in outcomes(OPEN_11 + both + "> ACK message-id:m subscription:3\n" + END)] == ["unsettled"] * 2
+    rabbit = outcomes(OPEN_11 + both + "> ACK message-id:m subscription:3\n" + END, "server:RabbitMQ/3.10")
+    assert [x[1] for x in rabbit] == ["settled", "unsettled"]
+
+
+def test_a_message_delivered_anew_to_the_same_id_after_unsubscribing() -> None:
+    text = OPEN_11 + """
+    > SUBSCRIBE id:1 destination:/queue/a ack:client
+    < MESSAGE message-id:m subscription:1 destination:/queue/a
+    > UNSUBSCRIBE id:1
+    > SUBSCRIBE id:1 destination:/queue/a ack:client
+    < MESSAGE message-id:m subscription:1 destination:/queue/a redelivered:true
+    > ACK message-id:m subscription:1
+    """ + END
+    analysis = run(text.replace("{server}", ""))
+    assert picked(analysis.tables["deliveries"], "status", "redelivered") == [("unsettled", False), ("settled", True)]
+    names = ("subscription", "delivered", "acked", "unsettled", "status")
+    assert picked(analysis.tables["subscriptions"], *names) == [("1", 1, 0, 1, "unsubscribed"), ("1", 1, 1, 0, "ended")]
+
+
+def test_an_ack_after_unsubscribing_settles() -> None:
+    text = subscribed(OPEN_12, "client", 1) + "> UNSUBSCRIBE id:1\n> ACK id:a1\n" + END
+    assert [x[1:] for x in outcomes(text)] == [DIRECT]
+
+
+def test_a_server_that_names_no_subscription() -> None:
+    text = """
+    > SUBSCRIBE destination:/queue/a ack:client
+    > SUBSCRIBE destination:/queue/b
+    < MESSAGE message-id:m1 destination:/queue/a
+    < MESSAGE message-id:m2 destination:/queue/b
+    < MESSAGE message-id:m3 destination:/queue/c
+    > ACK message-id:m1
+    > UNSUBSCRIBE destination:/queue/b
+    < MESSAGE message-id:m4 destination:/queue/b
+    """
+    analysis = run((OPEN_10 + text + END).replace("{server}", ""))
+    assert picked(analysis.tables["deliveries"], "subscription", "ack_mode", "status") == [
+        ("/queue/a", "client", "settled"), ("/queue/b", "auto", "auto"), (None, None, "unknown"), (None, None, "unknown"),
+    ]
+    assert picked(analysis.tables["subscriptions"], "subscription", "delivered", "status") == [
+        ("/queue/a", 1, "ended"), ("/queue/b", 1, "unsubscribed"),
+    ]
+
+
+def test_two_subscriptions_of_one_destination_leave_it_undecided() -> None:
+    text = """
+    > SUBSCRIBE id:1 destination:/queue/a ack:client
+    > SUBSCRIBE id:2 destination:/queue/a ack:client
+    < MESSAGE message-id:m1 destination:/queue/a
+    > ACK message-id:m1 subscription:2
+    """
+    analysis = run((OPEN_11 + text + END).replace("{server}", ""))
+    assert picked(analysis.tables["deliveries"], "subscription", "ack_mode", "status") == [(None, None, "settled")]
+
+
+def test_a_message_without_ack_header_goes_by_its_message_id() -> None:
+    text = OPEN_12 + """
+    > SUBSCRIBE id:1 destination:/queue/a ack:client
+    < MESSAGE message-id:m1 subscription:1 destination:/queue/a
+    > ACK id:m1
+    """ + END
+    assert [x[1:] for x in outcomes(text)] == [DIRECT]
+
+
+BEHIND = [
+    # what follows two deliveries, of which the client acknowledges the first one only
+    ("", ["settled", "open"]),
+    ("> FIN\n", ["settled", "unsettled"]),
+    ("> DISCONNECT\n", ["settled", "unsettled"]),
+    ("< RST\n", ["settled", "unsettled"]),
+    ("> GAP 40\n> DISCONNECT\n> FIN\n", ["settled", "unknown"]),
+    ("> GAP 40\n", ["settled", "unknown"]),
+    ("< GAP 40\n> FIN\n", ["settled", "unsettled"]),
+]
+
+
+@pytest.mark.parametrize(("behind", "expected"), BEHIND)
+def test_what_is_claimed_of_unsettled_messages(behind: str, expected: list[str]) -> None:
+    found = outcomes(subscribed(OPEN_12, "client-individual", 2) + "> ACK id:a1\n" + behind)
+    assert [x[1] for x in found] == expected
+
+
+def test_a_gap_before_a_delivery_hides_no_ack_of_it() -> None:
+    text = OPEN_12 + """
+    > SUBSCRIBE id:1 destination:/queue/a ack:client
+    > GAP 30
+    > SEND destination:/queue/b
+    < MESSAGE message-id:m1 subscription:1 destination:/queue/a ack:a1
+    """ + END
+    assert [x[1] for x in outcomes(text)] == ["unsettled"]
+
+
+def test_the_middle_of_a_connection() -> None:
+    text = """
+    < MESSAGE message-id:m1 subscription:1 destination:/queue/a ack:a1
+    < MESSAGE message-id:m2 subscription:1 destination:/queue/a ack:a2
+    > ACK id:a2
+    > FIN
+    """
+    assert outcomes(text, syn=False, synack=False) == [("m1", *UNKNOWN), ("m2", *DIRECT)]
+
+
+def test_targets() -> None:
+    text = subscribed(OPEN_11, "client", 3) + """
+    > SUBSCRIBE id:2 destination:/queue/b
+    < MESSAGE message-id:n1 subscription:2 destination:/queue/b
+    > ACK message-id:m2 subscription:1
+    > ACK message-id:m2 subscription:1
+    > ACK message-id:m1 subscription:1
+    > ACK message-id:n1 subscription:2
+    > ACK message-id:m9 subscription:1
+    > ACK message-id:m3 subscription:2
+    > ACK subscription:1
+    > NACK message-id:m3 subscription:1
+    """
+    analysis = run(text.replace("{server}", ""))
+    notes, settling = analysis.notes, analysis.dialogue.settles
+    assert notes.target[settling].tolist() == [
+        TARGET_PENDING, TARGET_SETTLED, TARGET_CUMULATED, TARGET_AUTO, TARGET_UNKNOWN, TARGET_OTHER_SUBSCRIPTION, TARGET_NONE,
+        TARGET_PENDING,
+    ]
+    assert notes.delivery_row[settling].tolist() == [1, 1, 0, 3, -1, 2, -1, 2]
+    assert set(notes.target[~settling].tolist()) == {TARGET_NONE}
+
+
+def test_in_flight() -> None:
+    text = subscribed(OPEN_12, "client-individual", 3) + """
+    > ACK id:a1
+    > ACK id:a2
+    < MESSAGE message-id:m4 subscription:1 destination:/queue/a ack:a4
+    < MESSAGE message-id:m5 subscription:1 destination:/queue/a ack:a5
+    """
+    [row] = run(text.replace("{server}", "")).tables["subscriptions"].to_pylist()
+    assert (row["max_in_flight"], row["delivered"], row["acked"], row["unsettled"]) == (3, 5, 2, 3)
+
+
+def test_sessions_do_not_touch_each_other() -> None:
+    text = subscribed(OPEN_12, "client", 2)
+    found = outcomes(text.replace("{server}", ""))
+    both = run((text + END).replace("{server}", ""), (text + "> ACK id:a2\n" + END).replace("{server}", ""))
+    assert [x[1] for x in found] == ["open", "open"]
+    names = ("stream_id", "status")
+    assert picked(both.tables["deliveries"], *names) == [
+        ("0" * 20, "unsettled"), ("0" * 20, "unsettled"), ("0" * 19 + "1", "settled"), ("0" * 19 + "1", "settled"),
+    ]
