@@ -51,7 +51,7 @@ def correlate(
     parts = [
         of_batches(spark, lake, "streams", batches),
         of_batches(spark, lake, "raw_frames", batches, "raw"),
-        of_batches(spark, lake, "frames", batches, "body_preview"),
+        of_batches(spark, lake, "frames", batches),
         of_batches(spark, lake, "segments", batches),
         of_batches(spark, lake, "stalls", batches),
     ]

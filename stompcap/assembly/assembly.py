@@ -25,7 +25,7 @@ from stompcap.tables import words
 from stompcap.tcp.reassembly import Reassembly
 
 Ints = NDArray[np.int64]
-HEAVY = ("raw", "body_preview")  # what sessions and rules never look at
+HEAVY = ("raw",)  # what sessions and rules never look at
 
 
 @dataclass(frozen=True)
