@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, fold, skip_blanks, trim_blanks
+from stompcap.stomp.octets import Octets, equals, fold, skip_blanks, skip_low, trim_blanks
 from stompcap.stomp.phases import declared_length
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets
@@ -101,8 +101,9 @@ def _name_id(octets: Octets, begin: int, end: int) -> int:
 @kernel
 def _is_secret(octets: Octets, begin: int, end: int) -> bool:
     """Whether a name is that of the passcode, in any case, blanks around it left out."""
-    begin = skip_blanks(octets, begin, end)
-    end = trim_blanks(octets, begin, end)
+    begin = skip_low(octets, begin, end)
+    while end > begin and octets[end - 1] <= g.SPACE:
+        end -= 1
     if end - begin != _NAME_LENGTHS[_SECRET_ID]:
         return False
     for k in range(end - begin):

@@ -92,15 +92,23 @@ def trim_blanks(octets: Octets, begin: int, end: int) -> int:
 
 
 @kernel
+def skip_low(octets: Octets, begin: int, end: int) -> int:
+    """Position of the first octet in [begin, end) that is an LF or above a space, or end: past blanks and control octets."""
+    while begin < end and octets[begin] <= SPACE and octets[begin] != LF:
+        begin += 1
+    return begin
+
+
+@kernel
 def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
     """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within such a name."""
-    i = skip_blanks(octets, line, end)
+    i = skip_low(octets, line, end)
     for k in range(SECRET_OCTETS.size):
         if i + k >= end:
             return -1, True
         if fold(octets[i + k]) != SECRET_OCTETS[k]:
             return -1, False
-    i = skip_blanks(octets, i + SECRET_OCTETS.size, end)
+    i = skip_low(octets, i + SECRET_OCTETS.size, end)
     if i >= end:
         return -1, True
     return (i + 1 if octets[i] == COLON else -1), False

@@ -11,7 +11,7 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import CONNECT, CR, ERROR, LF, NUL, STAR, STOMP, pack
+from stompcap.stomp.grammar import CONNECT, CR, ERROR, LF, NUL, SPACE, STAR, STOMP, pack
 from stompcap.stomp.octets import Octets, equals, readonly, secret_value
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.syntax import Syntax
@@ -54,7 +54,7 @@ def _mask(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> 
         octet = octets[i]
         if starts:
             opened = False
-            if octet == 112 or octet == 80 or octet == 32 or octet == 9:
+            if octet == 112 or octet == 80 or (octet <= SPACE and octet != LF):
                 value, cut = secret_value(octets, i, end)
                 opened = cut
                 if value >= 0:

@@ -1,0 +1,56 @@
+"""The version of a session, by its handshake or by what its frames show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stompcap.stomp import Runs, delimit, negotiate
+from stompcap.tables import words
+
+
+def frame(command: bytes, *lines: bytes, eol: bytes = b"\n") -> bytes:
+    return eol.join([command, *lines, b"", b"\x00"])
+
+
+CONNECT = frame(b"CONNECT", b"accept-version:1.0,1.1,1.2")
+
+
+def version(client: bytes, server: bytes) -> tuple[str | None, str]:
+    octets = np.frombuffer(client + server, np.uint8)
+    runs = Runs(
+        np.array([0, 1], np.int32), np.array([0, len(client)]), np.array([len(client), len(server)]), np.zeros(2, np.int64),
+        np.ones(2, bool), np.ones(2, bool), np.array([len(client), len(server)]),
+    )
+    versions, sources = negotiate(octets, delimit(octets, runs), np.zeros(2, np.int64), np.array([0, 1], np.int8), 1)
+    return (None if versions[0] < 0 else words.VERSIONS[versions[0]]), words.VERSION_SOURCES[sources[0]]
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "expected"),
+    [
+        (CONNECT, frame(b"CONNECTED", b"version:1.1"), ("1.1", "connected")),
+        (CONNECT, frame(b"connected", b"version: 1.2 ", eol=b"\r\n"), ("1.2", "connected")),
+        (b"", frame(b"CONNECTED", b"version:1.0"), ("1.0", "connected")),
+        (CONNECT, frame(b"CONNECTED", b"version:1.1") + frame(b"CONNECTED", b"version:1.2"), ("1.1", "connected")),
+        (CONNECT, frame(b"CONNECTED", b"session:1"), ("1.0", "assumed_1_0")),
+        (frame(b"CONNECT", b"login:u"), b"", ("1.0", "assumed_1_0")),
+        (CONNECT, frame(b"CONNECTED", b"version:3.0"), (None, "unknown")),
+        (CONNECT, frame(b"ERROR", b"message:no"), (None, "unknown")),
+        (CONNECT, b"", (None, "unknown")),
+        (b"", frame(b"MESSAGE", b"ack:1", b"message-id:1"), ("1.2", "inferred")),
+        (frame(b"ACK", b"id:1"), b"", ("1.2", "inferred")),
+        (frame(b"NACK", b"id:1"), b"", ("1.2", "inferred")),
+        (frame(b"ACK", b"message-id:1", b"subscription:0"), b"", ("1.1", "inferred")),
+        (frame(b"ACK", b"message-id:1"), b"", (None, "unknown")),
+        (frame(b"NACK", b"message-id:1"), b"", ("1.1", "inferred")),
+        (b"", frame(b"MESSAGE", b"message-id:ID\\c1"), ("1.1", "inferred")),
+        (b"", frame(b"MESSAGE", b"message-id:ID\\c1", eol=b"\r\n"), ("1.2", "inferred")),
+        (b"", frame(b"MESSAGE", b"message-id:ID:host-1"), ("1.0", "inferred")),
+        (frame(b"SEND", b"destination:/q", eol=b"\r\n"), b"", ("1.2", "inferred")),
+        (frame(b"SEND", b"destination:/q"), b"", (None, "unknown")),
+        (frame(b"CONNECTED", b"version:1.2"), b"", (None, "unknown")),
+    ],
+)
+def test_version(client: bytes, server: bytes, expected: tuple[str | None, str]) -> None:
+    assert version(client, server) == expected
