@@ -33,11 +33,12 @@ class Column:
 
     @property
     def check(self) -> str | None:
-        """The CHECK expression of an enumeration, or None."""
+        """The CHECK expression of an enumeration, or None. Delta wants it true: where null is allowed it must say so."""
         if not self.words:
             return None
         listed = ", ".join(f"'{word}'" for word in self.words)
-        return f"{self.name} IN ({listed})"
+        among = f"{self.name} IN ({listed})"
+        return f"{self.name} IS NULL OR {among}" if self.nullable else among
 
 
 @dataclass(frozen=True)
