@@ -1,0 +1,167 @@
+"""Heart-beats: gaps, their severity, what ends and what excuses them."""
+
+from __future__ import annotations
+
+import pytest
+
+from stompcap.session import Options
+from tests.session.transcript import MS, START, picked, run
+
+BEATING = """
+> CONNECT accept-version:1.2 host:/ heart-beat:100,0
+< CONNECTED version:1.2 heart-beat:0,100
+"""  # negotiated: 100 ms client to server, nothing back; watched from 2 ms on
+
+
+def gaps(text: str, **how: object) -> list[tuple[object, ...]]:
+    """(start, length, severity, ended_by, excused) of the gaps listed, times in ms since the start of watching."""
+    rows = run(BEATING + text, **how).tables["heartbeat_violations"].to_pylist()  # type: ignore[arg-type]
+    return [
+        ((r["gap_start_ns"] - START) // MS - 2, r["gap_ms"], r["severity"], r["ended_by"], r["excused"]) for r in rows
+    ]
+
+
+def summary(text: str, **how: object) -> dict[str, object]:
+    [row] = run(BEATING + text, **how).tables["heartbeats"].to_pylist()  # type: ignore[arg-type]
+    return dict(row)
+
+
+SEVERITIES = [
+    (100, []),
+    (110, []),
+    (111, ["late"]),
+    (150, ["late"]),
+    (151, ["violation"]),
+    (300, ["violation"]),
+    (301, ["dead"]),
+]
+
+
+@pytest.mark.parametrize(("length", "expected"), SEVERITIES)
+def test_severities(length: int, expected: list[str]) -> None:
+    assert [g[2] for g in gaps(f"@{2 + length} > EOL\n")] == expected
+    row = summary(f"@{2 + length} > EOL\n")
+    assert (row["gaps"], row["max_gap_ms"], row["observed_ms"]) == (1, length, length)
+    assert [row["late"], row["violations"], row["dead"]] == [int(s in expected) for s in ("late", "violation", "dead")]
+    assert row["verdict"] == (expected[0] if expected else "ok")
+
+
+def test_thresholds_are_options() -> None:
+    assert [g[2] for g in gaps("@152 > EOL\n", options=Options(late=1.2, violation=2, dead=4))] == ["late"]
+    assert [g[2] for g in gaps("@302 > EOL\n", options=Options(late=1.2, violation=2, dead=2.5))] == ["dead"]
+
+
+ENDS = [
+    ("@402 > EOL\n", "heartbeat"),
+    ("@402 > SEND destination:/queue/a\n", "data"),
+    ('@402 > RAW "\\x0aSEND\\ndestination:a\\n\\n\\x00"\n', "data"),
+    ("@402 > FIN\n", "close"),
+    ("@402 < RST\n", "close"),
+    ("@402 < EOL\n", "capture_end"),
+    ("@402 < FIN\n", "capture_end"),
+]
+
+
+@pytest.mark.parametrize(("end", "expected"), ENDS)
+def test_what_ends_a_gap(end: str, expected: str) -> None:
+    assert gaps(end)[0] == (0, 400, "dead", expected, None)
+
+
+def test_nothing_is_judged_behind_the_end_of_its_side() -> None:
+    assert gaps("@52 > FIN\n@5000 < EOL\n") == []
+    assert summary("@52 > FIN\n@5000 < EOL\n")["observed_ms"] == 50
+
+
+def test_only_what_stands_alone_is_a_beat() -> None:
+    text = """
+    @50 > SEND destination:/queue/a | hello
+    & > EOL
+    @100 > EOL
+    @150 > EOL
+    & > EOL
+    @200 > SEND destination:/queue/a | hello
+    @201 > EOL
+    """
+    assert summary(text)["beats"] == 3
+
+
+def test_octets_of_large_frames_count_as_they_arrive() -> None:
+    pieces = "".join(f'@{at} > RAW "x"\n' for at in range(100, 1000, 90))
+    text = '@50 > RAW "SEND\\ndestination:a\\n\\n"\n' + pieces + '@1000 > RAW "\\x00"\n'
+    assert summary(text)["verdict"] == "ok"
+
+
+def test_directions_are_judged_apart() -> None:
+    both = BEATING.replace("100,0", "100,200").replace("0,100", "50,100")
+    rows = run(both + "@152 > EOL\n").tables["heartbeats"].to_pylist()
+    assert [(r["direction"], r["interval_ms"], r["verdict"]) for r in rows] == [("c2s", 100, "late"), ("s2c", 200, "ok")]
+
+
+NONE = [
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n< CONNECTED version:1.2\n",
+    "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2 heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100\n< CONNECTED version:1.2 heart-beat:100,100\n",
+    "> CONNECT heart-beat:100,100\n< CONNECTED heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n< ERROR message:no\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n",
+]
+
+
+@pytest.mark.parametrize("opening", NONE)
+def test_nothing_negotiated_nothing_judged(opening: str) -> None:
+    tables = run(opening + "@9000 > EOL\n").tables
+    assert tables["heartbeats"].num_rows == tables["heartbeat_violations"].num_rows == 0
+
+
+def test_a_gap_of_the_capture_excuses_the_silence_it_lies_in() -> None:
+    text = """
+    @100 > EOL
+    @150 > GAP 20
+    @500 > SEND destination:/queue/a
+    @900 > EOL
+    """
+    assert gaps(text) == [(98, 400, "dead", "data", "capture_gap"), (498, 400, "dead", "heartbeat", None)]
+    row = summary(text)
+    assert (row["dead"], row["verdict"]) == (2, "dead")
+
+
+def test_octets_missing_at_the_end_excuse_the_last_silence() -> None:
+    assert gaps("@100 > EOL\n> GAP 5\n@900 < EOL\n") == [(98, 800, "dead", "capture_end", "capture_gap")]
+
+
+def test_where_all_is_excused_nothing_can_be_judged() -> None:
+    row = summary("@500 > GAP 20\n@600 > EOL\n")
+    assert (row["gaps"], row["dead"], row["verdict"]) == (1, 1, "not_evaluable")
+    assert summary("")["verdict"] == "not_evaluable"
+
+
+def test_an_excused_silence_leaves_the_verdict_to_the_others() -> None:
+    assert summary("@60 > EOL\n> GAP 20\n@600 > EOL\n@690 > EOL\n")["verdict"] == "ok"
+    assert summary("@60 > EOL\n> GAP 20\n@600 > EOL\n@720 > EOL\n")["verdict"] == "late"
+
+
+STALLS = [
+    # kind, begin, end, whether a gap from 2 to 1002 ms is excused
+    ("zero_window", 10, 950, "zero_window"),
+    ("zero_window", 0, 2000, "zero_window"),
+    ("zero_window", 500, 510, None),
+    ("zero_window", 10, 500, None),
+    ("retransmission", 950, 950, "retransmission"),
+    ("retransmission", 20, 20, None),
+    ("retransmission", 2, 2, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "begin", "end", "expected"), STALLS)
+def test_stalls(kind: str, begin: int, end: int, expected: str | None) -> None:
+    stall = {"direction": "c2s", "kind": kind, "begin_ms": begin, "end_ms": end}
+    assert gaps("@1002 > EOL\n", stalls=[stall]) == [(0, 1000, "dead", "heartbeat", expected)]
+    other = stall | {"direction": "s2c"}
+    assert gaps("@1002 > EOL\n", stalls=[other]) == [(0, 1000, "dead", "heartbeat", None)]
+
+
+def test_sessions_side_by_side() -> None:
+    analysis = run(BEATING + "@102 > EOL\n> FIN\n", BEATING + "@502 > EOL\n> FIN\n", "> CONNECT\n", BEATING + "@152 > EOL\n")
+    assert picked(analysis.tables["heartbeats"], "stream_id", "verdict", "beats") == [
+        (f"{0:020d}", "ok", 1), (f"{1:020d}", "dead", 1), (f"{3:020d}", "late", 1)
+    ]
