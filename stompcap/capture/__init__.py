@@ -2,7 +2,7 @@
 
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.files import is_capture, octets
-from stompcap.capture.packets import PACKETS, packets
+from stompcap.capture.packet_rows import PACKETS, packets
 from stompcap.capture.segments import read_segments
 from stompcap.capture.survey import survey
 

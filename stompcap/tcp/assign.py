@@ -32,9 +32,10 @@ FIRST_ROW, FIRST_NS, LAST_NS, INITIATOR, ORIGIN_NS, ORIGIN_SEQ, ORIGIN_SYN, SYN_
     8,
 )
 CLOSE_KIND, CLOSED_BY, CLOSE_NS, LETTERS, FLOW_FIRST = 9, 10, 11, 12, 13
-SIDES, WIDTH = 14, 18  # where the sides' columns begin, and how many each has
+SIDES, WIDTH = 14, 21  # where the sides' columns begin, and how many each has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
+JUMPED, JUMP, ACK_ROW = 18, 19, 20
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS
@@ -153,7 +154,26 @@ def find_stream(state: State, first: Int, streams: Int, side: Int, seq: Int, ack
         return last, FAR + 1
     peer = SIDES + (1 - side) * WIDTH
     near_ack = flags & ACK and state[last, peer + SEEN] and delta(state, last, 1 - side, ack) != FAR + 1
-    return (last, FAR + 1) if near_ack and not closed(state, last) else (-1, 0)
+    if not near_ack or closed(state, last) or confirmed(state, last, side, seq):
+        return -1, 0
+    return last, FAR + 1
+
+
+@inline
+def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
+    """Whether a far number lies where a far one was seen before: a loss, a reuse, but no lone forgery."""
+    at = SIDES + side * WIDTH
+    return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
+
+
+@inline
+def advance(state: State, stream: Int, side: Int, away: Int, seq: Int, end: Int) -> None:
+    """Move the furthest position of a side; a large jump only when a second segment confirms it."""
+    at = SIDES + side * WIDTH
+    if away > CLOSE_BY and not confirmed(state, stream, side, seq):
+        state[stream, at + JUMPED], state[stream, at + JUMP] = 1, end
+    else:
+        state[stream, at + REF] = max(state[stream, at + REF], end)
 
 
 @inline
@@ -295,6 +315,8 @@ def assign(
         if away == FAR + 1:
             marks[row] = STRAY
             state[stream, mine + STRAYS] += 1
+            if not flags & RST:
+                state[stream, mine + JUMPED], state[stream, mine + JUMP] = 1, seq + octets
             note(state, history, stream, side, H_RST if flags & RST else H_ODD)
             fits = flags & RST and not state[stream, mine + SEEN]
             if fits or (flags & RST and flags & ACK and seq == 0):
@@ -336,12 +358,13 @@ def assign(
         elif flags & ACK and not flags & (SYN | FIN):
             note(state, history, stream, side, H_ACK)
             state[stream, mine + SENT] = max(state[stream, mine + SENT], at)
-        state[stream, mine + REF] = max(state[stream, mine + REF], end)
+        advance(state, stream, side, away, seq, end)
         if flags & FIN and not flags & RST:
             note(state, history, stream, side, H_FIN)
             take_close(state, stream, side, ts, ack, flags, end)
         if flags & ACK and not flags & RST:
             take_ack(state, stream, 1 - side, ack)
+            state[stream, SIDES + (1 - side) * WIDTH + ACK_ROW] = row
         if not flags & (SYN | FIN | RST):
             if window[row] == 0:
                 note(state, history, stream, side, H_ZERO)

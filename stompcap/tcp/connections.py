@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS, octets, read_segments
-from stompcap.capture.packets import address
+from stompcap.capture.packet_rows import address
 from stompcap.tables.words import CLOSE_KINDS
 from stompcap.tcp.octets import gather
 from stompcap.tcp.reassembly import Extents, Streams, history_for, reassemble_columns

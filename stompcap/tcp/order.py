@@ -16,7 +16,7 @@ from stompcap.tcp import assign as a
 
 Int64s = NDArray[np.int64]
 
-ABSURD_GAP = 1 << 26  # a larger hole, what lies behind it never acknowledged though others were: forged
+ABSURD_GAP = 1 << 26  # a larger hole, what lies behind it not acknowledged by any later acknowledgement: forged
 MID_STREAM_WINDOW = 1 << 20  # how far before the first segment seen a stream may begin whose SYN was not
 
 # columns of an extent or overlap
@@ -203,6 +203,7 @@ def order(
             if state[stream, a.SIDES + side * a.WIDTH + a.ACK_SEEN]
             else np.int64(1) << 62
         )
+        last_ack = state[stream, a.SIDES + side * a.WIDTH + a.ACK_ROW]
         in_order, at = True, base
         for row in mine:
             if position[row] < at or position[row] + wire[row] > limit or position[row] - at > ABSURD_GAP:
@@ -241,7 +242,7 @@ def order(
             at = base
             for p in range(len(pieces)):
                 item, begin, end = pieces[p, 0], pieces[p, 1], pieces[p, 2]
-                if begin - at > ABSURD_GAP and acked < begin:
+                if begin - at > ABSURD_GAP and acked < begin and owner[item] < last_ack:
                     tally[STRAY] += len(pieces) - p
                     break
                 at = end
