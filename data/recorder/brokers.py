@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,10 +20,21 @@ from xml.sax.saxutils import quoteattr
 
 from data.recorder.needs import artemis_jars
 from data.recorder.process import Process, listens
-from data.recorder.users import User
+from data.recorder.users import User, user_for
 
 PORT = 61613
 EMBEDDED = Path(__file__).parent / "artemis" / "EmbeddedBroker.java"
+
+
+def lets_in(address: str, user: User) -> bool:
+    """Does the broker at that address answer this user's CONNECT with CONNECTED?"""
+    connect = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{user.login}\npasscode:{user.passcode}\n\n\0"
+    try:
+        with socket.create_connection((address, PORT), timeout=2) as one:
+            one.sendall(connect.encode())
+            return one.recv(4096).startswith(b"CONNECTED")
+    except OSError:
+        return False
 
 
 class Broker(ABC):
@@ -44,12 +56,14 @@ class Broker(ABC):
     @contextmanager
     def running(self, users: list[User]) -> Iterator[Broker]:
         """The broker, up and accepting STOMP connections until the context ends."""
+        probe = user_for(f"{self.name}-probe")
         self.home.mkdir(parents=True, exist_ok=True)
         if listens(self.address, PORT):
             raise RuntimeError(f"{self.address}:{PORT} is taken: is another recording running?")
         with ExitStack() as stack:
-            self.process = self.start(stack, users)
-            self.process.wait_until(lambda: listens(self.address, PORT), 120, self.name)
+            self.process = self.start(stack, [*users, probe])
+            # RabbitMQ listens before it has read its users: only a login that works says it is ready.
+            self.process.wait_until(lambda: lets_in(self.address, probe), 120, self.name)
             yield self
 
     @contextmanager
