@@ -58,7 +58,8 @@ def fr_28(case: Case) -> Judged:
 
     Type, slash, subtype, and parameters behind semicolons, whose values may be quoted.
     """
-    return Judged(case.has("content-type"), ~case.matches("content-type", MIME), "content-type:{content-type}")
+    typed = case.has("content-type")
+    return Judged(typed, ~case.matches("content-type", MIME, typed), "content-type:{content-type}")
 
 
 @BODIES.rule(
@@ -80,12 +81,13 @@ def fr_29(case: Case) -> Judged:
     another type, such as XML, should name its charset; JSON has no such parameter and is left out. ActiveMQ once
     encoded characters beyond the basic plane in its own way, which looks like this.
     """
-    named = case.matches("content-type", CHARSET)
-    plain = case.matches("content-type", TEXT)
-    promised = case.matches("content-type", UTF8) | (plain & ~named)
-    xml = case.matches("content-type", XML) & ~plain
+    typed = case.with_body & case.has("content-type")
+    named = case.matches("content-type", CHARSET, typed)
+    plain = case.matches("content-type", TEXT, typed)
+    promised = case.matches("content-type", UTF8, typed) | (plain & ~named)
+    xml = case.matches("content-type", XML, typed) & ~plain
     nameless = xml & ~named
-    return Judged(case.with_body & (plain | xml | promised), (promised & case.bits(Syntax.BODY_NON_UTF8)) | nameless,
+    return Judged(plain | xml | promised, (promised & case.bits(Syntax.BODY_NON_UTF8)) | nameless,
                   "content-type:{content-type} does not tell the encoding of the body")
 
 
@@ -133,6 +135,7 @@ def fr_31(case: Case) -> Judged:
     Advice rather than law. Judged on bodies that name a charset: fails where it is not UTF-8 and the octets are no
     UTF-8 either. Text that only claims to be UTF-8 is FR-29's.
     """
-    other = case.matches("content-type", CHARSET) & ~case.matches("content-type", UTF8)
-    return Judged(case.with_body & case.matches("content-type", CHARSET), other & case.bits(Syntax.BODY_NON_UTF8),
+    named = case.matches("content-type", CHARSET, case.with_body)
+    other = named & ~case.matches("content-type", UTF8, named)
+    return Judged(named, other & case.bits(Syntax.BODY_NON_UTF8),
                   "content-type:{content-type}")

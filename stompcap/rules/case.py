@@ -20,9 +20,10 @@ from stompcap.session.dialogue import COMMANDS, FRAME, I8, I32, I64, JUNK, OTHER
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
-PROMOTED = (
+TEXTS = (
     "destination", "id", "subscription", "message_id", "ack", "transaction", "receipt", "receipt_id", "content_type",
-)
+    "command", "command_raw", "body_preview", "delimited_by",
+)  # columns of the table frames; any other name is a header
 VALUE_CHARACTERS = 80  # of a quoted value in evidence
 
 
@@ -100,38 +101,58 @@ class Case:
         return self.of("SEND", "MESSAGE", "ERROR") & (self.d.body_octets > 0)
 
     @cached_property
+    def sized(self) -> Bools:
+        """Frames with a content-length header, be it a good one or not."""
+        return self.has("content-length")
+
+    @cached_property
     def missed(self) -> Bools:
         """Frames before which octets of their own direction may be missing."""
         return np.where(self.d.side == 0, self.n.missed_c2s, self.n.missed_s2c)
 
-    # text
+    # headers: `among` restricts the look, and the answer, to some frames
 
-    def text(self, name: str) -> pa.Array:
-        """A header's effective value on each frame, null where absent; also the columns command and command_raw."""
-        column = name.replace("-", "_")
-        if column in PROMOTED or column in ("command", "command_raw", "body_preview", "delimited_by"):
-            return self.d.column(column)
-        return self.d.header(name)
-
-    def has(self, name: str) -> Bools:
+    def has(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that have the header, be it empty."""
-        return truth(self.text(name).is_valid())
+        return self._among(among, lambda at: truth(self.at(at, name).is_valid()))
 
-    def lacks(self, name: str) -> Bools:
+    def lacks(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that lack the header or have it empty."""
-        return ~truth(pc.greater(pc.binary_length(self.text(name)), 0))
+        return self._among(among, lambda at: ~truth(pc.greater(pc.binary_length(self.at(at, name)), 0)))
 
-    def matches(self, name: str, pattern: str) -> Bools:
+    def matches(self, name: str, pattern: str, among: Bools | None = None) -> Bools:
         """Frames whose header matches a regular expression (RE2); false where it is absent."""
-        return matched(self.text(name), pattern)
+        return self._among(among, lambda at: matched(self.at(at, name), pattern))
 
-    def distinct(self, name: str, decide: Callable[[str], bool]) -> Bools:
+    def distinct(self, name: str, decide: Callable[[str], bool], among: Bools | None = None) -> Bools:
         """Frames whose header satisfies `decide`, which sees each different value once; false where it is absent."""
-        return decided(self.text(name), decide)
+        return self._among(among, lambda at: decided(self.at(at, name), decide))
+
+    def _among(self, among: Bools | None, judge: Callable[[I64], Bools]) -> Bools:
+        if among is None:
+            return judge(self._all)
+        answer, at = self.none(), np.flatnonzero(among)
+        if len(at):
+            answer[at] = judge(at)
+        return answer
+
+    @cached_property
+    def _all(self) -> I64:
+        return np.arange(len(self.d), dtype=np.int64)
 
     def at(self, index: I64, name: str) -> pa.Array:
-        """A header's value on the frames of these indices, null where the index is -1."""
-        return self.text(name).take(pa.array(index, mask=index < 0))
+        """A header's effective value, or a text column, on the frames of these indices; null where the index is -1."""
+        column = name.replace("-", "_")
+        if column in TEXTS:
+            return self.d.column(column) if index is self._all else self.d.some(column, index)
+        if index is self._all:
+            return self.d.header(name)
+        real = np.flatnonzero(index >= 0)
+        if len(real) == len(index):
+            return self.d.some_header(name, index)
+        place = np.full(len(index), -1, np.int64)
+        place[real] = np.arange(len(real))
+        return self.d.some_header(name, index[real]).take(pa.array(place, mask=place < 0))
 
     def of_session(self, name: str) -> pa.Array:
         """A column of the table sessions, one entry per session."""
@@ -198,21 +219,20 @@ class Case:
     def say(self, template: str, index: I64) -> pa.Array:
         """The template filled for the frames of these indices; `{name}` is a header, `{body_octets}` a number."""
         pieces: list[pa.Array | pa.Scalar] = []
-        chosen = pa.array(index)
         for place, piece in enumerate(re.split(r"\{([^{}]+)\}", template)):
             if place % 2 == 0:
                 pieces.append(pa.scalar(piece))
             elif piece == "body_octets":
                 pieces.append(pa.array(self.d.body_octets[index]).cast(pa.string()))
             else:
-                pieces.append(pc.utf8_slice_codeunits(unicode(self.text(piece).take(chosen)), 0, VALUE_CHARACTERS))
+                pieces.append(pc.utf8_slice_codeunits(unicode(self.at(index, piece)), 0, VALUE_CHARACTERS))
         if len(pieces) == 1:
             return pa.repeat(pieces[0], len(index))
         return pc.binary_join_element_wise(*pieces, "")
 
     def lines(self, index: I64, wanted: Callable[[pa.Array, pa.Array], Bools]) -> pa.Array:
         """Per frame the first header line that `wanted` (of names, values) chooses, as name:value; never a passcode."""
-        headers = self.d.column("headers").take(pa.array(index))
+        headers = self.d.some("headers", index)
         parents = np.asarray(pc.list_parent_indices(headers))
         flat = pc.list_flatten(headers)
         names, values = pc.struct_field(flat, "name"), pc.struct_field(flat, "value")

@@ -35,7 +35,7 @@ def fr_04(case: Case) -> Judged:
     """
     d = case.d
     unknown = d.command == OTHER
-    cased = ~unknown & truth(pc.not_equal(case.text("command"), case.text("command_raw")))
+    cased = ~unknown & truth(pc.not_equal(d.column("command"), d.column("command_raw")))
     return Judged(
         applicable=~case.none(),
         failed=unknown | (cased & (d.version != 0)),
@@ -65,7 +65,7 @@ def fr_05(case: Case) -> Judged:
     1.0, for the client could not know.
     """
     later = case.of("STOMP") & (case.n.connects_before > 0)
-    return Judged(case.d.side == CLIENT, case.of("NACK") | later, "{command} in a 1.0 session")
+    return Judged(~case.none(), case.of("NACK") | later, "{command} in a 1.0 session")
 
 
 @COMMANDS.rule(

@@ -43,7 +43,7 @@ def cn_01(case: Case) -> Judged:
     not have, or the server answers with 1.1 or later (its fault too: CN-09b).
     """
     newer = (case.d.version > 0) & (case.s.connected >= 0)[case.d.session] & case.opening
-    has = case.has("accept-version")
+    has = case.has("accept-version", case.of("CONNECT", "STOMP"))
     due = case.of("STOMP") | (case.of("CONNECT") & (has | newer))
     return Judged(due, ~has, "{command} without accept-version")
 
@@ -66,8 +66,8 @@ def cn_02(case: Case) -> Judged:
     The name of the virtual host. stompjs omits it by default, stomp.py for 1.1, and most brokers do not mind; a
     wrong one is refused by some.
     """
-    offer = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
-    return Judged(offer, ~case.has("host"), "{command} offers {accept-version} and has no host")
+    offer = case.distinct("accept-version", offers.offers_new, case.of("CONNECT", "STOMP"))
+    return Judged(offer, ~case.has("host", offer), "{command} offers {accept-version} and has no host")
 
 
 @CONNECTING.rule(
@@ -87,8 +87,8 @@ def cn_03(case: Case) -> Judged:
 
     stompjs and webstomp list the highest version first. What is no version at all is CN-04's.
     """
-    offer = case.of("CONNECT", "STOMP") & case.has("accept-version")
-    return Judged(offer, ~case.distinct("accept-version", offers.incrementing), "accept-version:{accept-version}")
+    offer = case.has("accept-version", case.of("CONNECT", "STOMP"))
+    return Judged(offer, ~case.distinct("accept-version", offers.incrementing, offer), "accept-version:{accept-version}")
 
 
 @CONNECTING.rule(
@@ -108,8 +108,8 @@ def cn_04(case: Case) -> Judged:
 
     RabbitMQ, ActiveMQ and Artemis compare whole tokens: behind a blank a version is lost without a word.
     """
-    offer = case.of("CONNECT", "STOMP") & case.has("accept-version")
-    return Judged(offer, ~case.distinct("accept-version", offers.well_formed), "accept-version:{accept-version}")
+    offer = case.has("accept-version", case.of("CONNECT", "STOMP"))
+    return Judged(offer, ~case.distinct("accept-version", offers.well_formed, offer), "accept-version:{accept-version}")
 
 
 @CONNECTING.rule(
@@ -138,7 +138,7 @@ def cn_05(case: Case) -> Judged:
     complains = names_command(case)[case.d.session]
     silent = (outcome == UNANSWERED) & closed_by_server(case)
     refused = (outcome == REFUSED) | (outcome == UNANSWERED)
-    return Judged(stomp | (case.of("CONNECT") & case.has("accept-version")), stomp & refused & (complains | silent),
+    return Judged(stomp | case.has("accept-version", case.of("CONNECT")), stomp & refused & (complains | silent),
                   "the server does not take STOMP", unevaluable=stomp & refused & ~complains & ~silent)
 
 
@@ -214,4 +214,5 @@ def cn_08(case: Case) -> Judged:
     Any client frame other than CONNECT may ask for one; STOMP is treated alike. ActiveMQ copies the value into
     CONNECTED.
     """
-    return Judged(case.of("CONNECT", "STOMP"), case.has("receipt"), "{command} with receipt:{receipt}")
+    opening = case.of("CONNECT", "STOMP")
+    return Judged(opening, case.has("receipt", opening), "{command} with receipt:{receipt}")

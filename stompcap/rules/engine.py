@@ -21,7 +21,7 @@ from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
 EVIDENCE_CHARACTERS = 200
-PASSCODE = r"(?i)(passcode\s*[:=]).*"
+PASSCODE = r"""(?i)(passcode["']?\s*[:=]).*"""
 
 
 @dataclass
@@ -58,9 +58,9 @@ def _settle(case: Case, ledger: _Ledger, number: int, rule: Rule, judged: Judged
     if judged.unevaluable is not None:
         unevaluable = judged.unevaluable
     if rule.negotiated and len(rule.versions) < len(words.VERSIONS):
-        spoken = np.isin(units.version, [words.VERSIONS.index(version) for version in rule.versions])
+        due = np.array([version in rule.versions for version in words.VERSIONS] + [True])  # version -1 is the last: not known
         unknown = units.version < 0
-        applicable = applicable & (spoken | unknown)
+        applicable = applicable & due[units.version]
         unevaluable = unevaluable | unknown
     unevaluable = unevaluable & applicable
     failed = judged.failed & applicable & ~unevaluable

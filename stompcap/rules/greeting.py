@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules import offers
-from stompcap.rules.case import Case, matched
+from stompcap.rules.case import Case
 from stompcap.rules.connecting import REFUSED
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 
@@ -37,7 +37,8 @@ def cn_14(case: Case) -> Judged:
     Name, a slash and a version if there is one, then comments, each behind one space. Artemis' long header is
     legal.
     """
-    return Judged(case.of("CONNECTED") & case.has("server"), ~case.matches("server", SERVER), "server:{server}")
+    named = case.has("server", case.of("CONNECTED"))
+    return Judged(named, ~case.matches("server", SERVER, named), "server:{server}")
 
 
 @GREETING.rule(
@@ -57,7 +58,8 @@ def cn_15(case: Case) -> Judged:
 
     The only header 1.0 gives CONNECTED. RabbitMQ, ActiveMQ and Artemis all send it.
     """
-    return Judged(case.of("CONNECTED"), case.lacks("session"), "CONNECTED without session")
+    connected = case.of("CONNECTED")
+    return Judged(connected, case.lacks("session", connected), "CONNECTED without session")
 
 
 @GREETING.rule(
@@ -74,7 +76,7 @@ def cn_16(case: Case) -> Judged:
     It takes all sessions of a server to tell, and rules see one at a time: not evaluable. A query over the table
     sessions finds repeated ids; ActiveMQ repeats the client's own client-id.
     """
-    return Judged(case.of("CONNECTED") & case.has("session"), case.none(), unevaluable=~case.none())
+    return Judged(case.has("session", case.of("CONNECTED")), case.none(), unevaluable=~case.none())
 
 
 @GREETING.rule(
@@ -97,10 +99,10 @@ def cn_17(case: Case) -> Judged:
     client's offer decides.
     """
     d = case.d
-    meant = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
-    has = case.handshake & case.has("heart-beat")
+    meant = case.distinct("accept-version", offers.offers_new, case.of("CONNECT", "STOMP"))
+    has = case.has("heart-beat", case.handshake)
     unknown = (d.version < 0) & ~meant
-    malformed = ~case.matches("heart-beat", HEART_BEAT)
+    malformed = ~case.matches("heart-beat", HEART_BEAT, has)
     return Judged(has & (d.version != 0), malformed, "heart-beat:{heart-beat}", unevaluable=unknown)
 
 
@@ -122,8 +124,8 @@ def cn_18(case: Case) -> Judged:
     A client that also offers later versions may well ask for heart-beats; one that offers only 1.0, or a server
     that has chosen it, asks in vain. RabbitMQ beats in 1.0 sessions all the same.
     """
-    offer = case.of("CONNECT", "STOMP") & case.distinct("accept-version", offers.offers_new)
-    return Judged(case.handshake, case.has("heart-beat") & ~offer, "heart-beat:{heart-beat} in a 1.0 session")
+    offer = case.distinct("accept-version", offers.offers_new, case.of("CONNECT", "STOMP"))
+    return Judged(case.handshake, case.has("heart-beat", case.handshake) & ~offer, "heart-beat:{heart-beat} in a 1.0 session")
 
 
 @GREETING.rule(
@@ -172,15 +174,15 @@ def cn_20(case: Case) -> Judged:
 
     No rule of the protocol, but of security: login or passcode on a connection without TLS.
     """
-    told = case.has("login") | case.has("passcode")
-    return Judged(case.of("CONNECT", "STOMP"), told & ~case.s.encrypted[case.d.session],
+    opening = case.of("CONNECT", "STOMP")
+    told = case.has("login", opening) | case.has("passcode", opening)
+    return Judged(opening, told & ~case.s.encrypted[case.d.session],
                   lambda index: _credentials(case, index))
 
 
 def _credentials(case: Case, index: np.ndarray) -> pa.Array:
     """Evidence that says which headers were there, never what a passcode was."""
-    passcode = pa.array(case.has("passcode")[index])
-    return pc.if_else(passcode, "login and passcode unencrypted", "login unencrypted")
+    return pc.if_else(case.at(index, "passcode").is_valid(), "login and passcode unencrypted", "login unencrypted")
 
 
 @GREETING.rule(
@@ -207,5 +209,5 @@ def cn_21(case: Case) -> Judged:
     refusing = case.none()
     index = s.error[(case.outcome == REFUSED) & (s.error >= 0)]
     refusing[index] = True
-    named = matched(case.text("message"), HOST_REFUSED) | matched(case.text("body_preview"), HOST_REFUSED)
+    named = case.matches("message", HOST_REFUSED, refusing) | case.matches("body_preview", HOST_REFUSED, refusing)
     return Judged(refusing, named, "{message} {body_preview}")

@@ -157,7 +157,7 @@ def hb_03(case: Case) -> Judged:
     both = (s.connect >= 0) & (s.connected >= 0)
     client_silent = both & ~truth(case.at(s.connect, "heart-beat").is_valid())
     server_silent = both & ~truth(case.at(s.connected, "heart-beat").is_valid())
-    complaint = case.of("ERROR") & client_silent[d.session] & (
-        case.matches("message", COMPLAINT) | case.matches("body_preview", COMPLAINT))
+    errors = case.of("ERROR") & client_silent[d.session]
+    complaint = case.matches("message", COMPLAINT, errors) | case.matches("body_preview", COMPLAINT, errors)
     silent = (client_silent | server_silent)[d.session]
     return Judged((case.greeting & silent) | complaint, complaint, "the client offered no heart-beats: {message}")

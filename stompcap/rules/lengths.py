@@ -33,11 +33,11 @@ def fr_07(case: Case) -> tuple[Judged, Judged]:
     extended to the next NUL in front of a frame or the end (lengths counted in characters look so), or shortened to
     a NUL that a known command follows.
     """
-    mended = truth(pc.starts_with(case.text("delimited_by"), "content_length_"))
+    mended = truth(pc.starts_with(case.d.column("delimited_by"), "content_length_"))
     raw = case.d.rows
     cut = (raw.kind == PARTIAL) & ((raw.syntax & Syntax.LENGTH_MISSED) != 0)
     return (
-        Judged(case.has("content-length") & ~case.bits(Syntax.LENGTH_INVALID), mended | case.bits(Syntax.LENGTH_MISSED),
+        Judged(case.sized & ~case.bits(Syntax.LENGTH_INVALID), mended | case.bits(Syntax.LENGTH_MISSED),
                "content-length:{content-length} of {command}, but the body has {body_octets} octets ({delimited_by})"),
         Judged(cut, cut, "no NUL behind content-length octets of body", units=case.rows),
     )
@@ -61,7 +61,7 @@ def fr_08(case: Case) -> Judged:
     The texts call it a count of octets and leave its grammar to common sense. Of -1 some brokers make an error,
     others ignore it; of words likewise; very large numbers overflow.
     """
-    return Judged(case.has("content-length"), case.bits(Syntax.LENGTH_INVALID), "content-length:{content-length}")
+    return Judged(case.sized, case.bits(Syntax.LENGTH_INVALID), "content-length:{content-length}")
 
 
 @LENGTHS.rule(
@@ -87,7 +87,7 @@ def fr_09(case: Case) -> Judged:
     rest[1:] = case.row_follows[1:]
     rest &= case.stray & ((raw.syntax & int(Syntax.STRAY_NUL | Syntax.AFTER_GAP)) == 0)
     followed = np.append(rest, False)[case.row_of_frame + 1]
-    return Judged(case.with_body, ~case.has("content-length") & followed,
+    return Judged(case.with_body, ~case.sized & followed,
                   "{command} without content-length; octets that begin no frame follow its NUL")
 
 
@@ -133,5 +133,5 @@ def fr_26(case: Case) -> Judged:
     of a SEND that has the header and a text message of one that has not, so their users omit it on purpose: read it
     as a rate.
     """
-    return Judged(case.with_body, ~case.has("content-length"),
+    return Judged(case.with_body, ~case.sized,
                   "{command} has {body_octets} octets of body and no content-length")

@@ -98,7 +98,8 @@ def sb_03(case: Case) -> Judged:
     UNSUBSCRIBE may have been lost, or an ERROR before it may have meant the first SUBSCRIBE.
     """
     twice = case.n.subscription_state == ACTIVE
-    return Judged(case.of("SUBSCRIBE") & ~case.lacks("id"), twice, "id:{id} is in use",
+    subscribe = case.of("SUBSCRIBE")
+    return Judged(subscribe & ~case.lacks("id", subscribe), twice, "id:{id} is in use",
                   unevaluable=twice & (case.n.missed_c2s | (case.n.error_before >= 0)))
 
 
@@ -179,7 +180,9 @@ def ms_03(case: Case) -> Judged:
         length = case.d.body_octets
         differs = (length[again] != length[before]) | ~_equal(case, "body_preview", again, before)
         repeated[again] = same & differs
-    return Judged(case.of("MESSAGE") & ~case.lacks("message-id"), repeated & ~case.matches("redelivered", "(?i)^true$"),
+    message = case.of("MESSAGE")
+    return Judged(message & ~case.lacks("message-id", message),
+                  repeated & ~case.matches("redelivered", "(?i)^true$", repeated),
                   "message-id:{message-id} again, with another body")
 
 
@@ -211,16 +214,17 @@ def ms_04(case: Case) -> Judged:
     SUBSCRIBE: RabbitMQ makes up a subscription of that name. In 1.0 the header is advice, for clients that gave an
     id.
     """
-    missing = case.lacks("subscription")
-    reply = case.matches("subscription", REPLY_QUEUE) | case.matches("destination", REPLY_QUEUE)
-    strange = ~missing & (case.n.subscription_state == UNKNOWN) & ~reply
+    message = case.of("MESSAGE")
+    missing = case.lacks("subscription", message)
+    strange = message & ~missing & (case.n.subscription_state == UNKNOWN)
+    strange &= ~case.matches("subscription", REPLY_QUEUE, strange) & ~case.matches("destination", REPLY_QUEUE, strange)
 
     def say(index: I64) -> pa.Array:
         without = case.say("MESSAGE {message-id} of {destination} without subscription", index)
         unknown = case.say("subscription:{subscription} was never subscribed", index)
         return pc.if_else(pa.array(missing[index]), without, unknown)
 
-    return Judged(case.of("MESSAGE"), missing | strange, say, unevaluable=strange & case.n.missed_c2s)
+    return Judged(message, missing | strange, say, unevaluable=strange & case.n.missed_c2s)
 
 
 @MESSAGING.rule(
@@ -243,7 +247,7 @@ def ms_05(case: Case) -> Judged:
     For subscriptions in mode client and client-individual. Spring's simple broker leaves it out. Not evaluable
     where the mode is not known, for the SUBSCRIBE was not captured.
     """
-    mode, missing = case.n.ack_mode, case.lacks("ack")
+    mode, missing = case.n.ack_mode, case.lacks("ack", case.of("MESSAGE"))
     asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & case.n.missed_c2s
     return Judged(case.of("MESSAGE") & (asked | unknown), missing,

@@ -12,7 +12,7 @@ from stompcap.rules import offers
 from stompcap.rules.case import Case, decided, matched, unicode
 from stompcap.rules.connecting import REFUSED, UNANSWERED, closed_by_server, names_command
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, I64, Bools
+from stompcap.session.dialogue import I64, Bools
 
 NEGOTIATING = Chapter("Negotiating")
 CLOSE_WITHIN_NS = 15_000_000_000  # RabbitMQ lets a refused connection linger for 10 s
@@ -52,7 +52,7 @@ def cn_09(case: Case) -> Judged:
     """
     accept = case.at(case.s.connect, "accept-version")
     newer_only = decided(accept, lambda text: "1.0" not in offers.offered(text) and offers.offers_new(text))
-    has = case.has("version")
+    has = case.has("version", case.greeting)
     unseen = (case.s.connect < 0)[case.d.session]
     return Judged(case.greeting & (has | newer_only[case.d.session] | unseen), ~has, "CONNECTED without version",
                   unevaluable=~has & unseen)
@@ -78,7 +78,7 @@ def cn_09b(case: Case) -> Judged:
     """
     wrong = ~decided(_pairs(case), offers.chosen_is_offered)
     unseen = (case.s.connect < 0)[case.d.session]
-    return Judged(case.greeting & case.has("version"), wrong[case.d.session], _choice(case), unevaluable=unseen)
+    return Judged(case.has("version", case.greeting), wrong[case.d.session], _choice(case), unevaluable=unseen)
 
 
 @NEGOTIATING.rule(
@@ -97,7 +97,7 @@ def cn_10(case: Case) -> Judged:
     """
     highest = decided(_pairs(case), offers.chosen_is_highest)
     seen = (case.s.connect >= 0)[case.d.session]
-    return Judged(case.greeting & case.has("version"), case.none(), unevaluable=~(highest[case.d.session] & seen))
+    return Judged(case.has("version", case.greeting), case.none(), unevaluable=~(highest[case.d.session] & seen))
 
 
 def _lingers(case: Case) -> Bools:
@@ -135,7 +135,8 @@ def cn_11(case: Case) -> Judged:
     """
     s = case.s
     listed = ((s.error >= 0) & (s.connected < 0) & _valid(case.at(s.error, "version")))[case.d.session]
-    foreign = case.has("accept-version") & ~case.distinct("accept-version", offers.offers_known)
+    offer = case.has("accept-version", case.opening)
+    foreign = offer & ~case.distinct("accept-version", offers.offers_known, offer)
     return _refusal(case, case.opening & (listed | foreign), "no common version, but no ERROR and close")
 
 
@@ -200,6 +201,7 @@ def cn_13(case: Case) -> Judged:
     s, d = case.s, case.d
     speaks = matched(case.at(s.error, "version"), r"\b1\.2\b")
     wrong = (names_command(case) & speaks & (s.connected < 0))[d.session]
-    offered = case.distinct("accept-version", lambda text: "1.2" in offers.offered(text))
-    due = case.of("STOMP") & case.opening & (d.side == CLIENT) & offered & ((d.version == 2) | (d.version < 0))
+    stomp = case.of("STOMP") & case.opening
+    offered = case.distinct("accept-version", lambda text: "1.2" in offers.offered(text), stomp)
+    due = offered & ((d.version == 2) | (d.version < 0))
     return Judged(due, wrong, "the server does not take STOMP", unevaluable=~wrong & (d.version != 2))

@@ -59,10 +59,10 @@ def rc_02(case: Case) -> Judged:
     stray = case.of("RECEIPT") & (case.n.receipt_state == UNKNOWN)
     index = np.flatnonzero(stray)
     if len(index):
-        asking = np.flatnonzero(case.of("CONNECT", "STOMP") & case.has("receipt"))
+        asking = np.flatnonzero(case.has("receipt", case.of("CONNECT", "STOMP")))
         asked = case.keyed(case.d.session[asking], case.at(asking, "receipt"))
         stray[index] = ~truth(pc.is_in(case.keyed(case.d.session[index], case.at(index, "receipt-id")), asked))
-    return Judged(case.of("RECEIPT") & case.has("receipt-id"), stray, "receipt-id:{receipt-id} was never asked for",
+    return Judged(case.has("receipt-id", case.of("RECEIPT")), stray, "receipt-id:{receipt-id} was never asked for",
                   unevaluable=stray & case.n.missed_c2s)
 
 
@@ -87,7 +87,8 @@ def er_01(case: Case) -> Judged:
 
     A short description of what went wrong; the body may say more.
     """
-    return Judged(case.of("ERROR"), case.lacks("message"), "ERROR without message")
+    error = case.of("ERROR")
+    return Judged(error, case.lacks("message", error), "ERROR without message")
 
 
 @RECEIPTS.rule(

@@ -52,7 +52,8 @@ class Conversation:
     """One TCP connection as the transcript tells it."""
 
     sides: tuple[Direction, Direction] = field(default_factory=lambda: (Direction(), Direction()))
-    seen: bool = True
+    seen: bool = True  # the handshake was captured
+    synced: bool = True  # offset 0 is where a frame may begin
     history: str = "Sh"
     close_kind: str = "open"
     closed_by: str | None = None
@@ -84,7 +85,7 @@ def read(text: str) -> Conversation:
         line = line.lstrip()
         now += MS
         if line == "midstream":
-            conversation.seen, conversation.history = False, ""
+            conversation.seen, conversation.synced, conversation.history = False, False, ""
         elif said := re.fullmatch(r"([CS]): ?(.*)", line):
             conversation.say("CS".index(said[1]), octets(said[2]), now, packet)
         elif waited := re.fullmatch(r"wait (\d+)s", line):
@@ -139,7 +140,7 @@ def _runs(directions: list[Direction], talks: list[Conversation]) -> Runs:
     columns = [np.array([e[i] for e in entries], np.int64) for i in range(4)]
     return Runs(
         columns[0].astype(np.int32), *columns[1:],
-        synced=np.repeat([t.seen for t in talks], 2),
+        synced=np.repeat([t.synced for t in talks], 2),
         final=np.ones(len(directions), bool),
         stream_octets=np.array([d.octets for d in directions], np.int64),
     )
