@@ -1,4 +1,5 @@
-"""Entry point: `python -m data.recorder OUTDIR [--broker NAME]...`; exit code 3 when the machine lacks something."""
+"""Entry point: `python -m data.recorder OUTDIR [--broker NAME]...`; exit code 3 when the machine lacks
+something, 1 when a recording failed."""
 from __future__ import annotations
 
 import argparse
@@ -30,6 +31,9 @@ def main() -> int:
     except MissingNeedError as error:
         print(f"data.recorder: {error}", file=sys.stderr)
         return 3
+    except RuntimeError as error:
+        print(f"data.recorder: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
