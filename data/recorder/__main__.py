@@ -1,5 +1,7 @@
-"""Entry point: `python -m data.recorder OUTDIR [--broker NAME]...`; exit code 3 when the machine lacks
-something, 1 when a recording failed."""
+"""Entry point: `python -m data.recorder OUTDIR [--broker NAME]...`.
+
+Exit codes: 0 recorded; 1 a recording failed; 2 usage; 3 the machine lacks something.
+"""
 from __future__ import annotations
 
 import argparse

@@ -10,7 +10,7 @@ def test_missing_packages_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(needs.shutil, "which", lambda tool: None)
     monkeypatch.setattr(needs.os.path, "exists", lambda path: False)
-    with pytest.raises(needs.MissingNeedError, match="apt-get install .*rabbitmq-server.*tcpdump") as caught:
+    with pytest.raises(needs.MissingNeedError, match=r"apt-get install .*rabbitmq-server.*tcpdump") as caught:
         needs.ensure(["rabbitmq"])
     assert "\n" not in str(caught.value)
 
