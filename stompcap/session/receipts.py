@@ -63,7 +63,8 @@ def _walk(
             if waiting >= 0:
                 answered[waiting], row[i] = i, waiting
                 head[n] = following[waiting]
-            before[n] = ENDED if command[i] == RECEIPT else REFUSED
+            if state[i] == ACTIVE:
+                before[n] = ENDED if command[i] == RECEIPT else REFUSED
     return count
 
 

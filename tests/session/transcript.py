@@ -105,14 +105,21 @@ class Session:
         return words.CLOSERS[min(known)[1]] if known else None
 
 
+def split(text: str) -> list[str]:
+    """Words as a shell splits them, backslashes being nothing special."""
+    words_ = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words_.whitespace_split, words_.escape, words_.commenters = True, "", ""
+    return list(words_)
+
+
 def encode(what: str) -> bytes:
     """One line's octets: a frame, an EOL or raw octets with Python's escapes."""
     if what == "EOL":
         return b"\n"
     if what.startswith("RAW "):
-        return shlex.split(what[4:].replace("\\", "\\\\"))[0].encode("latin-1").decode("unicode_escape").encode("latin-1")
+        return split(what[4:])[0].encode("latin-1").decode("unicode_escape").encode("latin-1")
     head, _, body = what.partition(" | ")
-    command, *headers = shlex.split(head)
+    command, *headers = split(head)
     return "\n".join([command, *headers, "", ""]).encode() + body.strip().encode() + b"\0"
 
 

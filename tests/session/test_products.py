@@ -1,0 +1,57 @@
+"""Brokers and clients by what they write."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.session.transcript import picked, run
+
+SERVERS = [
+    ("version:1.2 server:RabbitMQ/3.10.8", "", ("RabbitMQ", "3.10.8")),
+    ("version:1.2 server:ActiveMQ/5.17.2", "", ("ActiveMQ", "5.17.2")),
+    ('version:1.2 server:"ActiveMQ-Artemis/2.42.0 ActiveMQ Artemis Messaging Engine"', "", ("Artemis", "2.42.0")),
+    ("version:1.2 server:apache-apollo/1.7.1", "", ("Apollo", "1.7.1")),
+    ("version:1.2 server:RabbitMQ", "", ("RabbitMQ", None)),
+    ("version:1.2 server:Something/1", "", ("Something", "1")),
+    ("version:1.2", "", (None, None)),
+    ("version:1.2 session:session-8yXk0Zq2N1nq8wC4a_-x0g", "", ("RabbitMQ", None)),
+    ("session:session-1", "", (None, None)),
+    ("version:1.2", "message-id:T_1@@session-8yXk0Zq2N1nq8wC4a_-x0g@@1", ("RabbitMQ", None)),
+    ("version:1.2 session:ID\\chost-45637-1700000000000-3\\c1", "", ("ActiveMQ", None)),
+    ("version:1.2", "message-id:ID\\chost-45637-1700000000000-3\\c2\\c-1\\c1\\c1", ("ActiveMQ", None)),
+    ("version:1.2 session:0f8fad5b-d9cb-469f-a165-70867728950e content-length:0", "", ("CoilMQ", None)),
+    ("version:1.2 session:0f8fad5b-d9cb-469f-a165-70867728950e", "", (None, None)),
+]
+
+
+@pytest.mark.parametrize(("connected", "message", "expected"), SERVERS)
+def test_servers(connected: str, message: str, expected: tuple[object, ...]) -> None:
+    text = f"> CONNECT accept-version:1.2 host:/\n< CONNECTED {connected}\n" + (f"< MESSAGE {message}\n" if message else "")
+    assert picked(run(text).tables["sessions"], "server_product", "server_version") == [expected]
+
+
+UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+CLIENTS = [
+    ("STOMP accept-version:1.2 heart-beat:1,1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", "stomp.py"),
+    ("STOMP accept-version:1.1 host:h login:a passcode:b", "", "stomp.py"),
+    ("CONNECT accept-version:1.1 host:h login:a passcode:b", "", None),
+    ("CONNECT accept-version:1.1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", "stomp.py"),
+    ("STOMP host:h accept-version:1.2 login:a passcode:b", f"DISCONNECT receipt:{UUID}", None),
+    ("STOMP accept-version:1.2 host:h", "", None),
+    ("CONNECT login:a accept-version:1.2,1.1,1.0 heart-beat:10000,10000", "DISCONNECT receipt:close-3", "stompjs"),
+    ("CONNECT login:a accept-version:1.2,1.1,1.0 heart-beat:10000,10000", "DISCONNECT", None),
+    ("CONNECT accept-version:1.0,1.1,1.2", "DISCONNECT receipt:close-3", None),
+]
+
+
+@pytest.mark.parametrize(("connect", "disconnect", "expected"), CLIENTS)
+def test_clients(connect: str, disconnect: str, expected: str | None) -> None:
+    text = f"> {connect}\n< CONNECTED version:1.1\n" + (f"> {disconnect}\n" if disconnect else "")
+    assert picked(run(text).tables["sessions"], "client_product") == [(expected,)]
+
+
+def test_many_sessions_keep_their_own() -> None:
+    texts = [f"> {connect}\n< CONNECTED version:1.1\n" + (f"> {left}\n" if left else "") for connect, left, _ in CLIENTS]
+    assert picked(run(*texts, "> SEND destination:a\n").tables["sessions"], "client_product") == [
+        *((c[2],) for c in CLIENTS), (None,)
+    ]
