@@ -188,4 +188,5 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
         )
         parts.append(out[:, :count])
     table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)
-    return Rows(*(table[k] for k in range(r.ROW_FIELDS)), state)
+    direction, offset, position, length, kind, delimited_by, syntax, body, command, lines = table
+    return Rows(direction, offset, position, length, kind, delimited_by, syntax, body, command, lines, state)

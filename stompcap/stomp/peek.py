@@ -88,7 +88,7 @@ def peek(octets: Octets, position: Ints, length: Ints, synced: Bools) -> npt.NDA
         synced: per direction, whether the stretch begins where the stream does.
 
     Returns:
-        One role code per direction. OTHER only where the true beginning is no STOMP; a mid-stream stretch that shows no boundary is UNKNOWN.
+        One role code per direction. OTHER only where the true beginning is no STOMP; a mid-stream stretch without a boundary is UNKNOWN.
     """
     roles = np.zeros(position.size, np.int8)
     _peek_all(readonly(octets), position, length, synced, roles)

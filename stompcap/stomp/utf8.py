@@ -11,6 +11,7 @@ from stompcap.stomp.octets import BLOCK, Octets
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8).copy()
 ESCAPED = 4
 """Octets that an undecodable octet becomes."""
+PLAIN = 32
 
 
 @kernel
@@ -63,13 +64,18 @@ def is_ascii(octets: Octets, begin: int, end: int) -> bool:
 def is_utf8(octets: Octets, begin: int, end: int) -> bool:
     """Whether [begin, end) is well-formed UTF-8."""
     i = begin
+    plain = 0
     while i < end:
         if octets[i] < 128:
-            if i + BLOCK <= end and is_ascii(octets, i, i + BLOCK):
-                i += BLOCK
-                continue
             i += 1
+            plain += 1
+            # a whole block is worth a try where the last octets were plain
+            if plain == PLAIN:
+                plain = 0
+                while i + BLOCK <= end and is_ascii(octets, i, i + BLOCK):
+                    i += BLOCK
             continue
+        plain = 0
         step = sequence(octets, i, end)
         if step <= 0:
             return False

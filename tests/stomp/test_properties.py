@@ -97,7 +97,7 @@ def test_parse_gives_back_what_was_serialised(sent: list[tuple[str, list[tuple[s
     got = parse(b"".join(serialise(*frame) for frame in sent))
     assert [(f.command, list(f.headers[:-1]), f.body) for f in got] == sent
     for frame, (_, headers, _) in zip(got, sent, strict=True):
-        assert {n: v for n, v in reversed(headers)}.items() <= frame.header.items()
+        assert dict(reversed(headers)).items() <= frame.header.items()
         assert not frame.decode_errors
 
 
