@@ -8,15 +8,11 @@ import pyarrow as pa
 
 SEGMENTS = pa.schema(
     [
-        pa.field(
-            "capture", pa.int32(), False
-        ),  # rank of the capture in its run: captures ordered by first packet time, then id
+        pa.field("capture", pa.int32(), False),  # rank of the capture in its run: captures ordered by first packet time, then id
         pa.field("packet", pa.int64(), False),  # 1-based number in the file, as Wireshark counts
         pa.field("ts_ns", pa.int64(), False),  # nanoseconds since the epoch
         pa.field("flow", pa.int64(), False),  # hash of `endpoints`
-        pa.field(
-            "endpoints", pa.binary(), False
-        ),  # 36 octets: low address (16, IPv4 mapped), low port (2, big endian), high, high
+        pa.field("endpoints", pa.binary(), False),  # 36 octets: low address (16, IPv4 mapped), low port (2, big endian), high, high
         pa.field("forward", pa.bool_(), False),  # sent by the low endpoint
         pa.field("seq", pa.int64(), False),  # 0 .. 2^32-1
         pa.field("ack", pa.int64(), False),

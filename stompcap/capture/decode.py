@@ -148,9 +148,7 @@ def not_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> In
 
 
 @inline
-def write_endpoint(
-    octets: NDArray[np.uint8], address: Int, width: Int, port: Int, row: Int, to: Int, endpoints: NDArray[np.uint8]
-) -> None:
+def write_endpoint(octets: NDArray[np.uint8], address: Int, width: Int, port: Int, row: Int, to: Int, endpoints: NDArray[np.uint8]) -> None:
     """Write address and port as 18 octets, an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
     if width == 4:
         for i in range(10):
@@ -227,17 +225,13 @@ def decode(
 ) -> Int:
     """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
     # one name for each array: a field of a tuple costs a reference count each time it is named
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = (
-        out
-    )
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = out
     others = 0
     for row in range(len(places)):
         limit = places[row] + captured[row]
         verdict, ip = find_ip(octets, places[row], limit, links[row])
         if verdict == USED:
-            verdict, tcp, payload, wire_end = find_tcp(
-                octets, ip, limit, places[row] + max(captured[row], original[row])
-            )
+            verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
         verdicts[row] = verdict
         if verdict != USED:
             others += 1

@@ -37,13 +37,7 @@ def _expand(name: str) -> list[str]:
         return [
             path
             for match in matches
-            for path in (
-                [match]
-                if os.path.isfile(match) and is_capture(match)
-                else _expand(match)
-                if os.path.isdir(match)
-                else []
-            )
+            for path in ([match] if os.path.isfile(match) and is_capture(match) else _expand(match) if os.path.isdir(match) else [])
         ]
     raise CaptureError(name, "no such file; check the name")
 

@@ -28,9 +28,7 @@ PACKETS = pa.schema(
         pa.field("ack", pa.int64(), False),
         pa.field("flags", pa.int32(), False),  # FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32
         pa.field("window", pa.int32(), False),  # unscaled
-        pa.field(
-            "payload_octets", pa.int64(), False
-        ),  # by the IP length; `payload` is shorter where the snapshot length cut it
+        pa.field("payload_octets", pa.int64(), False),  # by the IP length; `payload` is shorter where the snapshot length cut it
         pa.field("payload", pa.binary(), False),
     ]
 )

@@ -72,9 +72,7 @@ class Walk:
         first = self.packets + 1
         self.packets += count
         place, captured, original, ts_ns = columns
-        return Records(
-            first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count]
-        )
+        return Records(first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count])
 
     def _pcap(self) -> Iterator[Records]:
         octets = self.capture.octets
@@ -87,9 +85,7 @@ class Walk:
         while reason == walk.FULL:
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin = at
-            count, at, reason = walk.walk_pcap(
-                octets, at, big, 1_000_000_000 // ticks, self.link_types[0], *columns, links
-            )
+            count, at, reason = walk.walk_pcap(octets, at, big, 1_000_000_000 // ticks, self.link_types[0], *columns, links)
             if count:
                 yield self._batch(count, begin, at, columns, links)
         self._stop(reason, at)

@@ -90,10 +90,7 @@ def segment_batch(batch: Batch, capture: int) -> pa.RecordBatch:
     }
     for name in SEGMENTS.names:
         columns.setdefault(name, pick(getattr(decoded, name)) if name not in columns else None)
-    arrays = [
-        c if isinstance(c, pa.Array) else pa.array(c, SEGMENTS.field(n).type)
-        for n, c in ((n, columns[n]) for n in SEGMENTS.names)
-    ]
+    arrays = [c if isinstance(c, pa.Array) else pa.array(c, SEGMENTS.field(n).type) for n, c in ((n, columns[n]) for n in SEGMENTS.names)]
     return pa.RecordBatch.from_arrays(arrays, schema=SEGMENTS)
 
 

@@ -126,9 +126,7 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
         behind = distance(ack, state[stream, peer + START])
         return stream if 0 <= behind <= 1 << 16 else -1
     if state[stream, mine + SEEN]:  # its own SYN, captured behind its first data
-        ahead = distance(
-            seq + 1, state[stream, mine + FIRST_DATA] if state[stream, mine + DATA_SEEN] else state[stream, mine + REF]
-        )
+        ahead = distance(seq + 1, state[stream, mine + FIRST_DATA] if state[stream, mine + DATA_SEEN] else state[stream, mine + REF])
         return stream if -(1 << 16) <= ahead <= 0 and not closed(state, stream) else -1
     if flags & ACK:
         return stream if abs(delta(state, stream, 1 - side, ack)) <= 1 << 16 and not closed(state, stream) else -1
@@ -164,16 +162,6 @@ def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
     """Whether a far number lies where a far one was seen before: a loss, a reuse, but no lone forgery."""
     at = SIDES + side * WIDTH
     return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
-
-
-@inline
-def advance(state: State, stream: Int, side: Int, away: Int, seq: Int, end: Int) -> None:
-    """Move the furthest position of a side; a large jump only when a second segment confirms it."""
-    at = SIDES + side * WIDTH
-    if away > CLOSE_BY and not confirmed(state, stream, side, seq):
-        state[stream, at + JUMPED], state[stream, at + JUMP] = 1, end
-    else:
-        state[stream, at + REF] = max(state[stream, at + REF], end)
 
 
 @inline
@@ -238,18 +226,9 @@ def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
 def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
     """One octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
     at = SIDES + side * WIDTH
-    if (
-        octets != 1
-        or flags & (SYN | FIN | RST)
-        or not state[stream, at + SEEN]
-        or position + 1 != state[stream, at + REF]
-    ):
+    if octets != 1 or flags & (SYN | FIN | RST) or not state[stream, at + SEEN] or position + 1 != state[stream, at + REF]:
         return False
-    return (
-        not state[stream, at + ACK_SEEN]
-        or state[stream, at + ACKED] >= position + 1
-        or not state[stream, at + DATA_SEEN]
-    )
+    return not state[stream, at + ACK_SEEN] or state[stream, at + ACKED] >= position + 1 or not state[stream, at + DATA_SEEN]
 
 
 @kernel
@@ -335,6 +314,9 @@ def assign(
         at = state[stream, mine + REF] + distance(seq, state[stream, mine + REF])
         position[row] = at
         end = at + octets
+        believed = away <= CLOSE_BY or confirmed(state, stream, side, seq)
+        if not believed:
+            state[stream, mine + JUMPED], state[stream, mine + JUMP] = 1, end
         if flags & RST:
             note(state, history, stream, side, H_RST)
             if abs(away) <= CLOSE_BY:
@@ -354,14 +336,18 @@ def assign(
                 else:
                     if at < state[stream, mine + DATA_END]:
                         marks[row] = BEHIND
-                    state[stream, mine + DATA_END] = max(state[stream, mine + DATA_END], end)
+                    if believed:
+                        state[stream, mine + DATA_END] = max(state[stream, mine + DATA_END], end)
         elif flags & ACK and not flags & (SYN | FIN):
             note(state, history, stream, side, H_ACK)
-            state[stream, mine + SENT] = max(state[stream, mine + SENT], at)
-        advance(state, stream, side, away, seq, end)
+            if believed:
+                state[stream, mine + SENT] = max(state[stream, mine + SENT], at)
+        if believed:
+            state[stream, mine + REF] = max(state[stream, mine + REF], end)
         if flags & FIN and not flags & RST:
             note(state, history, stream, side, H_FIN)
-            take_close(state, stream, side, ts, ack, flags, end)
+            if believed:
+                take_close(state, stream, side, ts, ack, flags, end)
         if flags & ACK and not flags & RST:
             take_ack(state, stream, 1 - side, ack)
             state[stream, SIDES + (1 - side) * WIDTH + ACK_ROW] = row

@@ -23,9 +23,7 @@ def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, 
 
 
 @kernel
-def count_different(
-    kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, counts: Int64s, into: Int64s
-) -> None:
+def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, counts: Int64s, into: Int64s) -> None:
     """Add to `counts[into[i]]` how many octets of each pair of stretches differ."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
@@ -45,9 +43,7 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) 
     capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
     in_file = place >= 0
     for rank in np.unique(capture[in_file]).tolist():
-        which = (
-            slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
-        )
+        which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
         copy_runs(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
     for i in np.flatnonzero(~in_file).tolist():
         payload = segments.column("payload")[int(rows[i])].as_buffer()

@@ -27,9 +27,7 @@ TALLIES = 9
 
 
 @inline
-def put(
-    rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int
-) -> NDArray[np.int64]:
+def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
     """Append one row, doubling the room where it is full; returns where the rows are now."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 6), np.int64)
@@ -61,9 +59,7 @@ def grouped(
 
 
 @inline
-def bounds(
-    state: NDArray[np.int64], stream: Int, side: Int, rows: Int64s, position: Int64s, wire: Int64s
-) -> tuple[Int, Int, bool]:
+def bounds(state: NDArray[np.int64], stream: Int, side: Int, rows: Int64s, position: Int64s, wire: Int64s) -> tuple[Int, Int, bool]:
     """Where a side's stream begins, where it must end, and whether its beginning is known."""
     at = a.SIDES + side * a.WIDTH
     synced = state[stream, at + a.SYNCED] != 0
@@ -199,9 +195,7 @@ def order(
         tally[STRAY] = state[stream, a.SIDES + side * a.WIDTH + a.STRAYS]
         tally[SYNCED], tally[BASE] = synced, base
         acked = (
-            state[stream, a.SIDES + side * a.WIDTH + a.ACKED]
-            if state[stream, a.SIDES + side * a.WIDTH + a.ACK_SEEN]
-            else np.int64(1) << 62
+            state[stream, a.SIDES + side * a.WIDTH + a.ACKED] if state[stream, a.SIDES + side * a.WIDTH + a.ACK_SEEN] else np.int64(1) << 62
         )
         last_ack = state[stream, a.SIDES + side * a.WIDTH + a.ACK_ROW]
         in_order, at = True, base

@@ -128,8 +128,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     if overlap not in ("first", "last"):
         raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
     columns = {
-        name: column(segments, name)
-        for name in ("flow", "ts_ns", "seq", "ack", "flags", "window", "wire_octets", "captured_octets")
+        name: column(segments, name) for name in ("flow", "ts_ns", "seq", "ack", "flags", "window", "wire_octets", "captured_octets")
     }
     forward = column(segments, "forward").astype(np.uint8)
     endpoints = fixed_rows(segments.column("endpoints"), 36)
@@ -148,9 +147,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     streams = as_streams(segments, state, letters, tallies, endpoints, source)
     zero = zeros[:stalls]
     windows = ZeroWindows(zero[:, 0].astype(np.int32), zero[:, 1].astype(np.int8), zero[:, 2].copy(), zero[:, 3].copy())
-    return Reassembly(
-        streams, extents, overlaps, windows, retransmissions(extents, overlaps, columns["ts_ns"]), stream_of
-    )
+    return Reassembly(streams, extents, overlaps, windows, retransmissions(extents, overlaps, columns["ts_ns"]), stream_of)
 
 
 def column(segments: pa.Table, name: str) -> NDArray[Any]:
@@ -166,9 +163,7 @@ def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
     for chunk in values.chunks:
         _, offsets, data = chunk.buffers()
         begin = np.frombuffer(offsets, np.int32)[chunk.offset] if len(chunk) else 0
-        octets = (
-            np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
-        )
+        octets = np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
         parts.append(octets.reshape(-1, width))
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, width), np.uint8)
 
@@ -277,7 +272,6 @@ def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int6
         return np.searchsorted(group * span + extents.offset, wanted * span + at, "right") - 1
     begins, ends = np.searchsorted(group, wanted, "left"), np.searchsorted(group, wanted, "right")
     found = [
-        begin + np.searchsorted(extents.offset[begin:end], offset, "right") - 1
-        for begin, end, offset in zip(begins, ends, at, strict=True)
+        begin + np.searchsorted(extents.offset[begin:end], offset, "right") - 1 for begin, end, offset in zip(begins, ends, at, strict=True)
     ]
     return np.array(found, np.int64)

@@ -56,7 +56,9 @@ def section(big: bool = False) -> bytes:
     return block(0x0A0D0D0A, struct.pack((">" if big else "<") + "IHHq", 0x1A2B3C4D, 1, 0, -1), big)
 
 
-def interface(link: int = ETHERNET, snaplen: int = 0, resolution: int | None = None, offset_s: int | None = None, big: bool = False) -> bytes:
+def interface(
+    link: int = ETHERNET, snaplen: int = 0, resolution: int | None = None, offset_s: int | None = None, big: bool = False
+) -> bytes:
     """An interface description; microseconds where no resolution is given."""
     order = ">" if big else "<"
     options = option(2, b"eth0", big)

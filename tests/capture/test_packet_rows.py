@@ -19,9 +19,7 @@ def test_addresses_are_text_and_payload_is_there(tmp_path):
         (4, 3, "10.0.0.2", "10.0.0.1", PAYLOAD),
         (5, 4, "10.0.0.2", "10.0.0.1", PAYLOAD[:-4]),
     ]
-    assert {(r["path"], r["src_port"], r["dst_port"], r["payload_octets"]) for r in rows} == {
-        (str(path), 40000, 61613, len(PAYLOAD))
-    }
+    assert {(r["path"], r["src_port"], r["dst_port"], r["payload_octets"]) for r in rows} == {(str(path), 40000, 61613, len(PAYLOAD))}
     assert rows[0]["ts"].microsecond == 123456
 
 

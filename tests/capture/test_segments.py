@@ -43,9 +43,7 @@ def read(tmp_path, frame, link=1, original=None):
     path = pcap(tmp_path / "one.pcap", [Frame(bytes(frame), original=original)], link)
     table = pa.Table.from_batches(read_segments(str(path), 3), SEGMENTS)
     rows, data = table.to_pylist(), octets(str(path))
-    found = [
-        r["payload"] if r["place"] < 0 else data[r["place"] : r["place"] + r["captured_octets"]].tobytes() for r in rows
-    ]
+    found = [r["payload"] if r["place"] < 0 else data[r["place"] : r["place"] + r["captured_octets"]].tobytes() for r in rows]
     facts = survey(str(path), "s")
     assert facts["tcp_segments"] + sum(facts["skipped"].values()) == facts["packets"] == 1
     assert facts["tcp_segments"] == len(rows)

@@ -280,8 +280,14 @@ def test_a_forged_number_makes_no_gap(tmp_path, jump):
 
 def test_a_forged_number_within_the_largest_window_is_not_believed_either(tmp_path):
     wire = Wire().handshake().c(0, b"AB").s(0, ack=2).c(500_000_000, b"EVIL").c(2, b"CD").s(0, ack=4)
+    (one,) = wire.c(4, flags="FA").read(tmp_path)
+    assert (one.c2s, one.strays, one.octets, one.out_of_order, one.close) == (b"ABCD", [1, 0], [4, 0], [0, 0], ("fin", 0))
+
+
+def test_a_forged_fin_ends_nothing(tmp_path):
+    wire = Wire().handshake().c(0, b"AB").c(500_000_000, flags="FA").c(2, b"CD").s(0, ack=4)
     (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.strays, one.octets) == (b"ABCD", [1, 0], [4, 0])
+    assert (one.c2s, one.octets, one.close) == (b"ABCD", [4, 0], ("open", -1))
 
 
 def test_a_large_loss_that_nobody_acknowledged_is_a_gap(tmp_path):
