@@ -1,0 +1,5 @@
+"""Data quality: the lake's tables against their declarations and invariants, judged by Great Expectations."""
+
+from stompcap.quality.validate import validate
+
+__all__ = ["validate"]

@@ -1,0 +1,124 @@
+"""The one place Great Expectations runs: an ephemeral context, the suites, their results as rows, the Data Docs.
+
+`observed` is short and holds nothing from the wire: counts, the lake's own words, stream ids, and at most a few characters of a
+word the lake should not have.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the package is imported
+
+import great_expectations as gx
+
+from stompcap.quality import suites
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
+    from great_expectations.data_context import EphemeralDataContext
+    from great_expectations.datasource.fluent.interfaces import DataAsset
+    from pyspark.sql import DataFrame
+
+    from stompcap.quality.profiles import Profile
+
+EXAMPLES = 3
+"""Broken directions that `observed` shows."""
+
+
+def judge(
+    profiles: dict[str, Profile], surplus: dict[str, int], broken: DataFrame | None, run_id: str, docs: str | None
+) -> pa.Table:
+    """Rows of `quality_results` for the profiles and, where there are invariants to judge, the directions that break any.
+
+    `surplus` has, per table whose keys were not counted in its profile, the rows that repeat a key.
+    """
+    context = _context(docs)
+    rows: list[dict[str, Any]] = []
+    pandas = context.data_sources.add_or_update_pandas("profiles")
+    for name, profile in profiles.items():
+        keys = profile.rows - surplus[name] if profile.keys is None else profile.keys
+        result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), suites.evidence(profile, keys))
+        rows += [_row(run_id, one, _profiled(profile, keys, _meta(one)["column_name"])) for one in result.results]
+    if broken is not None:
+        suite = suites.invariants_suite(list(profiles))
+        spark = context.data_sources.add_or_update_spark("directions", persist=False)
+        result = _run(context, spark.add_dataframe_asset("directions"), suite, broken)
+        rows += [_row(run_id, one, _broken(one)) for one in result.results]
+    if docs:
+        context.build_data_docs()
+    return pa.Table.from_pylist(rows, schema=TABLES["quality_results"].arrow)
+
+
+def _context(docs: str | None) -> EphemeralDataContext:
+    """A context that lives in memory, silent, with one site of Data Docs if a folder is named."""
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    for site in context.get_site_names():
+        context.delete_data_docs_site(site)
+    if docs:
+        context.add_data_docs_site("stompcap", {
+            "class_name": "SiteBuilder",
+            "show_how_to_buttons": False,
+            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+            "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": os.path.abspath(docs)},
+        })
+    return context
+
+
+def _run(context: EphemeralDataContext, asset: DataAsset, suite: gx.ExpectationSuite, frame: Any) -> ExpectationSuiteValidationResult:
+    """Judge one frame by one suite; the context keeps the result for the Data Docs."""
+    definition = gx.ValidationDefinition(
+        name=suite.name, data=asset.add_batch_definition_whole_dataframe("all"), suite=context.suites.add(suite)
+    )
+    return context.validation_definitions.add(definition).run(batch_parameters={"dataframe": frame}, result_format="COMPLETE")
+
+
+def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
+    config = result.expectation_config
+    assert config is not None and config.meta is not None, "every expectation of the suites has its meta"
+    return config.meta
+
+
+def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, Any]) -> dict[str, Any]:
+    meta = _meta(result)
+    if result.exception_info and result.exception_info.get("raised_exception"):
+        observed = {"error": "the expectation could not be judged"}
+    return {
+        "run_id": run_id,
+        "table_name": meta["table_name"],
+        "column_name": meta["column_name"],
+        "expectation": meta["expectation"],
+        "severity": suites.SEVERITIES[result.expectation_config.severity],
+        "success": bool(result.success),
+        "observed": json.dumps(observed, sort_keys=True),
+        "checked_ts": datetime.datetime.now(datetime.UTC),
+    }
+
+
+def _profiled(profile: Profile, keys: int, column: str | None) -> dict[str, Any]:
+    """What a profile says of a column; of the whole table, its keys."""
+    if column is None:
+        return {"rows": profile.rows, "repeated": profile.rows - keys}
+    values = profile.values[column]
+    observed: dict[str, Any] = {"rows": profile.rows, "nulls": values.get(None, 0)}
+    if profile.table.column(column).words:
+        observed["values"] = {value: rows for value, rows in values.items() if value is not None}
+    return observed
+
+
+def _broken(result: ExpectationValidationResult) -> dict[str, Any]:
+    """How many directions break an invariant, and the first of them."""
+    rows = result.result.get("details", {}).get("unexpected_rows") or []
+    observed: dict[str, Any] = {"broken": result.result.get("observed_value")}
+    if rows:
+        observed["first"] = [dict(row) for row in rows[:EXAMPLES]]
+    return observed

@@ -1,0 +1,84 @@
+"""The suites: which expectations each table of the lake must meet, derived from the tables' own declarations.
+
+Keys are unique and not null, enumerations hold their words, columns that may not be null are not, invariants hold. An expectation
+knows the table and column it speaks of, and the name its result goes by, from its `meta`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import great_expectations as gx
+import great_expectations.expectations as gxe
+import pandas as pd
+
+from stompcap.quality.profiles import checked
+from stompcap.quality.invariants import INVARIANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from great_expectations.expectations.expectation import Expectation
+
+    from stompcap.quality.profiles import Profile
+    from stompcap.tables import Table
+
+ERROR, WARNING = "critical", "warning"
+SEVERITIES = {ERROR: "error", WARNING: "warning", "info": "warning"}
+"""Great Expectations' severities in the lake's words."""
+
+WHOLE_FILES = ("captures", "status", "complete")
+"""Table, column and the one word without a warning: what a damaged capture lacks, the lake lacks."""
+
+
+def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:
+    return {"table_name": table, "column_name": column, "expectation": name}
+
+
+def table_suite(table: Table) -> gx.ExpectationSuite:
+    """The suite of one table, to be judged on its `evidence`."""
+    expectations: list[Expectation] = []
+    for column in checked(table):
+        if not column.nullable:
+            expectations.append(gxe.ExpectColumnValuesToNotBeNull(
+                column=column.name, severity=ERROR, meta=_meta(table.name, column.name, "expect_column_values_to_not_be_null"),
+            ))
+        if column.words:
+            expectations.append(gxe.ExpectColumnValuesToBeInSet(
+                column=column.name, value_set=list(column.words), severity=ERROR,
+                meta=_meta(table.name, column.name, "expect_column_values_to_be_in_set"),
+            ))
+    name, column_name, word = WHOLE_FILES
+    if table.name == name:
+        expectations.append(gxe.ExpectColumnDistinctValuesToBeInSet(
+            column=column_name, value_set=[word], severity=WARNING,
+            meta=_meta(name, column_name, "expect_column_distinct_values_to_be_in_set"),
+        ))
+    expectations.append(gxe.ExpectColumnPairValuesToBeEqual(
+        column_A="rows", column_B="keys", severity=ERROR,
+        description=f"No two rows have the same {', '.join(table.key)}",
+        meta=_meta(table.name, None, "expect_compound_columns_to_be_unique"),
+    ))
+    return gx.ExpectationSuite(name=table.name, expectations=expectations)
+
+
+def evidence(profile: Profile, keys: int) -> pd.DataFrame:
+    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are."""
+    columns = {name: list(values) for name, values in profile.values.items()}
+    height = max(map(len, columns.values()), default=0)
+    filled = {name: values + values[:1] * (height - len(values)) for name, values in columns.items()}
+    return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=keys)
+
+
+def invariants_suite(names: Sequence[str]) -> gx.ExpectationSuite:
+    """The invariants whose tables are all among `names`, to be judged on the sums per stream direction."""
+    expectations = [
+        gxe.UnexpectedRowsExpectation(
+            unexpected_rows_query="SELECT stream_id, direction, "
+            + ", ".join(rule.shown) + " FROM {batch} WHERE " + rule.broken,
+            description=rule.says, severity=ERROR, meta=_meta(rule.table, None, rule.name),
+        )
+        for rule in INVARIANTS
+        if set(rule.needs) <= set(names)
+    ]
+    return gx.ExpectationSuite(name="invariants", expectations=expectations)

@@ -1,0 +1,142 @@
+"""A lake that keeps its word passes; each planted fault is told, and only by the expectations that speak of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from stompcap.tables import TABLES
+from tests.quality import lakes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+Fault = Callable[[pa.Table], pa.Table]
+KEYS = "expect_compound_columns_to_be_unique"
+WORDS = "expect_column_values_to_be_in_set"
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    from stompcap.spark.session import get_session
+
+    return get_session("local[2]")
+
+
+def run(spark: SparkSession, lake: Path, **options: Any) -> list[dict[str, Any]]:
+    from stompcap.quality import validate
+
+    results = validate(spark, str(lake), "run-1", **options)
+    assert results.schema.equals(TABLES["quality_results"].arrow)
+    rows: list[dict[str, Any]] = results.to_pylist()
+    return rows
+
+
+def failed(rows: list[dict[str, Any]]) -> set[tuple[str, str | None, str]]:
+    return {(r["table_name"], r["column_name"], r["expectation"]) for r in rows if not r["success"]}
+
+
+def drop(row: int) -> Fault:
+    return lambda table: pa.concat_tables([table.slice(0, row), table.slice(row + 1)])
+
+
+def repeat(row: int) -> Fault:
+    return lambda table: pa.concat_tables([table, table.slice(row, 1)])
+
+
+def put(column: str, row: int, value: Any) -> Fault:
+    def change(table: pa.Table) -> pa.Table:
+        values = table.column(column).to_pylist()
+        values[row] = value
+        index = table.schema.get_field_index(column)
+        return table.set_column(index, table.schema.field(index), pa.array(values, table.schema.field(index).type))
+
+    return change
+
+
+def test_a_clean_lake_passes_and_data_docs_are_written(spark: SparkSession, tmp_path: Path) -> None:
+    lake = lakes.write(tmp_path / "lake", lakes.tables())
+    rows = run(spark, lake, docs=str(tmp_path / "docs"))
+    assert failed(rows) == set()
+    keys = [(r["table_name"], r["column_name"], r["expectation"]) for r in rows]
+    assert len(set(keys)) == len(keys), "the key of quality_results"
+    assert {r["table_name"] for r in rows} == set(TABLES)
+    for table in TABLES.values():
+        told = {r["column_name"] for r in rows if r["table_name"] == table.name and r["expectation"] == WORDS}
+        assert told == {c.name for c in table.enumerations}
+    assert (tmp_path / "docs" / "index.html").is_file()
+    pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
+    assert "raw_frames" in pages and "secret" not in pages
+
+
+FAULTS: list[tuple[str, str, Fault, set[tuple[str, str | None, str]]]] = [
+    ("an octet range lost", "raw_frames", drop(1), {("raw_frames", None, "expect_raw_frames_to_tile_directions")}),
+    ("rows that overlap and leave a hole", "raw_frames", put("stream_offset", 1, 99),
+     {("raw_frames", None, "expect_raw_frames_to_tile_directions")}),
+    ("a raw row twice", "raw_frames", repeat(1),
+     {("raw_frames", None, "expect_raw_frames_to_tile_directions"), ("raw_frames", None, KEYS)}),
+    ("a frame lost", "frames", drop(0), {("frames", None, "expect_frames_to_match_raw_frames")}),
+    ("a delivery twice", "deliveries", repeat(2),
+     {("deliveries", None, "expect_deliveries_to_match_messages"), ("deliveries", None, KEYS)}),
+    ("a delivery of no MESSAGE", "deliveries", put("stream_offset", 0, 5),
+     {("deliveries", None, "expect_deliveries_to_match_messages")}),
+    ("a transaction lost", "transactions", drop(1), {("transactions", None, "expect_transactions_to_match_begins")}),
+    ("a receipt lost", "receipts", drop(0), {("receipts", None, "expect_receipts_to_match_requests")}),
+    ("a session lost", "sessions", drop(2), {("sessions", None, "expect_one_session_per_stream_with_frames")}),
+    ("a session twice", "sessions", repeat(0),
+     {("sessions", None, "expect_one_session_per_stream_with_frames"), ("sessions", None, KEYS)}),
+    ("a capture cut short", "captures", put("status", 0, "truncated"),
+     {("captures", "status", "expect_column_distinct_values_to_be_in_set")}),
+]
+
+
+@pytest.mark.parametrize(("table", "fault", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+def test_a_planted_fault_is_told(
+    spark: SparkSession, tmp_path: Path, table: str, fault: Fault, expected: set[tuple[str, str | None, str]]
+) -> None:
+    made = lakes.tables()
+    made[table] = fault(made[table])
+    names = ["captures", "streams", "raw_frames", "frames", "sessions", "deliveries", "transactions", "receipts"]
+    rows = run(spark, lakes.write(tmp_path, made, names), tables=names)
+    assert failed(rows) == expected
+    told = [r for r in rows if not r["success"]]
+    assert all(r["severity"] == ("warning" if r["table_name"] == "captures" else "error") for r in told)
+    assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
+
+
+def test_wrong_words_and_nulls_are_told_with_their_counts(spark: SparkSession, tmp_path: Path) -> None:
+    made = lakes.tables()
+    sessions = put("outcome", 1, "x" * 500)(made["sessions"])
+    loose = pa.schema([f.with_nullable(True) for f in sessions.schema])
+    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
+    lakes.write_loosely(tmp_path, "sessions", sessions)
+    rows = {(r["column_name"], r["expectation"]): r for r in run(spark, tmp_path, tables=["sessions"])}
+    words = rows["outcome", WORDS]
+    assert not words["success"]
+    assert json.loads(words["observed"])["values"] == {"connected": 2, "x" * 40: 1}
+    nulls = rows["opened_ns", "expect_column_values_to_not_be_null"]
+    assert not nulls["success"]
+    assert json.loads(nulls["observed"]) == {"nulls": 1, "rows": 3}
+    assert rows["end_kind", WORDS]["success"]
+
+
+def test_invariants_wait_for_all_their_tables(spark: SparkSession, tmp_path: Path) -> None:
+    made = lakes.tables()
+    made["streams"] = made["streams"].filter(pc.field("stream_id") == "nowhere")
+    rows = run(spark, lakes.write(tmp_path, made, ["raw_frames", "frames"]), tables=["raw_frames", "frames"])
+    names = {r["expectation"] for r in rows}
+    assert "expect_frames_to_match_raw_frames" in names and "expect_raw_frames_to_tile_directions" not in names
+    assert failed(rows) == set()
+
+
+def test_a_table_the_lake_does_not_have_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(KeyError):
+        run(spark, tmp_path, tables=["nonsense"])
