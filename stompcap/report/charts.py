@@ -20,13 +20,21 @@ Rows = list[dict[str, Any]]
 WIDTH = 1040
 LIMITS = ((1.1, "late"), (1.5, "violation"), (3.0, "dead"))  # the severities of a gap, in intervals
 WAYS = {"c2s": "client to server", "s2c": "server to client"}
-_LABELS = 270  # room for names left of horizontal plots
+_LABELS = 350  # room for names left of horizontal plots
 _ROW = 26
 
 
 def severity(ratio: float) -> str:
     """The worst limit a ratio of gap to interval is above, `ok` where none."""
     return next((name for limit, name in reversed(LIMITS) if ratio > limit), "ok")
+
+
+def _middle(text: str, limit: int) -> str:
+    """A name cut in its middle: names of destinations differ at both ends."""
+    shown = visible(text)
+    if len(shown) <= limit:
+        return shown
+    return f"{shown[: limit // 2 - 1]}…{shown[-(limit - limit // 2) :]}"
 
 
 def _duration_axis(drawing: Drawing, axis: Log, top: float, bottom: float) -> None:
@@ -61,7 +69,7 @@ def latency_ranges(rows: Rows) -> Markup:
     _duration_axis(drawing, axis, 24, height - 24)
     for number, row in enumerate(rows):
         y = 30 + _ROW * (number + 0.5)
-        name = f"{visible(row['destination'] or '(none)', 24)} · {row['ack_mode'] or '?'}"
+        name = f"{_middle(row['destination'] or '(none)', 34)} · {row['ack_mode'] or '?'}"
         p50, p95, p99 = (axis(row[p]) for p in ("p50_us", "p95_us", "p99_us"))
         drawing.text(_LABELS - 14, y + 4, name, "label", "end")
         drawing.line(p50, y, p99, y, "range")
@@ -105,9 +113,7 @@ def latency_histogram(rows: Rows) -> Markup:
         stacked[row["bin"]] = below + row["deliveries"]
         y = level(stacked[row["bin"]])
         kind = "fill-a" if row["settled_by"] == "direct" else "fill-c"
-        hint = (
-            f"{count(row['deliveries'])} {row['settled_by']}, {duration(10 ** (row['bin'] / BINS_PER_DECADE))} and up"
-        )
+        hint = f"{count(row['deliveries'])} {row['settled_by']}, {duration(10 ** (row['bin'] / BINS_PER_DECADE))} and up"
         drawing.bar(left + 1, y, right - left - 2, level(below) - y, kind, hint)
     for place, kind, name in (
         (60, "fill-a", "named by the ACK (direct)"),
@@ -139,9 +145,7 @@ def latency_timeline(rows: Rows) -> Markup:
         drawing.text(62, level(tick) + 4, duration(tick), "tick", "end")
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         digits = 0 if last - first > 60e9 else 3
-        drawing.text(
-            axis(part * TIME_SLICES), bottom + 18, moment(first + part * (last - first), digits), "tick", anchor
-        )
+        drawing.text(axis(part * TIME_SLICES), bottom + 18, moment(first + part * (last - first), digits), "tick", anchor)
     for column, kind, name in (("p95_us", "b", "95th percentile"), ("p50_us", "a", "median")):
         points = [(axis(r["slice"] + 0.5), level(r[column])) for r in rows]
         drawing.curve(points, f"stroke-{kind}")
@@ -167,8 +171,7 @@ def gap_histogram(rows: Rows) -> Markup:
     drawing = Drawing(
         "gap-histogram",
         "Longest gap of each direction, in negotiated intervals",
-        "Number of session directions by "
-        "longest gap divided by interval; above 1.1 is late, above 1.5 a violation, above 3 dead.",
+        "Number of session directions by longest gap divided by interval; above 1.1 is late, above 1.5 a violation, above 3 dead.",
         WIDTH,
         top + 2 * (panel + 34),
     )
@@ -236,8 +239,6 @@ def worst_gaps(rows: Rows) -> Markup:
         name = f"{visible(row['server_product'] or 'unknown broker', 20)} · {row['stream_id'][:8]} · {row['direction']}"
         text = f"{row['ratio']:.2f}× · {milliseconds(row['max_gap_ms'])} of {milliseconds(row['interval_ms'])}"
         drawing.text(_LABELS - 10, y + 4, name, "label", "end")
-        drawing.bar(
-            _LABELS, y - 6, axis(row["ratio"]) - _LABELS, 12, f"fill-{row['verdict']}", f"{row['verdict']}: {text}"
-        )
+        drawing.bar(_LABELS, y - 6, axis(row["ratio"]) - _LABELS, 12, f"fill-{row['verdict']}", f"{row['verdict']}: {text}")
         drawing.text(axis(row["ratio"]) + 8, y + 4, text, "tick")
     return drawing.markup()

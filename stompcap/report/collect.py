@@ -65,9 +65,7 @@ def write(spark: SparkSession, lake: str, out: str) -> None:
     try:
         _replace(Path(out), page)
     except OSError as error:
-        raise EnvironmentProblem(
-            f"{out}: the report cannot be written here ({error.strerror or error}); name another -o"
-        ) from error
+        raise EnvironmentProblem(f"{out}: the report cannot be written here ({error.strerror or error}); name another -o") from error
 
 
 def _version() -> str:

@@ -117,9 +117,7 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
         lake=lake,
         made=made,
         answers=answers,
-        total={
-            name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")
-        },
+        total={name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")},
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
         rules=sorted(answers["rules"], key=_order),

@@ -43,13 +43,9 @@ def _compliance(answers: dict[str, Rows]) -> list[Remark]:
             default=None,
         )
         most = f"; most often {worst['rule_id']}: {worst['title'] or ''}" if worst else ""
-        found.append(
-            Remark("bad", f"{_number(broken['M'], 'violation', 'violations')} of MUST rules{most}.", "compliance")
-        )
+        found.append(Remark("bad", f"{_number(broken['M'], 'violation', 'violations')} of MUST rules{most}.", "compliance"))
     if broken["S"]:
-        found.append(
-            Remark("warn", f"{_number(broken['S'], 'departure', 'departures')} from SHOULD rules.", "compliance")
-        )
+        found.append(Remark("warn", f"{_number(broken['S'], 'departure', 'departures')} from SHOULD rules.", "compliance"))
     if not broken["M"] and not broken["S"]:
         found.append(Remark("ok", "No MUST or SHOULD rule was broken where it could be judged.", "compliance"))
     return found
@@ -67,8 +63,7 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "bad",
-                f"{_number(dead, 'session direction', 'session directions')} fell silent for more than three "
-                "heart-beat intervals.",
+                f"{_number(dead, 'session direction', 'session directions')} fell silent for more than three heart-beat intervals.",
                 "heartbeats",
             )
         )
@@ -76,8 +71,7 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "warn",
-                f"{_number(violation, 'session direction', 'session directions')} exceeded the heart-beat "
-                "interval by more than half.",
+                f"{_number(violation, 'session direction', 'session directions')} exceeded the heart-beat interval by more than half.",
                 "heartbeats",
             )
         )
@@ -96,8 +90,7 @@ def _latency(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "ok",
-                f"Half of the deliveries were acknowledged within {duration(total['p50_us'])}, 95 % within "
-                f"{duration(total['p95_us'])}.",
+                f"Half of the deliveries were acknowledged within {duration(total['p50_us'])}, 95 % within {duration(total['p95_us'])}.",
                 "latency",
             )
         )
@@ -147,13 +140,10 @@ def _evidence(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "warn",
-                f"The captures lack {size(lost)} of STOMP traffic; what they can't show is counted as not "
-                "evaluable, never as a violation.",
+                f"The captures lack {size(lost)} of STOMP traffic; what they can't show is counted as not evaluable, never as a violation.",
                 "captures",
             )
         )
     if failing := next((r["failing"] for r in answers.get("quality", [])), 0):
-        found.append(
-            Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} did not hold.", "quality")
-        )
+        found.append(Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} did not hold.", "quality"))
     return found
