@@ -45,6 +45,11 @@ class Invariant:
     broken: str
     shown: tuple[str, ...]
 
+    @property
+    def query(self) -> str:
+        """SQL: the directions that break the rule; `{batch}` stands for the sums, as Great Expectations writes it."""
+        return f"SELECT stream_id, direction, {', '.join(self.shown)} FROM {{batch}} WHERE {self.broken}"  # noqa: S608 (our own words)
+
 
 def _set(offset: str) -> dict[str, str]:
     """What tells a set of rows, each named by an offset: how many, and the sum of the offsets' hashes."""

@@ -84,8 +84,10 @@ def _run(context: EphemeralDataContext, asset: DataAsset, suite: gx.ExpectationS
 
 def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
     config = result.expectation_config
-    assert config is not None and config.meta is not None, "every expectation of the suites has its meta"
-    return config.meta
+    if config is None or config.meta is None:
+        raise TypeError("every expectation of the suites has its meta")
+    meta: dict[str, Any] = config.meta
+    return meta
 
 
 def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _counter(counted: frozenset[str]) -> Callable[[Iterator[pa.RecordBatch]], It
 def _file(table: Table, uri: str, keys: bool) -> Iterator[pa.RecordBatch]:
     """The counts of one Parquet file, by row group."""
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
-    columns = [c for c in checked(table)]
+    columns = checked(table)
     with pq.ParquetFile(path, filesystem=filesystem, read_dictionary=[c.name for c in columns if pa.types.is_string(c.type)]) as file:
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = [c.name for c in columns if c.words or c.name not in required]

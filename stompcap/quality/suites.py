@@ -12,8 +12,8 @@ import great_expectations as gx
 import great_expectations.expectations as gxe
 import pandas as pd
 
-from stompcap.quality.profiles import checked
 from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.profiles import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +74,7 @@ def invariants_suite(names: Sequence[str]) -> gx.ExpectationSuite:
     """The invariants whose tables are all among `names`, to be judged on the sums per stream direction."""
     expectations = [
         gxe.UnexpectedRowsExpectation(
-            unexpected_rows_query="SELECT stream_id, direction, "
-            + ", ".join(rule.shown) + " FROM {batch} WHERE " + rule.broken,
+            unexpected_rows_query=rule.query,
             description=rule.says, severity=ERROR, meta=_meta(rule.table, None, rule.name),
         )
         for rule in INVARIANTS

@@ -74,41 +74,49 @@ def test_a_clean_lake_passes_and_data_docs_are_written(spark: SparkSession, tmp_
         assert told == {c.name for c in table.enumerations}
     assert (tmp_path / "docs" / "index.html").is_file()
     pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
-    assert "raw_frames" in pages and "secret" not in pages
+    assert "raw_frames" in pages
+    assert "secret" not in pages
 
 
-FAULTS: list[tuple[str, str, Fault, set[tuple[str, str | None, str]]]] = [
-    ("an octet range lost", "raw_frames", drop(1), {("raw_frames", None, "expect_raw_frames_to_tile_directions")}),
-    ("rows that overlap and leave a hole", "raw_frames", put("stream_offset", 1, 99),
-     {("raw_frames", None, "expect_raw_frames_to_tile_directions")}),
-    ("a raw row twice", "raw_frames", repeat(1),
-     {("raw_frames", None, "expect_raw_frames_to_tile_directions"), ("raw_frames", None, KEYS)}),
-    ("a frame lost", "frames", drop(0), {("frames", None, "expect_frames_to_match_raw_frames")}),
-    ("a delivery twice", "deliveries", repeat(2),
-     {("deliveries", None, "expect_deliveries_to_match_messages"), ("deliveries", None, KEYS)}),
-    ("a delivery of no MESSAGE", "deliveries", put("stream_offset", 0, 5),
-     {("deliveries", None, "expect_deliveries_to_match_messages")}),
-    ("a transaction lost", "transactions", drop(1), {("transactions", None, "expect_transactions_to_match_begins")}),
-    ("a receipt lost", "receipts", drop(0), {("receipts", None, "expect_receipts_to_match_requests")}),
-    ("a session lost", "sessions", drop(2), {("sessions", None, "expect_one_session_per_stream_with_frames")}),
-    ("a session twice", "sessions", repeat(0),
-     {("sessions", None, "expect_one_session_per_stream_with_frames"), ("sessions", None, KEYS)}),
-    ("a capture cut short", "captures", put("status", 0, "truncated"),
-     {("captures", "status", "expect_column_distinct_values_to_be_in_set")}),
+TILING = ("raw_frames", None, "expect_raw_frames_to_tile_directions")
+FRAMES = ("frames", None, "expect_frames_to_match_raw_frames")
+DELIVERIES = ("deliveries", None, "expect_deliveries_to_match_messages")
+TRANSACTIONS = ("transactions", None, "expect_transactions_to_match_begins")
+RECEIPTS = ("receipts", None, "expect_receipts_to_match_requests")
+SESSIONS = ("sessions", None, "expect_one_session_per_stream_with_frames")
+
+FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
+    (
+        "rows lost",
+        {"raw_frames": drop(1), "frames": drop(0), "transactions": drop(1), "receipts": drop(0), "sessions": drop(2),
+         "captures": put("status", 0, "truncated")},
+        {TILING, FRAMES, TRANSACTIONS, RECEIPTS, SESSIONS, ("captures", "status", "expect_column_distinct_values_to_be_in_set")},
+    ),
+    (
+        "rows twice",
+        {"raw_frames": repeat(1), "deliveries": repeat(2), "sessions": repeat(0)},
+        {TILING, ("raw_frames", None, KEYS), DELIVERIES, ("deliveries", None, KEYS), SESSIONS, ("sessions", None, KEYS)},
+    ),
+    (
+        "rows elsewhere: an overlap that makes up for a hole, a delivery of no MESSAGE",
+        {"raw_frames": put("stream_offset", 1, 99), "deliveries": put("stream_offset", 0, 5)},
+        {TILING, DELIVERIES},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("table", "fault", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
-def test_a_planted_fault_is_told(
-    spark: SparkSession, tmp_path: Path, table: str, fault: Fault, expected: set[tuple[str, str | None, str]]
+@pytest.mark.parametrize(("faults", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+def test_planted_faults_are_told(
+    spark: SparkSession, tmp_path: Path, faults: dict[str, Fault], expected: set[tuple[str, str | None, str]]
 ) -> None:
     made = lakes.tables()
-    made[table] = fault(made[table])
+    for table, fault in faults.items():
+        made[table] = fault(made[table])
     names = ["captures", "streams", "raw_frames", "frames", "sessions", "deliveries", "transactions", "receipts"]
     rows = run(spark, lakes.write(tmp_path, made, names), tables=names)
     assert failed(rows) == expected
     told = [r for r in rows if not r["success"]]
-    assert all(r["severity"] == ("warning" if r["table_name"] == "captures" else "error") for r in told)
+    assert {r["table_name"] for r in told if r["severity"] == "warning"} <= {"captures"}
     assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
 
 
@@ -133,7 +141,8 @@ def test_invariants_wait_for_all_their_tables(spark: SparkSession, tmp_path: Pat
     made["streams"] = made["streams"].filter(pc.field("stream_id") == "nowhere")
     rows = run(spark, lakes.write(tmp_path, made, ["raw_frames", "frames"]), tables=["raw_frames", "frames"])
     names = {r["expectation"] for r in rows}
-    assert "expect_frames_to_match_raw_frames" in names and "expect_raw_frames_to_tile_directions" not in names
+    assert FRAMES[2] in names
+    assert TILING[2] not in names
     assert failed(rows) == set()
 
 
