@@ -2,8 +2,8 @@
 
 STOMP 1.2, Protocol Negotiation: CONNECTED names the version; without the header it is 1.0. Without CONNECTED: a CONNECT that offers
 nothing is 1.0; else the marks that only one version leaves, the strongest first: an `ack` header in MESSAGE or an `id` in ACK or
-NACK (1.2); ACK with message-id and subscription, NACK (1.1); a colon that a server wrote as an escape (1.1 at least, taken for 1.1, which claims less;
-with CRLF 1.2); an ActiveMQ message-id with bare colons (1.0); CRLF (1.2).
+NACK (1.2); ACK with message-id and subscription, NACK (1.1); a colon that a server wrote as an escape (1.1 at least, taken for 1.1,
+which claims less; with CRLF 1.2); an ActiveMQ message-id with bare colons (1.0); CRLF (1.2).
 """
 
 from __future__ import annotations

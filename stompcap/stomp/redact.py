@@ -2,7 +2,8 @@
 
 Looked for at every line's start, in any case, blanks around the name or not: in the heads of all frames, in whole junk and
 partial rows, and in the bodies of ERROR, where brokers quote frames. Where a gap cut a head that may hold one, the line that
-goes on behind the gap is masked as a whole; so is the first line of a stream whose beginning is missing, if it looks like the tail of a CONNECT.
+goes on behind the gap is masked as a whole; so is the first line of a stream whose beginning is missing, if it looks like the
+tail of a CONNECT.
 """
 
 from __future__ import annotations
