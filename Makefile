@@ -20,7 +20,6 @@ demo: setup ## Run the whole pipeline on the bundled captures of real brokers; e
 	@rm -rf $(LAKE)
 	@.venv/bin/stompcap run data --lake $(LAKE)
 	@.venv/bin/stompcap report --lake $(LAKE) -o $(REPORT)
-	@.venv/bin/stompcap show --lake $(LAKE)
 	@printf '\nThe lake:    %s\nThe report:  %s\n' "$(CURDIR)/$(LAKE)" "$(CURDIR)/$(REPORT)"
 
 test: setup ## Run the tests: those without Spark side by side, then those with Spark in one process
