@@ -1,0 +1,184 @@
+"""Does what the tables say agree with what a client logged? Each function gives the differences as lines; none is what we want."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from tests.e2e.truth import Observed, Row, Session
+
+SLACK_NS = 400_000_000  # the longest a client on a loaded machine took between its clock and its system call
+
+
+def frames(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Every frame sent and received, octet for octet."""
+    rows = {(row["direction"], row["stream_offset"]): row for row in seen.rows("frames", stream)}
+    raw = {(row["direction"], row["stream_offset"]): row for row in seen.rows("raw_frames", stream)}
+    logged = [row for row in session.logged["frame"] if row["captured"]]
+    for said in logged:
+        key = said["direction"], said["stream_offset"] - session.shift(said["direction"])
+        row = rows.pop(key, None)
+        if row is None:
+            yield f"{said['command']} at {key} is missing"
+            continue
+        yield from _frame(said, row, raw[key])
+    for key, row in rows.items():
+        yield f"{row['command_raw']} at {key} was never logged"
+
+
+def _frame(said: Row, row: Row, raw: Row) -> Iterator[str]:
+    where = f"{said['direction']} {said['stream_offset']} {said['command']}"
+    for name, wanted, found in (
+        ("command", said["command"], row["command_raw"]),
+        ("length", said["length_octets"], row["length_octets"]),
+        ("body", said["body_octets"], row["body_octets"]),
+        ("headers", _masked(said["headers"]), [[h["name"], h["value"]] for h in row["headers"]]),
+    ):
+        if wanted != found:
+            yield f"{where}: {name} is {found!r}, logged {wanted!r}"
+    octets = raw["raw"]
+    body = octets[len(octets) - 1 - row["body_octets"] : len(octets) - 1]
+    if not raw["redacted"] and hashlib.sha256(body).hexdigest() != said["body_sha256"]:
+        yield f"{where}: the body differs"
+    if not said["first_clock_ns"] - SLACK_NS < row["first_ns"] < said["last_clock_ns"] + SLACK_NS:
+        yield f"{where}: captured at {row['first_ns']}, logged at {said['first_clock_ns']}"
+
+
+def _masked(headers: list[list[str | None]]) -> list[list[str | None]]:
+    return [[name, "***" if name and name.strip().lower() == "passcode" and value is not None else value] for name, value in headers]
+
+
+def summary(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Version, outcome, negotiated heart-beats and end of the session."""
+    [row] = seen.rows("sessions", stream)
+    said = session.summary
+    names = ["outcome"]
+    if not said["midstream"]:
+        names += ["version", "heartbeat_c2s_ms", "heartbeat_s2c_ms", "end_kind", "ended_by"]
+    for name in names:
+        wanted, found = said[name], row[name]
+        if name.startswith("heartbeat") and said["outcome"] != "connected":
+            continue
+        if wanted != found:
+            yield f"{name} is {found!r}, logged {wanted!r}"
+
+
+DELIVERY = ("message_id", "ack_id", "subscription", "destination", "ack_mode", "status", "settlement", "settled_by", "transaction",
+            "transaction_outcome")
+
+
+def deliveries(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Every MESSAGE, and how and when it was settled."""
+    rows = {row["stream_offset"]: row for row in seen.rows("deliveries", stream)}
+    for said in session.logged["delivery"]:
+        if not said["captured"]:
+            continue
+        row = rows.pop(said["stream_offset"] - session.shift("s2c"), None)
+        if row is None:
+            yield f"MESSAGE at {said['stream_offset']} is missing"
+            continue
+        for name in DELIVERY:
+            if said[name] != row[name]:
+                yield f"MESSAGE at {said['stream_offset']}: {name} is {row[name]!r}, logged {said[name]!r}"
+        if said["settled_clock_ns"] is not None and row["ack_latency_us"] is not None:
+            yield from _latency(said, row)
+    for offset in rows:
+        yield f"MESSAGE at {offset} was never logged"
+
+
+def _latency(said: Row, row: Row) -> Iterator[str]:
+    """The capture sees the MESSAGE before the client does and the ACK after the client sent it."""
+    logged = said["settled_clock_ns"] - said["delivered_clock_ns"]
+    found = row["ack_latency_us"] * 1000
+    if not logged - 20_000 <= found <= logged + SLACK_NS:
+        yield f"MESSAGE at {said['stream_offset']}: latency {found} ns, logged {logged} ns"
+    if said["delay_ms"] is not None and found < said["delay_ms"] * 1_000_000 - 1_000_000:
+        yield f"MESSAGE at {said['stream_offset']}: latency {found} ns, planted {said['delay_ms']} ms"
+
+
+def transactions(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Every BEGIN and what became of it."""
+    rows = {row["begin_offset"]: row for row in seen.rows("transactions", stream)}
+    shift = session.shift("c2s")
+    for said in session.logged["transaction"]:
+        if said["begin_offset"] < shift:
+            continue
+        row = rows.pop(said["begin_offset"] - shift, None)
+        if row is None:
+            yield f"BEGIN at {said['begin_offset']} is missing"
+            continue
+        for name in ("transaction", "outcome", "sends", "acks", "nacks", "body_octets"):
+            if said[name] != row[name]:
+                yield f"BEGIN {said['transaction']}: {name} is {row[name]!r}, logged {said[name]!r}"
+    for offset in rows:
+        yield f"BEGIN at {offset} was never logged"
+
+
+def receipts(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Every receipt asked for and its answer."""
+    rows = {row["request_offset"]: row for row in seen.rows("receipts", stream)}
+    shift = session.shift("c2s")
+    for said in session.logged["receipt"]:
+        if not said["captured"] or said["request_offset"] < shift or said["command"] in ("CONNECT", "STOMP"):
+            continue
+        row = rows.pop(said["request_offset"] - shift, None)
+        if row is None:
+            yield f"receipt {said['receipt']} is missing"
+            continue
+        for name in ("command", "receipt", "status", "answer"):
+            if said[name] != row[name]:
+                yield f"receipt {said['receipt']}: {name} is {row[name]!r}, logged {said[name]!r}"
+    for offset, row in rows.items():
+        yield f"receipt {row['receipt']} at {offset} was never logged"
+
+
+def heartbeats(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Each judged direction is at least as bad as planted, and as the client's clock measured where that is clear."""
+    rank = ("not_evaluable", "ok", "late", "violation", "dead")
+    rows = {row["direction"]: row for row in seen.rows("heartbeats", stream)}
+    for said in session.logged["heartbeat"]:
+        row = rows.get(said["direction"])
+        if row is None:
+            if not session.summary["midstream"]:
+                yield f"{said['direction']}: no row"
+            continue
+        if row["interval_ms"] != said["interval_ms"]:
+            yield f"{said['direction']}: interval {row['interval_ms']}, logged {said['interval_ms']}"
+        if said["planted"] is not None and rank.index(row["verdict"]) < rank.index(said["planted"]):
+            yield f"{said['direction']}: {row['verdict']} (max gap {row['max_gap_ms']} ms), planted {said['planted']}"
+
+
+def findings(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Every planted violation whose rule is in the catalogue is found, at its place where it names one."""
+    from stompcap.rules import RULES
+
+    known = {rule.id for rule in RULES}
+    found = {(row["rule_id"], row["side"]) for row in seen.rows("compliance_findings", stream)}
+    for said in session.logged["violation"]:
+        if said["rule_id"] in known and (said["rule_id"], said["side"]) not in found:
+            yield f"{said['rule_id']} ({said['note']}) was not found"
+
+
+def tiling(session: Session, seen: Observed, stream: str) -> Iterator[str]:
+    """Rows of raw_frames meet end to start from 0 to the stream's octets."""
+    [row] = seen.rows("streams", stream)
+    for direction in ("c2s", "s2c"):
+        rows = sorted((r for r in seen.rows("raw_frames", stream) if r["direction"] == direction), key=lambda r: int(r["stream_offset"]))
+        end = 0
+        for piece in rows:
+            if piece["stream_offset"] != end:
+                yield f"{direction}: a row begins at {piece['stream_offset']}, not at {end}"
+            if piece["raw"] is not None and len(piece["raw"]) != piece["length_octets"]:
+                yield f"{direction} {piece['stream_offset']}: {len(piece['raw'])} octets, not {piece['length_octets']}"
+            end = piece["stream_offset"] + piece["length_octets"]
+        if end != row[f"octets_{direction}"]:
+            yield f"{direction}: rows end at {end}, the stream at {row[f'octets_{direction}']}"
+
+
+CHECKS = (frames, summary, deliveries, transactions, receipts, heartbeats, findings, tiling)
+
+
+def differences(session: Session, seen: Observed) -> list[str]:
+    """All differences of one session, each with its session's name."""
+    stream = seen.stream_of(session)
+    return [f"{session.name}: {line}" for check in CHECKS for line in check(session, seen, stream)]

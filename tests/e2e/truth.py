@@ -1,0 +1,95 @@
+"""What the recorded clients logged, and the streams of a lake that it speaks of."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+Row = dict[str, Any]
+NEAR_NS = 5_000_000_000  # a client's clock and the capture's are the same machine's: sessions are found within seconds
+
+
+@dataclass
+class Session:
+    """One client's log: its summary and what it wrote, by kind."""
+
+    summary: Row
+    logged: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def name(self) -> str:
+        """The session's name."""
+        return str(self.summary["session"])
+
+    def shift(self, direction: str) -> int:
+        """Octets of a direction that had passed before the capture began."""
+        return int(self.summary[f"captured_from_{direction}"])
+
+
+def truths(folder: Path = DATA) -> list[Path]:
+    """The truth files of a recording."""
+    return sorted(folder.glob("*.truth.jsonl"))
+
+
+def captures(folder: Path = DATA) -> list[str]:
+    """The capture files of a recording."""
+    return sorted(str(path) for path in folder.iterdir() if path.suffix in (".pcap", ".pcapng"))
+
+
+def sessions(path: Path) -> list[Session]:
+    """The sessions of one truth file."""
+    found: dict[str, Session] = {}
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        if row["kind"] == "session":
+            found[row["session"]] = Session(row)
+        elif row["kind"] != "capture":
+            found[row["session"]].logged[row["kind"]].append(row)
+    return list(found.values())
+
+
+class Observed:
+    """Rows of the tables by stream, and streams by endpoints and time."""
+
+    def __init__(self, tables: dict[str, pa.Table]) -> None:
+        self.by_stream: dict[str, dict[str, list[Row]]] = {}
+        for name, table in tables.items():
+            if "stream_id" not in table.column_names:
+                continue
+            held: dict[str, list[Row]] = defaultdict(list)
+            for row in table.to_pylist(maps_as_pydicts="strict"):
+                held[row["stream_id"]].append(row)
+            self.by_stream[name] = held
+        self.streams = [row for rows in self.by_stream["streams"].values() for row in rows]
+
+    def stream_of(self, session: Session) -> str:
+        """The id of the session's stream."""
+        wanted = session.summary
+        fits = [
+            row
+            for row in self.streams
+            if row["client_port"] == wanted["client_port"]
+            and row["server_ip"] == wanted["server_ip"]
+            and row["first_ns"] < wanted["closed_clock_ns"] + NEAR_NS
+            and row["last_ns"] > wanted["opened_clock_ns"] - NEAR_NS
+        ]
+        assert len(fits) == 1, f"{session.name}: {len(fits)} streams fit"
+        return str(fits[0]["stream_id"])
+
+    def rows(self, table: str, stream: str) -> list[Row]:
+        """The rows of a stream in one table."""
+        return self.by_stream[table].get(stream, [])
+
+
+def all_sessions(folder: Path = DATA) -> Iterator[tuple[str, Session]]:
+    """Every session of a recording, with the name of its truth file."""
+    for path in truths(folder):
+        for session in sessions(path):
+            yield path.name.removesuffix(".truth.jsonl"), session
