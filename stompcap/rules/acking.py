@@ -105,7 +105,8 @@ def ak_04(case: Case) -> Judged:
     another subscription's is AK-05's. Not evaluable where the MESSAGE may have been lost.
     """
     unknown = case.n.target == TARGET_UNKNOWN
-    return Judged(case.of("ACK", "NACK") & (case.n.target != TARGET_NONE), unknown, lambda index: _unknown(case, index),
+    answers = case.of("ACK") | (case.of("NACK") & (case.d.version != 0))  # 1.0 has no NACK: FR-05
+    return Judged(answers & (case.n.target != TARGET_NONE), unknown, lambda index: _unknown(case, index),
                   unevaluable=unknown & case.n.missed_s2c)
 
 

@@ -16,7 +16,22 @@ import pyarrow.compute as pc
 
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
-from stompcap.session.dialogue import COMMANDS, FRAME, I8, I32, I64, JUNK, OTHER, PARTIAL, Bools
+from stompcap.session.dialogue import (
+    COMMANDS,
+    CONNECTED,
+    ERROR,
+    FRAME,
+    I8,
+    I32,
+    I64,
+    JUNK,
+    MESSAGE,
+    OTHER,
+    PARTIAL,
+    RECEIPT,
+    SERVER,
+    Bools,
+)
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -63,12 +78,20 @@ class Case:
         return np.zeros(len(self.d), bool)
 
     def of(self, *commands: str) -> Bools:
-        """Frames of one of these commands, whatever their case."""
+        """Frames of one of these commands, whatever their case, from the side that may send it (FR-06 has the others)."""
         if commands not in self._masks:
             chosen = np.zeros(OTHER + 1, bool)
             chosen[[COMMANDS.index(command) for command in commands]] = True
-            self._masks[commands] = chosen[self.d.command]
+            self._masks[commands] = chosen[self.d.command] & ~self.misplaced
         return self._masks[commands]
+
+    @cached_property
+    def misplaced(self) -> Bools:
+        """Frames whose command belongs to the other side."""
+        servers = np.zeros(OTHER + 1, bool)
+        servers[[CONNECTED, MESSAGE, RECEIPT, ERROR]] = True
+        wrong: Bools = (self.d.command != OTHER) & (servers[self.d.command] != (self.d.side == SERVER))
+        return wrong
 
     def bits(self, facts: Syntax) -> Bools:
         """Frames of which the decoder noticed any of these facts."""
@@ -240,7 +263,7 @@ class Case:
         owners, first = np.unique(parents[chosen], return_index=True)
         place = np.full(len(index), -1, np.int64)
         place[owners] = chosen[first]
-        shown = pc.binary_join_element_wise(unicode(names), unicode(values), ":")
+        shown = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
         shown = pc.utf8_slice_codeunits(shown, 0, VALUE_CHARACTERS)
         return pc.fill_null(shown.take(pa.array(place, mask=place < 0)), "")
 

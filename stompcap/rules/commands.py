@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case, truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, OTHER, SERVER
+from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL
 
 COMMANDS = Chapter("Commands")
 
@@ -65,7 +65,7 @@ def fr_05(case: Case) -> Judged:
     1.0, for the client could not know.
     """
     later = case.of("STOMP") & (case.n.connects_before > 0)
-    return Judged(~case.none(), case.of("NACK") | later, "{command} in a 1.0 session")
+    return Judged(~case.none(), (case.d.command == NACK) | later, "{command} in a 1.0 session")
 
 
 @COMMANDS.rule(
@@ -84,14 +84,16 @@ def fr_06(case: Case) -> Judged:
     """Clients send client commands, servers server commands.
 
     Each command belongs to one side. Where the TCP handshake was not captured, the client was itself found from the
-    commands, which proves nothing: not evaluable.
+    commands, which proves nothing: not evaluable. Nor is a frame right behind octets that begin none: it may be text of
+    a torn one (ActiveMQ quotes unknown commands in its ERROR, NULs included).
     """
-    d = case.d
-    by_server = case.of("CONNECTED", "MESSAGE", "RECEIPT", "ERROR")
-    wrong = by_server != (d.side == SERVER)
-    streams = case.d.streams
+    d, streams = case.d, case.d.streams
+    wrong = case.misplaced
+    behind = case.row_of_frame
+    astray = case.row_follows[behind] & np.isin(d.rows.kind[behind - 1], (JUNK, PARTIAL))
     seen = truth(pc.or_kleene(streams.column("syn_seen"), streams.column("synack_seen")).combine_chunks())
-    return Judged(d.command != OTHER, wrong, "{command} from the wrong side", unevaluable=wrong & ~seen[d.session])
+    return Judged(d.command != OTHER, wrong, "{command} from the wrong side",
+                  unevaluable=wrong & (~seen[d.session] | astray))
 
 
 @COMMANDS.rule(

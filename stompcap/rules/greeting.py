@@ -15,6 +15,7 @@ GREETING = Chapter("Greeting")
 
 SERVER = r"^[^\s/]+(/\S+)?( [^\r\n]+)*$"
 HEART_BEAT = r"^[0-9]+,[0-9]+$"
+NO_BEATS = r"^\s*0\s*,\s*0\s*$"
 HOST_REFUSED = r"(?i)\b(virtual[ -]?host|vhost|host)\b"
 ANSWER_WITHIN_NS = 10_000_000_000
 
@@ -122,10 +123,11 @@ def cn_18(case: Case) -> Judged:
     """Heart-beat means nothing in 1.0.
 
     A client that also offers later versions may well ask for heart-beats; one that offers only 1.0, or a server
-    that has chosen it, asks in vain. RabbitMQ beats in 1.0 sessions all the same.
+    that has chosen it, asks in vain; 0,0 asks for nothing. RabbitMQ beats in 1.0 sessions all the same.
     """
     offer = case.distinct("accept-version", offers.offers_new, case.of("CONNECT", "STOMP"))
-    return Judged(case.handshake, case.has("heart-beat", case.handshake) & ~offer, "heart-beat:{heart-beat} in a 1.0 session")
+    asks = case.has("heart-beat", case.handshake) & ~case.matches("heart-beat", NO_BEATS, case.handshake)
+    return Judged(case.handshake, asks & ~offer, "heart-beat:{heart-beat} in a 1.0 session")
 
 
 @GREETING.rule(

@@ -110,8 +110,8 @@ def fr_10(case: Case) -> Judged:
     so the rule begins with 1.1.
     """
     d = case.d
-    return Judged((d.command != OTHER) & ~case.of("SEND", "MESSAGE", "ERROR"), d.body_octets > 0,
-                  "{command} has a body of {body_octets} octets")
+    bodiless = (d.command != OTHER) & ~case.misplaced & ~case.of("SEND", "MESSAGE", "ERROR")
+    return Judged(bodiless, d.body_octets > 0, "{command} has a body of {body_octets} octets")
 
 
 @LENGTHS.rule(

@@ -210,9 +210,9 @@ def ms_04(case: Case) -> Judged:
     """MESSAGE names a subscription of this connection.
 
     Fails where the header is missing, or names an id that was never subscribed; whether the id is still active then
-    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost. Reply and temporary queues need no
-    SUBSCRIBE: RabbitMQ makes up a subscription of that name. In 1.0 the header is advice, for clients that gave an
-    id.
+    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave one of its SUBSCRIBEs
+    no id (SB-02), which leaves the server nothing to name. Reply and temporary queues need no SUBSCRIBE: RabbitMQ
+    makes up a subscription of that name. In 1.0 the header is advice, for clients that gave an id.
     """
     message = case.of("MESSAGE")
     missing = case.lacks("subscription", message)
@@ -224,7 +224,10 @@ def ms_04(case: Case) -> Judged:
         unknown = case.say("subscription:{subscription} was never subscribed", index)
         return pc.if_else(pa.array(missing[index]), without, unknown)
 
-    return Judged(message, missing | strange, say, unevaluable=strange & case.n.missed_c2s)
+    nameless = np.zeros(case.d.sessions, bool)
+    nameless[case.d.session[case.lacks("id", case.of("SUBSCRIBE"))]] = True
+    unclear = nameless[case.d.session] | (strange & case.n.missed_c2s)
+    return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
 @MESSAGING.rule(
