@@ -26,10 +26,13 @@ PASSCODE = r"""(?i)(passcode["']?\s*[:=]).*"""
 
 @dataclass
 class _Ledger:
-    """Counts and findings as lists of columns, one entry per rule and answer; joined once at the end."""
+    """Counts and findings as lists of columns, one entry per rule or answer; joined once at the end.
+
+    `counts` has rule, session, applicable, failed and not evaluable, as five rows, of the sessions where a rule applied.
+    """
 
     sessions: int
-    counts: list[tuple[int, I64]] = field(default_factory=list)
+    counts: list[I64] = field(default_factory=list)
     findings: list[dict[str, np.ndarray]] = field(default_factory=list)
     evidence: list[pa.Array] = field(default_factory=list)
 
@@ -46,7 +49,8 @@ def judge(analysis: Analysis) -> dict[str, pa.Table]:
         total = np.zeros((3, ledger.sessions), np.int64)
         for judged in answer if isinstance(answer, tuple) else (answer,):
             total += _settle(case, ledger, number, rule, judged)
-        ledger.counts.append((number, total))
+        session = np.flatnonzero(total[0])
+        ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
     streams = case.d.streams.column("stream_id")
     return {"compliance": _compliance(ledger, streams), "compliance_findings": _findings(ledger, streams)}
 
@@ -135,9 +139,8 @@ def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
 
 def _compliance(ledger: _Ledger, streams: pa.ChunkedArray) -> pa.Table:
     """The table compliance, by session and then in the catalogue's order."""
-    totals = np.stack([total for _, total in ledger.counts], axis=2)  # (3, sessions, rules)
-    session, rule = np.nonzero(totals[0])
-    applicable, failed, unevaluable = (totals[i][session, rule] for i in range(3))
+    counts = np.concatenate(ledger.counts, axis=1)
+    rule, session, applicable, failed, unevaluable = counts[:, np.lexsort((counts[0], counts[1]))]
     ids = tuple(r.id for r in RULES)
     passed = applicable - failed - unevaluable
     columns = [streams.take(pa.array(session)), _words(ids, rule), applicable, passed, failed, unevaluable]
