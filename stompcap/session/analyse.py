@@ -27,7 +27,7 @@ def _habits(table: pa.Table, scope: str) -> settling.Habits:
     """How each session's broker settles; `scope` is Options.ack_scope."""
     rabbitmq = _products(table, "RabbitMQ")
     wide = {"subscription": np.zeros_like(rabbitmq), "connection": np.ones_like(rabbitmq), "auto": rabbitmq}
-    return settling.Habits(wide[scope], _products(table, "ActiveMQ"), rabbitmq)
+    return settling.Habits(wide[scope], _products(table, "ActiveMQ"), _products(table, "RabbitMQ", "CoilMQ"))
 
 
 def analyse(

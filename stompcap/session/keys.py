@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import I32, I64, Dialogue
+from stompcap.session.dialogue import I32, I64, Bools, Dialogue
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.wire import codes, spread
 
@@ -67,8 +67,8 @@ def pairs(first: I32, second: I32) -> tuple[I32, int]:
     return result, _dense(first, second, bits, np.full(1 << bits, -1, np.int64), result)
 
 
-def keys(dialogue: Dialogue, subscriptions: Subscriptions) -> Keys:
-    """The keys of all MESSAGE, ACK and NACK frames."""
+def keys(dialogue: Dialogue, subscriptions: Subscriptions, lax: Bools) -> Keys:
+    """The keys of all MESSAGE, ACK and NACK frames; `lax` per session: a 1.1 ACK need not name the subscription."""
     count, version = len(dialogue), dialogue.version
     sent = dialogue.messages
     settling = np.flatnonzero(dialogue.settles)
@@ -85,7 +85,8 @@ def keys(dialogue: Dialogue, subscriptions: Subscriptions) -> Keys:
     by_message, by_acked = codes(message_ids, dialogue.some("message_id", settling if older else settling[:0]))
     message = spread(count, sent, by_message)
     if older:
-        message[settling] = np.where(old, by_acked, -1)
+        half = (version[settling] == 1) & (subscriptions.named[settling] < 0) & ~lax[dialogue.session[settling]]
+        message[settling] = np.where(old & ~half, by_acked, -1)
 
     name = subscriptions.named.copy()
     if len(subscriptions.name):

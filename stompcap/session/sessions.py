@@ -150,6 +150,9 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
     c2s = np.where(beating, heartbeat_header.negotiate(client_can, server_wants), 0)
     s2c = np.where(beating, heartbeat_header.negotiate(server_can, client_wants), 0)
     no_ask, no_answer = notes.connect < 0, notes.connected < 0
+    outcome = outcomes(dialogue, notes)
+    not_known = (no_ask | no_answer) & ~np.isin(outcome, [REFUSED, UNANSWERED])  # without CONNECTED nothing is agreed
+    c2s[no_answer], s2c[no_answer] = 0, 0
 
     latency = np.full(count, -1, np.int64)
     both = np.flatnonzero(~no_ask & ~no_answer)
@@ -186,10 +189,10 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
         "client_wants_ms": pa.array(client_wants, mask=no_ask),
         "server_can_send_ms": pa.array(server_can, mask=no_answer),
         "server_wants_ms": pa.array(server_wants, mask=no_answer),
-        "heartbeat_c2s_ms": pa.array(c2s, mask=no_ask | no_answer),
-        "heartbeat_s2c_ms": pa.array(s2c, mask=no_ask | no_answer),
+        "heartbeat_c2s_ms": pa.array(c2s, mask=not_known),
+        "heartbeat_s2c_ms": pa.array(s2c, mask=not_known),
         "connect_latency_us": times(latency),
-        "outcome": listed(outcomes(dialogue, notes), words.OUTCOMES),
+        "outcome": listed(outcome, words.OUTCOMES),
         "error_message": _Frames(dialogue, notes.error).header("message"),
         "end_kind": listed(ended, words.END_KINDS),
         "ended_by": listed(np.where(ended == END_DISCONNECT, CLIENT, notes.closed_by).astype(np.int8), words.CLOSERS),

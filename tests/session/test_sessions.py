@@ -85,6 +85,8 @@ def test_what_was_agreed() -> None:
 def test_numbers_of_heart_beats_that_are_not_known() -> None:
     [row] = run("< MESSAGE message-id:1\n", syn=False, synack=False).tables["sessions"].to_pylist()
     assert [row[n] for n in ("client_can_send_ms", "server_wants_ms", "heartbeat_c2s_ms")] == [None] * 3
+    [row] = run("> CONNECT accept-version:1.2 heart-beat:5,5\n< ERROR message:no\n").tables["sessions"].to_pylist()
+    assert [row[n] for n in ("client_can_send_ms", "server_wants_ms", "heartbeat_c2s_ms")] == [5, None, 0]
     [row] = run("> CONNECT accept-version:1.2\n< CONNECTED version:1.2\n").tables["sessions"].to_pylist()
     assert [row[n] for n in ("client_can_send_ms", "server_wants_ms", "heartbeat_c2s_ms")] == [0] * 3
 

@@ -55,7 +55,7 @@ MODES = [
     (OPEN_12, "client", "> ACK message-id:m2 subscription:1\n", [LEFT, LEFT, LEFT]),  # the headers of 1.1
     (OPEN_11, "client-individual", "> ACK message-id:m2 subscription:1\n", [LEFT, DIRECT, LEFT]),
     (OPEN_11, "client", "> ACK message-id:m2 subscription:1\n", [CUMULATIVE, DIRECT, LEFT]),
-    (OPEN_11, "client", "> ACK message-id:m2\n", [CUMULATIVE, DIRECT, LEFT]),
+    (OPEN_11, "client", "> ACK message-id:m2\n", [LEFT, LEFT, LEFT]),  # half of the headers of 1.1
     (OPEN_11, "client", "> ACK message-id:m2 subscription:2\n", [LEFT, LEFT, LEFT]),
     (OPEN_11, "client", "> ACK id:m2\n", [LEFT, LEFT, LEFT]),
     (OPEN_10, "client", "> ACK message-id:m2\n", [CUMULATIVE, DIRECT, LEFT]),
@@ -75,6 +75,12 @@ def test_nack_settles_one_message_on_activemq() -> None:
     text = subscribed(OPEN_12, "client") + "> NACK id:a2\n" + END
     assert [x[1:] for x in outcomes(text, "server:ActiveMQ/5.17.2")] == [LEFT, REFUSED, LEFT]
     assert [x[1:] for x in outcomes(text, "server:ActiveMQ-Artemis/2.42.0")] == [SWEPT, REFUSED, LEFT]
+
+
+def test_rabbitmq_needs_no_subscription_in_an_ack() -> None:
+    text = subscribed(OPEN_11, "client") + "> ACK message-id:m2\n" + END
+    assert [x[1:] for x in outcomes(text, "server:RabbitMQ/3.10.8")] == [CUMULATIVE, DIRECT, LEFT]
+    assert [x[1:] for x in outcomes(text, "server:ActiveMQ/5.17.2")] == [LEFT, LEFT, LEFT]
 
 
 TWO = OPEN_12 + """
