@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stompcap import capture, stomp, tcp
 from stompcap.assembly import choice
-from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constant, frames, raw_frames
+from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.windows import Window, windows
 from stompcap.options import Options
@@ -128,9 +128,10 @@ class _Batch:
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         of = np.repeat(streams, 2)
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
-        raw = raw_frames(window.octets, window.rows, window.placed, directions, self.lineage, a.batch_id, a.options)
+        view = shown(window.octets, window.rows, a.options)
+        raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
         versions, sources = self.version[of], self.version_source[of]
-        tables = {"raw_frames": raw, "frames": frames(window.octets, window.rows, raw, versions, sources, a.options)}
+        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, sources, a.options)}
         if window.first:
             among = np.zeros(len(self.reassembly.streams), bool)
             among[streams] = True

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp
-from stompcap.assembly.rows import frames
+from stompcap.assembly.rows import frames, shown
 from stompcap.options import Options
 from stompcap.stomp.rows import Runs
 from stompcap.tables import words
@@ -32,7 +32,7 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)))
     sides = np.tile(np.array([0, 1], np.int8), len(names))
     version, source = stomp.negotiate(octets, rows, np.repeat(np.arange(len(names)), 2), sides, len(names))
-    return frames(octets, rows, raw, np.repeat(version, 2), np.repeat(source, 2), options)
+    return frames(shown(octets, rows, options), rows, raw, np.repeat(version, 2), np.repeat(source, 2), options)
 
 
 def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:

@@ -105,13 +105,24 @@ def raw_column(octets: NDArray[np.uint8], position: Ints, length: Ints) -> pa.Ch
     return pa.chunked_array(chunks)
 
 
-def raw_frames(
-    octets: NDArray[np.uint8], rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str, options: Options
-) -> pa.Table:
-    """Rows of table raw_frames; passcodes masked unless they are to be kept."""
+@dataclass(frozen=True)
+class Shown:
+    """The octets that tables may hold, passcodes masked unless they are to be kept, and per row whether something was."""
+
+    octets: NDArray[np.uint8]
+    redacted: NDArray[np.bool_]
+
+
+def shown(octets: NDArray[np.uint8], rows: Rows, options: Options) -> Shown:
+    """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence."""
+    if options.keep_credentials:
+        return Shown(octets, np.zeros(len(rows), bool))
+    return Shown(*stomp.redact(octets, rows))
+
+
+def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str) -> pa.Table:
+    """Rows of table raw_frames."""
     at = placed.source
-    masked, redacted = stomp.redact(octets, rows)
-    kept = options.keep_credentials
     position = np.where(rows.position[at] < 0, -1, rows.position[at] + placed.offset - rows.offset[at])
     first, last = when(placed.first, lineage, "first"), when(placed.last, lineage, "last")
     columns = {
@@ -119,20 +130,20 @@ def raw_frames(
         "stream_offset": pa.array(placed.offset),
         "length_octets": pa.array(placed.length),
         "kind": coded(words.RAW_KINDS, rows.kind[at]),
-        "redacted": pa.array(np.zeros(at.size, bool) if kept else redacted[at]),
+        "redacted": pa.array(view.redacted[at]),
         "delimited_by": coded(words.DELIMITERS, rows.delimited_by[at]),
         **first,
         **last,
         "first_ts": moments(first["first_ns"]),
         "syntax": pa.array(rows.syntax[at]),
         "batch_id": constant(batch_id, at.size),
-        "raw": raw_column(octets if kept else masked, position, placed.length),
+        "raw": raw_column(view.octets, position, placed.length),
     }
     return as_table("raw_frames", columns)
 
 
 def frames(
-    octets: NDArray[np.uint8],
+    view: Shown,
     rows: Rows,
     raw: pa.Table,
     version: NDArray[np.int8],
@@ -141,7 +152,7 @@ def frames(
 ) -> pa.Table:
     """Rows of table frames from the raw rows of the same octets; `version` and `version_source` are per direction."""
     chosen = rows.frames()
-    decoded = stomp.decode(octets, chosen, version[chosen.direction], options.body_preview, options.keep_credentials)
+    decoded = stomp.decode(view.octets, chosen, version[chosen.direction], options.body_preview, options.keep_credentials)
     kept = raw.filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
     columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
     columns |= {name: decoded.column(name) for name in decoded.schema.names}

@@ -15,6 +15,8 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 Row = dict[str, Any]
 NEAR_NS = 5_000_000_000  # a client's clock and the capture's are the same machine's: sessions are found within seconds
 
+LONGEST_NS = 600_000_000_000  # a session that was still open when its log ended (closed_clock_ns is 0)
+
 
 @dataclass
 class Session:
@@ -77,7 +79,7 @@ class Observed:
             for row in self.streams
             if row["client_port"] == wanted["client_port"]
             and row["server_ip"] == wanted["server_ip"]
-            and row["first_ns"] < wanted["closed_clock_ns"] + NEAR_NS
+            and row["first_ns"] < (wanted["closed_clock_ns"] or wanted["opened_clock_ns"] + LONGEST_NS) + NEAR_NS
             and row["last_ns"] > wanted["opened_clock_ns"] - NEAR_NS
         ]
         assert len(fits) == 1, f"{session.name}: {len(fits)} streams fit"
