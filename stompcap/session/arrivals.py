@@ -21,9 +21,10 @@ BEFORE, BEHIND = np.int64(-(2**62)), np.int64(2**62)  # times of what is missing
 
 @dataclass(frozen=True)
 class Arrivals:
-    """`watch` numbers the directions judged. Segments in order of watch and time: `watch`, `ts`, `eol` (nothing but EOLs);
-    beats in order of watch and offset: `beat_watch`, `beat_ts`; gaps of the capture: `gap_watch` and the times
-    between which their octets crossed the wire, `gap_since` and `gap_until`.
+    """What arrived; `watch` numbers the directions judged.
+
+    Segments in order of watch and time: `watch`, `ts`, `eol` (nothing but EOLs). Beats in order of watch and offset: `beat_watch`,
+    `beat_ts`. Gaps of the capture: `gap_watch` and the times between which their octets crossed the wire, `gap_since` and `gap_until`.
     """
 
     watch: I64

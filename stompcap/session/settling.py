@@ -44,7 +44,9 @@ class Habits:
 
 @dataclass(frozen=True)
 class Settling:
-    """Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1) and `target`, `message_id_before`,
+    """What was settled by what.
+
+    Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1) and `target`, `message_id_before`,
     `ack_id_before` as in `notes.Annotations`.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
@@ -67,8 +69,10 @@ class Settling:
 
 @kernel
 def _first(code: int, s: int, i: int, owner: I32, head: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64) -> int:
-    """The delivery that an ACK of that code names: the first unsettled of an active subscription, else the first unsettled,
-    else the first whose transaction was aborted; -1 where there is none."""
+    """The delivery that an ACK of that code names, -1 where there is none.
+
+    That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
+    """
     if code < 0 or owner[code] != s:
         return -1
     k = head[code]

@@ -18,8 +18,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from stompcap.session import Analysis, Options, analyse
@@ -28,6 +30,9 @@ from stompcap.stomp import Rows, Runs, decode, delimit, negotiate, redact
 from stompcap.tables import words
 from stompcap.tables.bronze import RAW_FRAMES, SEGMENTS, STREAMS
 from stompcap.tables.silver import FRAMES
+
+Octets = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -123,7 +128,10 @@ def encode(what: str) -> bytes:
     return "\n".join([command, *headers, "", ""]).encode() + body.strip().encode() + b"\0"
 
 
-def _rows(session: Session, side: int) -> tuple[np.ndarray, Rows, np.ndarray, np.ndarray, bool]:
+Direction = tuple[Octets, Rows, Ints, Ints, bool]
+
+
+def _rows(session: Session, side: int) -> Direction:
     """Octets, delimited rows, and per octet of the direction its time and packet (-1 where missing)."""
     packets = [p for p in session.packets if p.side == side]
     total = session.lengths[side]
@@ -138,7 +146,8 @@ def _rows(session: Session, side: int) -> tuple[np.ndarray, Rows, np.ndarray, np
             length.append(len(p.octets))
     synced = session.syn if side == 0 else session.synack
     runs = Runs(
-        np.zeros(len(length), np.int32), np.cumsum(length) - length, np.array(length, np.int64), np.array(begin, np.int64),
+        np.zeros(len(length), np.int32), np.cumsum(np.array(length, np.int64)) - np.array(length, np.int64),
+        np.array(length, np.int64), np.array(begin, np.int64),
         np.array([synced]), np.array([True]), np.array([total], np.int64),
     )
     ns, number = np.full(total, -1, np.int64), np.full(total, -1, np.int64)
@@ -148,13 +157,13 @@ def _rows(session: Session, side: int) -> tuple[np.ndarray, Rows, np.ndarray, np
     return octets, delimit(octets, runs), ns, number, bool(packets)
 
 
-def _pieces(offset: int, length: int, kind: str, ns: np.ndarray) -> Iterable[tuple[int, int]]:
+def _pieces(offset: int, length: int, kind: str, ns: Ints) -> Iterable[tuple[int, int]]:
     """EOL runs are one row per capture time, everything else one row."""
     if kind != "eol":
         return [(offset, length)]
     cuts = np.flatnonzero(np.diff(ns[offset : offset + length])) + 1
     edges = [0, *cuts.tolist(), length]
-    return [(offset + a, b - a) for a, b in zip(edges, edges[1:], strict=False)]
+    return [(offset + a, b - a) for a, b in pairwise(edges)]
 
 
 def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Table]:
@@ -198,7 +207,7 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
     }
 
 
-def _version(directions: Sequence[tuple[np.ndarray, Rows, np.ndarray, np.ndarray, bool]]) -> tuple[int, int]:
+def _version(directions: Sequence[Direction]) -> tuple[int, int]:
     """The session's version by the decoder's own judgement."""
     best = (-1, words.VERSION_SOURCES.index("unknown"))
     for side in (1, 0):
@@ -223,7 +232,7 @@ def _stream(s: Session) -> dict[str, object]:
 
 
 def _row(
-    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, ns: np.ndarray, number: np.ndarray,
+    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, ns: Ints, number: Ints,
     capture: str, redacted: bool,
 ) -> dict[str, object]:
     gap = kind == "gap"
