@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.kernel import kernel
+from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.octets import Octets, readonly
@@ -39,29 +40,29 @@ def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: I
     while on and s[r.DONE] < end and count + SPARE <= out.shape[1]:
         phase = s[r.PHASE]
         if phase == p.BETWEEN:
-            on = p.between(octets, s, end, closed)
+            on = opening.between(octets, s, end, closed)
         elif phase == p.COMMAND:
-            on, count = p.command(octets, s, end, closed, out, count)
+            on, count = opening.command(octets, s, end, closed, out, count)
         elif phase == p.HEAD:
-            on, count = p.head(octets, s, end, closed, out, count)
+            on, count = opening.head(octets, s, end, closed, out, count)
         elif phase == p.BODY_TO_NUL:
-            on, count = p.body_to_nul(octets, s, end, closed, out, count)
+            on, count = closing.body_to_nul(octets, s, end, closed, out, count)
         elif phase == p.BODY_BY_LENGTH:
-            on, count = p.body_by_length(octets, s, end, closed, last, out, count)
+            on, count = closing.body_by_length(octets, s, end, closed, last, out, count)
         elif phase == p.EOLS:
-            on, count = p.eols(octets, s, end, closed, out, count)
+            on, count = opening.eols(octets, s, end, closed, out, count)
         elif phase == p.NULS:
-            on, count = p.nuls(octets, s, end, closed, out, count)
+            on, count = opening.nuls(octets, s, end, closed, out, count)
         elif phase == p.TOO_LONG:
-            on, count = p.too_long(octets, s, end, closed, out, count)
+            on, count = closing.too_long(octets, s, end, closed, out, count)
         elif phase == p.TOO_SHORT:
-            on, count = p.too_short(octets, s, end, closed, last, out, count)
+            on, count = closing.too_short(octets, s, end, closed, last, out, count)
         elif phase == p.RESYNC:
-            on, count = p.resync(octets, s, end, closed, out, count)
+            on, count = resync.resync(octets, s, end, closed, out, count)
         elif phase == p.BOUNDARY:
-            on = p.at_boundary(octets, s, end, closed)
+            on = resync.at_boundary(octets, s, end, closed)
         else:
-            on, count = p.tail(octets, s, end, closed, last, out, count)
+            on, count = resync.tail(octets, s, end, closed, last, out, count)
     return count
 
 

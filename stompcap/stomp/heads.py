@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.octets import Octets, equals, fold, skip_blanks, skip_low, trim_blanks
-from stompcap.stomp.phases import declared_length
+from stompcap.stomp.opening import declared_length
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets
 from stompcap.stomp.syntax import Syntax

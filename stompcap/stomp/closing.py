@@ -1,0 +1,96 @@
+"""Phases of the delimiter behind the blank line: where the body ends, content-length right, wrong or absent (rule FR-07)."""
+
+from __future__ import annotations
+
+from stompcap.kernel import kernel
+from stompcap.stomp import phases as p
+from stompcap.stomp import rows as r
+from stompcap.stomp.grammar import BODY_ALLOWED, NUL
+from stompcap.stomp.lookahead import END, KNOWN, WAIT
+from stompcap.stomp.octets import Octets, find_nul
+from stompcap.stomp.rows import Ints
+
+
+@kernel
+def body_to_nul(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """A body without a usable content-length: to the first NUL."""
+    nul = find_nul(octets, s[r.SEARCH], end)
+    if nul >= 0:
+        return True, p.emit(out, count, s, nul + 1, r.FRAME, r.BY_NUL)
+    s[r.SEARCH] = end
+    if not closed:
+        return False, count
+    return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+
+
+@kernel
+def declared_end(s: Ints) -> int:
+    """Where the NUL stands if content-length is right."""
+    return int(s[r.BODY] + min(s[r.LENGTH], p.FAR))
+
+
+@kernel
+def body_by_length(
+    octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int
+) -> tuple[bool, int]:
+    """A body of declared length: the NUL behind it, or the ways in which rule FR-07 is broken."""
+    nul = declared_end(s)
+    if nul >= end and not closed:
+        return False, count
+    if nul < end and octets[nul] == NUL:
+        return True, p.emit(out, count, s, nul + 1, r.FRAME, r.BY_LENGTH)
+    begin = s[r.BODY]
+    code = s[r.COMMAND]
+    if code >= 0 and not BODY_ALLOWED[code] and begin < end and octets[begin] == NUL:
+        s[r.SYNTAX] |= p.LENGTH_MISSED
+        return True, p.emit(out, count, s, begin + 1, r.FRAME, r.LENGTH_IGNORED)
+    if nul >= end and not last:
+        # the octets behind the gap, not the ones before it, will tell whether the declared end is right
+        s[r.EXPECTED] = nul
+        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+    p.enter(s, p.TOO_LONG, begin)
+    return True, count
+
+
+@kernel
+def too_long(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """The declared end is no NUL: take an earlier NUL that a known command follows."""
+    declared = declared_end(s)
+    limit = min(declared, end)
+    search = s[r.SEARCH]
+    while True:
+        nul = find_nul(octets, search, limit)
+        if nul < 0:
+            break
+        verdict = p.look(octets, s, nul, end, closed)
+        if verdict == WAIT:
+            return False, count
+        if verdict == KNOWN:
+            s[r.SYNTAX] |= p.LENGTH_MISSED
+            return True, p.emit(out, count, s, nul + 1, r.FRAME, r.LENGTH_SHORTENED)
+        search = nul + 1
+    if declared >= end:
+        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+    s[r.SYNTAX] |= p.LENGTH_MISSED
+    p.enter(s, p.TOO_SHORT, declared)
+    return True, count
+
+
+@kernel
+def too_short(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """Nor is there an earlier one: extend to the next NUL that a known command or the stream's end follows."""
+    search = s[r.SEARCH]
+    while True:
+        nul = find_nul(octets, search, end)
+        if nul < 0:
+            break
+        verdict = p.look(octets, s, nul, end, closed)
+        if verdict == WAIT:
+            return False, count
+        if verdict == KNOWN or (verdict == END and last):
+            return True, p.emit(out, count, s, nul + 1, r.FRAME, r.LENGTH_EXTENDED)
+        search = nul + 1
+    s[r.SEARCH] = end
+    if not closed:
+        return False, count
+    return True, p.emit(out, count, s, end, r.PARTIAL, -1)

@@ -1,0 +1,204 @@
+"""Phases of the delimiter up to the body: EOLs and NULs between frames, the command line, header lines."""
+
+from __future__ import annotations
+
+from stompcap.kernel import kernel
+from stompcap.stomp import phases as p
+from stompcap.stomp import rows as r
+from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, SPACE, pack
+from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols
+from stompcap.stomp.octets import Octets, equals, match_command, secret_value, skip_blanks, trim_blanks
+from stompcap.stomp.rows import Ints
+
+CONTENT_LENGTH = pack(("content-length",))[0][0]
+
+
+@kernel
+def between(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
+    """At the octet behind a row: decide by it what begins."""
+    at = s[r.DONE]
+    octet = octets[at]
+    s[r.SYNTAX] = 0
+    s[r.LINES] = 0
+    s[r.BODY] = -1
+    s[r.LENGTH] = p.NONE
+    if octet == NUL:
+        p.enter(s, p.NULS, at + 1)
+    elif octet == LF:
+        p.enter(s, p.EOLS, at + 1)
+    elif octet == CR:
+        if at + 1 == end and not closed:
+            return False
+        if at + 1 < end and octets[at + 1] == LF:
+            p.enter(s, p.EOLS, at)
+        else:
+            p.junk_from(s, at, p.BARE_CR)
+    else:
+        p.enter(s, p.COMMAND, at)
+    return True
+
+
+@kernel
+def eols(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """A run of EOLs between frames."""
+    begin = s[r.SEARCH]
+    stop = after_eols(octets, begin, end)
+    for i in range(begin, stop):
+        if octets[i] == CR:
+            s[r.SYNTAX] |= p.EOL_CR
+            break
+    s[r.SEARCH] = stop
+    if not closed and (stop == end or (stop + 1 == end and octets[stop] == CR)):
+        return False, count
+    return True, p.emit(out, count, s, stop, r.EOL, -1)
+
+
+@kernel
+def nuls(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """A run of NULs between frames."""
+    i = s[r.SEARCH]
+    while i < end and octets[i] == NUL:
+        i += 1
+    s[r.SEARCH] = i
+    if i == end and not closed:
+        return False, count
+    s[r.SYNTAX] |= p.STRAY_NUL
+    return True, p.emit(out, count, s, i, r.JUNK, -1)
+
+
+@kernel
+def nul_in_head(octets: Octets, s: Ints, nul: int, end: int, closed: bool, out: Ints, count: int) -> tuple[int, int]:
+    """A NUL before the blank line: junk where a frame follows it, the end of all where nothing does, else (NO) part of the head."""
+    verdict = p.look(octets, s, nul, end, closed)
+    if verdict == KNOWN:
+        s[r.SYNTAX] |= p.NUL_IN_HEAD
+        count = p.emit(out, count, s, nul + 1, r.JUNK, -1)
+    elif verdict == END:
+        s[r.SYNTAX] |= p.NUL_IN_HEAD
+        count = p.emit(out, count, s, end, r.PARTIAL, -1)
+    elif verdict == NO:
+        s[r.SYNTAX] |= p.NUL_IN_HEAD
+    return verdict, count
+
+
+@kernel
+def command(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """The command line: a word of letters, blanks perhaps, LF or CRLF; anything else is junk."""
+    begin = s[r.DONE]
+    stop = begin
+    limit = min(end, begin + COMMAND_LIMIT + 1)
+    while stop < limit and COMMAND_OCTET[octets[stop]]:
+        stop += 1
+    blanks = skip_blanks(octets, stop, limit)
+    first = octets[begin] & 0xDF
+    if stop == begin or first < 65 or first > 90 or blanks - begin > COMMAND_LIMIT:
+        p.junk_from(s, begin, 0)
+        return True, count
+    crlf = blanks < end and octets[blanks] == CR
+    last = blanks + 1 if crlf else blanks
+    if last >= end:
+        if not closed:
+            return False, count
+        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+    if octets[last] != LF:
+        if octets[last] == NUL and not crlf:
+            verdict, count = nul_in_head(octets, s, last, end, closed, out, count)
+            if verdict == WAIT:
+                return False, count
+            if verdict == NO:
+                p.junk_from(s, last + 1, 0)
+            return True, count
+        p.junk_from(s, begin, p.BARE_CR if crlf else 0)
+        return True, count
+    s[r.COMMAND] = match_command(octets, begin, stop)
+    s[r.SYNTAX] |= p.CRLF_LINE if crlf else p.LF_LINE
+    s[r.LINE] = last + 1
+    p.enter(s, p.HEAD, last + 1)
+    return True, count
+
+
+@kernel
+def declared_length(octets: Octets, begin: int, end: int) -> int:
+    """The decimal in [begin, end), blanks around it left out, or INVALID."""
+    begin = skip_blanks(octets, begin, end)
+    end = trim_blanks(octets, begin, end)
+    if begin == end:
+        return p.INVALID
+    value = 0
+    for i in range(begin, end):
+        digit = int(octets[i]) - 48
+        if digit < 0 or digit > 9 or value > ((1 << 63) - 1 - digit) // 10:
+            return p.INVALID
+        value = value * 10 + digit
+    return value
+
+
+@kernel
+def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+    """Header lines up to the blank one, behind which the body begins."""
+    i = s[r.SEARCH]
+    line = s[r.LINE]
+    syntax = s[r.SYNTAX]
+    lines = s[r.LINES]
+    every = 0
+    blank = False
+    while i < end:
+        octet = octets[i]
+        every |= octet
+        if octet > CR:
+            i += 1
+        elif octet == LF:
+            stop = i
+            if stop > line and octets[stop - 1] == CR:
+                stop -= 1
+                syntax |= p.CRLF_LINE
+            else:
+                syntax |= p.LF_LINE
+            i += 1
+            if stop == line:
+                blank = True
+                break
+            lines += 1
+            if (octets[line] & 0xDF == 80 or octets[line] <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
+                syntax |= p.PASSCODE
+            elif octets[line] == 99 and s[r.LENGTH] == p.NONE:
+                colon = line + CONTENT_LENGTH.size
+                if colon < stop and octets[colon] == COLON and equals(octets, line, colon, CONTENT_LENGTH):
+                    s[r.LENGTH] = declared_length(octets, colon + 1, stop)
+            line = i
+        elif octet == CR:
+            if i + 1 == end and not closed:
+                break
+            if i + 1 == end or octets[i + 1] != LF:
+                syntax |= p.BARE_CR
+            i += 1
+        elif octet == NUL:
+            s[r.SYNTAX] = syntax
+            s[r.LINES] = lines
+            verdict, count = nul_in_head(octets, s, i, end, closed, out, count)
+            if verdict in (KNOWN, END):
+                return True, count
+            if verdict == WAIT:
+                break
+            syntax |= p.NUL_IN_HEAD
+            i += 1
+        else:
+            i += 1
+    if every >= 128:
+        syntax |= p.NON_ASCII
+    s[r.SYNTAX] = syntax
+    s[r.LINE] = line
+    s[r.LINES] = lines
+    s[r.SEARCH] = i
+    if not blank:
+        if not closed:
+            return False, count
+        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+    s[r.BODY] = i
+    if s[r.LENGTH] >= 0:
+        p.enter(s, p.BODY_BY_LENGTH, i)
+    else:
+        if s[r.LENGTH] == p.INVALID:
+            s[r.SYNTAX] |= p.LENGTH_INVALID
+        p.enter(s, p.BODY_TO_NUL, i)
+    return True, count
