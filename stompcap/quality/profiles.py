@@ -99,7 +99,7 @@ def _file(table: Table, uri: str, keys: bool) -> Iterator[pa.RecordBatch]:
         rows = file.metadata.num_rows
         if keys:
             frame = file.read(columns=list(table.key)).to_pandas()
-            hashes = pd.util.hash_pandas_object(frame.astype(object), index=False).to_numpy().view("int64")
+            hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy().view("int64")
             yield _batch(table, None, [None] * rows, [1] * rows, pa.array(hashes))
         else:
             yield _batch(table, None, [None], [rows])
