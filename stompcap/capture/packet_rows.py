@@ -41,8 +41,9 @@ def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.
     """Copy the payloads that lie in the file to their places in one buffer."""
     for row in range(len(place)):
         if place[row] >= 0:
-            length = offsets[row + 1] - offsets[row]
-            out[offsets[row] : offsets[row + 1]] = octets[place[row] : place[row] + length]
+            begin, target = place[row], np.int64(offsets[row])
+            for k in range(offsets[row + 1] - target):
+                out[target + k] = octets[begin + k]
 
 
 def packets(path: str) -> Iterator[pa.RecordBatch]:

@@ -61,7 +61,7 @@ def distance(number: Int, position: Int) -> Int:
     return d - (1 << 32) if d >= 1 << 31 else d
 
 
-@inline
+@kernel
 def note(state: State, history: NDArray[np.uint8], stream: Int, side: Int, letter: Int) -> None:
     """Add a letter to a connection's history, once a side: code in the low bits, side in bit 7."""
     bits = SIDES + side * WIDTH + HISTORY_BITS
@@ -71,10 +71,11 @@ def note(state: State, history: NDArray[np.uint8], stream: Int, side: Int, lette
         state[stream, LETTERS] += 1
 
 
-@inline
+@kernel
 def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int, flow_first: Int) -> None:
     """Start a connection's state at its first row."""
-    state[stream, :] = 0
+    for i in range(COLUMNS):
+        state[stream, i] = 0
     state[stream, FIRST_ROW] = row
     state[stream, FIRST_NS] = state[stream, LAST_NS] = state[stream, ORIGIN_NS] = ts
     state[stream, ORIGIN_SEQ] = seq
@@ -108,7 +109,7 @@ def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
     return d if -limit <= d <= limit else FAR + 1
 
 
-@inline
+@kernel
 def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: Int, flags: Int, ts: Int) -> Int:
     """The connection that a SYN belongs to, or -1 for a new one."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
@@ -164,7 +165,7 @@ def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
     return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
 
 
-@inline
+@kernel
 def handshake(state: State, stream: Int, side: Int, row: Int, ts: Int, seq: Int, ack: Int, flags: Int) -> None:
     """Take what a SYN or SYN-ACK says."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
@@ -185,7 +186,7 @@ def handshake(state: State, stream: Int, side: Int, row: Int, ts: Int, seq: Int,
         state[stream, peer + START] = state[stream, peer + REF] = ack + (1 << 32)
 
 
-@inline
+@kernel
 def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
     """Take a FIN at position `end` or a RST."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
@@ -235,9 +236,13 @@ def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int,
 def grown(state: State, history: NDArray[np.uint8]) -> tuple[State, NDArray[np.uint8]]:
     """The same states with room for twice as many connections."""
     more = np.empty((2 * len(state), COLUMNS), np.int64)
-    more[: len(state)] = state
+    for i in range(len(state)):
+        for k in range(COLUMNS):
+            more[i, k] = state[i, k]
     letters = np.zeros((2 * len(history), HISTORY_WIDTH), np.uint8)
-    letters[: len(history)] = history
+    for i in range(len(history)):
+        for k in range(HISTORY_WIDTH):
+            letters[i, k] = history[i, k]
     return more, letters
 
 
@@ -263,7 +268,7 @@ def assign(
     by a zero window: stream, blocked side, begin, end. `zeros` has a row for each segment that offers no window.
     """
     state, history = np.empty((64, COLUMNS), np.int64), np.zeros((64, HISTORY_WIDTH), np.uint8)
-    streams, first, stalls = 0, 0, 0
+    streams = first = stalls = np.int64(0)
     for row in range(len(flow)):
         fresh = row == 0 or flow[row] != flow[row - 1]
         if not fresh:

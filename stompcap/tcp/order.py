@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.walk import Int
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import kernel
 from stompcap.tcp import assign as a
 
 Int64s = NDArray[np.int64]
@@ -26,12 +26,14 @@ OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, GAP, TRUNCATED, STRAY, SYNCED, BASE = 0, 
 TALLIES = 9
 
 
-@inline
+@kernel
 def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
     """Append one row, doubling the room where it is full; returns where the rows are now."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 6), np.int64)
-        more[:count] = rows
+        for i in range(count):
+            for k in range(6):
+                more[i, k] = rows[i, k]
         rows = more
     rows[count, 0], rows[count, 1], rows[count, 2] = stream, side, offset
     rows[count, 3], rows[count, 4], rows[count, 5] = length, row, skip
@@ -58,7 +60,7 @@ def grouped(
     return starts, rows
 
 
-@inline
+@kernel
 def bounds(state: NDArray[np.int64], stream: Int, side: Int, rows: Int64s, position: Int64s, wire: Int64s) -> tuple[Int, Int, bool]:
     """Where a side's stream begins, where it must end, and whether its beginning is known."""
     at = a.SIDES + side * a.WIDTH
@@ -74,7 +76,7 @@ def bounds(state: NDArray[np.int64], stream: Int, side: Int, rows: Int64s, posit
     return base, end, synced
 
 
-@inline
+@kernel
 def length_known(state: NDArray[np.int64], stream: Int, side: Int, base: Int, end: Int, fin: Int) -> Int:
     """Where a side's stream ends: its FIN says, or its octets, or what was acknowledged or sent beyond them."""
     at = a.SIDES + side * a.WIDTH
@@ -88,13 +90,13 @@ def length_known(state: NDArray[np.int64], stream: Int, side: Int, base: Int, en
     return beyond if end + 1 < beyond <= end + ABSURD_GAP else end  # one more may stand for a FIN that was not captured
 
 
-@inline
+@kernel
 def higher(heap: Int64s, i: Int, j: Int, priority: Int64s) -> bool:
     """Heap order of two entries."""
     return bool(priority[heap[i]] < priority[heap[j]])
 
 
-@inline
+@kernel
 def push(heap: Int64s, size: Int, item: Int, priority: Int64s) -> None:
     """Add an item to a binary heap of `size` items."""
     heap[size] = item
@@ -104,7 +106,7 @@ def push(heap: Int64s, size: Int, item: Int, priority: Int64s) -> None:
         i = (i - 1) >> 1
 
 
-@inline
+@kernel
 def pop(heap: Int64s, size: Int, priority: Int64s) -> None:
     """Remove the first item of a binary heap of `size` items."""
     heap[0] = heap[size - 1]
@@ -133,7 +135,7 @@ def sweep(begins: Int64s, ends: Int64s, priority: Int64s) -> tuple[NDArray[np.in
     by_begin = np.argsort(begins, kind="mergesort")
     pieces, losses = np.empty((2 * count, 3), np.int64), np.empty((3 * count, 3), np.int64)
     heap, done = np.empty(count, np.int64), begins.copy()
-    size = next_item = n = lost = 0
+    size = next_item = n = lost = np.int64(0)
     at = np.int64(0)
     while size or next_item < count:
         if size == 0:
@@ -186,7 +188,7 @@ def order(
     streams = len(state)
     extents, overlaps = np.empty((len(rows) + 16, 6), np.int64), np.empty((16, 6), np.int64)
     tallies = np.zeros((2 * streams, TALLIES), np.int64)
-    n = lost = 0
+    n = lost = np.int64(0)
     for group in range(2 * streams):
         stream, side = group >> 1, group & 1
         mine = rows[starts[group] : starts[group + 1]]
