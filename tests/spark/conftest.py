@@ -1,0 +1,39 @@
+"""One Spark session for all tests of this folder, and one lake made of every recorded capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines.run import STAGES, Result, Run, execute
+from stompcap.options import Options
+from tests.e2e.truth import captures
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session with two cores."""
+    from stompcap.spark.session import get_session
+
+    session = get_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def whole_run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What a run over every recorded capture did."""
+    lake = str(tmp_path_factory.mktemp("lake"))
+    return execute(Run(lambda: spark, lake, Options()), STAGES, captures())
+
+
+@pytest.fixture(scope="session")
+def lake(whole_run: Result) -> Path:
+    """The lake of that run."""
+    return Path(whole_run.lake)

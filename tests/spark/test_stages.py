@@ -1,0 +1,136 @@
+"""The stages one by one, as spark-submit jobs, give the tables that one run gives; errors end in one line and the right code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from tests.e2e.pure import tables_of
+from tests.e2e.truth import DATA
+
+pytestmark = pytest.mark.spark
+ROOT = DATA.parent
+CAPTURES = [str(DATA / "rabbitmq_midstream.pcap"), str(DATA / "artemis_violations.pcapng")]
+BIN = Path(sys.executable).parent
+
+
+def submit(job: str, *arguments: str) -> str:
+    from stompcap.spark import jars
+
+    named = jars.configuration()
+    delta = ["--jars", named["spark.jars"]] if "spark.jars" in named else ["--packages", named["spark.jars.packages"]]
+    command = [str(BIN / "spark-submit"), "--master", "local[2]", *delta, str(ROOT / "jobs" / f"{job}.py"), *arguments]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake made by one job after the other."""
+    lake = tmp_path_factory.mktemp("staged")
+    told = json.loads(submit("extract", "--lake", str(lake), "--json", *CAPTURES))
+    assert told["status"] == "done"
+    assert told["rows"]["captures"] == 2
+    for job in ("decode", "correlate", "metrics"):
+        submit(job, "--lake", str(lake), "--quiet")
+    return lake
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict[str, pa.Table]:
+    return tables_of(CAPTURES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["streams", "raw_frames", "segments", "frames", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
+     "heartbeat_violations", "compliance", "compliance_findings"],
+)  # fmt: skip
+def test_stages_give_what_one_pass_gives(name: str, staged: Path, plain: dict[str, pa.Table]) -> None:
+    found = DeltaTable(str(staged / name)).to_pyarrow_table()
+    kept = [column for column in found.column_names if column != "batch_id"]
+    rows = sorted(repr(row) for row in found.select(kept).to_pylist())
+    assert rows == sorted(repr(row) for row in plain[name].select(kept).to_pylist())
+
+
+def test_aggregates_are_there(staged: Path) -> None:
+    assert DeltaTable(str(staged / "rules")).to_pyarrow_table().num_rows > 60
+    summary = DeltaTable(str(staged / "compliance_summary")).to_pyarrow_table().to_pylist()
+    assert all(row["applicable"] == row["passed"] + row["failed"] + row["not_evaluable"] for row in summary)
+    latency = DeltaTable(str(staged / "ack_latency")).to_pyarrow_table().to_pylist()
+    assert all(row["deliveries"] == row["settled"] + row["unsettled"] for row in latency)
+    assert all(row["ack_mode"] != "auto" for row in latency)
+
+
+def stompcap(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(BIN / "stompcap"), *arguments], capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> None:
+    text = tmp_path / "notes.pcap"
+    text.write_text("not a capture at all")
+    gone = tmp_path / "gone.pcap"
+    done = stompcap("run", str(text), str(gone), CAPTURES[0], "--lake", str(tmp_path / "lake"), "--json")
+    assert done.returncode == 4
+    told = json.loads(done.stdout)
+    assert told["rows"]["captures"] == 1
+    assert str(text) in done.stderr
+    assert str(gone) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("run",), 2, "CAPTURE"),
+        (("sql", "SELECT 1", "--lake", "/nowhere/lake"), 3, "no lake here"),
+        (("run", "x.pcap", "--lake", "/proc/lake"), 3, "/proc/lake"),
+        (("run", "x.pcap", "--lake", "l", "--ack-scope", "moon"), 2, "--ack-scope moon"),
+        (("run", "x.pcap", "--lake", "l", "--ports", "99999"), 2, "99999"),
+        (("rules", "explain", "XX-99"), 2, "XX-99"),
+    ],
+)
+def test_errors_are_one_line_with_a_code(arguments: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(BIN / "stompcap"), *arguments], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_folder_is_nothing_to_do(tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    (tmp_path / "captures" / "empty.pcap").touch()
+    done = stompcap("run", str(tmp_path / "captures"), "--lake", str(tmp_path / "lake"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["warnings"] == ["no captures found: nothing to do"]
+
+
+def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
+    from pipelines import ledger
+    from stompcap.spark import lake
+
+    place = str(tmp_path / "lake")
+    lake.create(place)
+    with ledger.held(place):
+        done = stompcap("run", CAPTURES[0], "--lake", place)
+    assert done.returncode == 5
+    assert "another run" in done.stderr
+
+
+def test_sql(staged: Path) -> None:
+    done = stompcap("sql", "SELECT count(*) AS n FROM captures", "--lake", str(staged), "--format", "json")
+    assert json.loads(done.stdout) == [{"n": 2}], done.stderr
+    wrong = stompcap("sql", "SELECT nothing FROM captures", "--lake", str(staged))
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr
