@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64
 from stompcap.session.notes import TARGET_NONE, TARGET_UNKNOWN

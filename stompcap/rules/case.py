@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.rules.columns import decided, matched, truth, unicode
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import (
@@ -40,16 +41,6 @@ TEXTS = (
     "command", "command_raw", "body_preview", "delimited_by",
 )  # columns of the table frames; any other name is a header
 VALUE_CHARACTERS = 80  # of a quoted value in evidence
-
-
-def truth(values: pa.Array) -> Bools:
-    """A Boolean Arrow array as numpy, null being false."""
-    return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), bool)
-
-
-def unicode(values: pa.Array) -> pa.Array:
-    """An Arrow array as strings, null being empty."""
-    return pc.fill_null(values.cast(pa.string()), "")
 
 
 class Case:
@@ -266,16 +257,3 @@ class Case:
         shown = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
         shown = pc.utf8_slice_codeunits(shown, 0, VALUE_CHARACTERS)
         return pc.fill_null(shown.take(pa.array(place, mask=place < 0)), "")
-
-
-def matched(values: pa.Array, pattern: str) -> Bools:
-    """Where values match a regular expression (RE2); null is no match."""
-    return truth(pc.match_substring_regex(values, pattern))
-
-
-def decided(values: pa.Array, decide: Callable[[str], bool]) -> Bools:
-    """Where values satisfy `decide`, which sees each different value once; null never does."""
-    coded = values.dictionary_encode()
-    verdicts = np.array([decide(value) for value in coded.dictionary.to_pylist()] + [False], bool)
-    chosen: Bools = verdicts[np.asarray(pc.fill_null(coded.indices, len(coded.dictionary)))]
-    return chosen

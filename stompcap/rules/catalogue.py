@@ -10,22 +10,23 @@ from stompcap.rules.acking import ACKING
 from stompcap.rules.bodies import BODIES
 from stompcap.rules.commands import COMMANDS
 from stompcap.rules.connecting import CONNECTING
+from stompcap.rules.delivering import DELIVERING
 from stompcap.rules.escapes import ESCAPES
 from stompcap.rules.framing import FRAMING
 from stompcap.rules.greeting import GREETING
 from stompcap.rules.headers import HEADERS
 from stompcap.rules.heartbeating import HEARTBEATING
 from stompcap.rules.lengths import LENGTHS
-from stompcap.rules.messaging import MESSAGING
 from stompcap.rules.negotiating import NEGOTIATING
 from stompcap.rules.receipts import RECEIPTS
 from stompcap.rules.record import Rule
+from stompcap.rules.sending import SENDING
 from stompcap.rules.transactions import TRANSACTIONS
 from stompcap.tables.gold import RULES as TABLE
 
 CHAPTERS = (
-    FRAMING, COMMANDS, LENGTHS, HEADERS, ESCAPES, BODIES, CONNECTING, NEGOTIATING, GREETING, HEARTBEATING, MESSAGING,
-    ACKING, TRANSACTIONS, RECEIPTS,
+    FRAMING, COMMANDS, LENGTHS, HEADERS, ESCAPES, BODIES, CONNECTING, NEGOTIATING, GREETING, HEARTBEATING, SENDING,
+    DELIVERING, ACKING, TRANSACTIONS, RECEIPTS,
 )
 FAMILIES = ("FR", "CN", "HB", "SN", "SB", "MS", "AK", "TX", "RC", "ER", "DS")
 """Framing, connecting, heart-beats, SEND, SUBSCRIBE, MESSAGE, ACK, transactions, RECEIPT, ERROR, DISCONNECT."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL
 

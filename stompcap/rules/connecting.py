@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stompcap.rules import offers
-from stompcap.rules.case import Case, matched
+from stompcap.rules.case import Case
+from stompcap.rules.columns import matched
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import CLIENT, SERVER, Bools
 from stompcap.tables import words

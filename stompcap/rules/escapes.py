@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, matched
+from stompcap.rules.case import Case
+from stompcap.rules.columns import matched
 from stompcap.rules.record import Chapter, Judged
 from stompcap.stomp.syntax import Syntax
 

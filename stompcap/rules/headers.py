@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, matched, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import matched, truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, Bools
 from stompcap.stomp.syntax import Syntax

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import truth
 from stompcap.rules.record import Chapter, Judged, Units
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words

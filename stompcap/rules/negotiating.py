@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules import offers
-from stompcap.rules.case import Case, decided, matched, unicode
+from stompcap.rules.case import Case
+from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import REFUSED, UNANSWERED, closed_by_server, names_command
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, Bools

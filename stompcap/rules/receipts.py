@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import CLIENT, GAP, Bools
 from stompcap.session.notes import UNKNOWN
@@ -30,8 +31,7 @@ RECEIPTS = Chapter("Receipts, errors, the end")
 def rc_01(case: Case) -> Judged:
     """RECEIPT has receipt-id.
 
-    An empty value fails only where it cannot be meant; a client may ask for the receipt of an empty name, so only a
-    missing header fails here.
+    A client may ask for a receipt of an empty name, so an empty value passes here; only a missing header fails.
     """
     return Judged(case.of("RECEIPT"), ~case.has("receipt-id"), "RECEIPT without receipt-id")
 

@@ -1,4 +1,4 @@
-"""Messaging: SEND, SUBSCRIBE and MESSAGE."""
+"""Delivering: MESSAGE."""
 
 from __future__ import annotations
 
@@ -6,104 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.case import Case, truth
+from stompcap.rules.case import Case
+from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, Bools
-from stompcap.session.notes import ACTIVE, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, UNKNOWN
+from stompcap.session.notes import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, UNKNOWN
 
-MESSAGING = Chapter("Sending, subscribing, delivering")
+DELIVERING = Chapter("Delivering")
 
 REPLY_QUEUE = r"^/?(temp-queue|temp-topic|reply-queue)/"
 
 
-@MESSAGING.rule(
-    "SN-01", versions=ALL_VERSIONS, side="client", level="M", observed="F",
-    clause="1.2 and 1.1 SEND; 1.0 SEND",
-    breaks="""
-        in 1.2
-        C: SEND⏎⏎␀
-    """,
-    keeps="""
-        in 1.2
-        C: SEND⏎destination:/queue/a⏎⏎␀
-    """,
-)
-def sn_01(case: Case) -> Judged:
-    """SEND has destination.
-
-    An empty value names nothing and counts as missing; brokers answer it with an ERROR.
-    """
-    return Judged(case.of("SEND"), case.lacks("destination"), "SEND without destination")
-
-
-@MESSAGING.rule(
-    "SB-01", versions=ALL_VERSIONS, side="client", level="M", observed="F",
-    clause="1.2 and 1.1 SUBSCRIBE; 1.0 SUBSCRIBE",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎⏎␀
-    """,
-    keeps="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-    """,
-)
-def sb_01(case: Case) -> Judged:
-    """SUBSCRIBE has destination.
-
-    An empty value counts as missing.
-    """
-    return Judged(case.of("SUBSCRIBE"), case.lacks("destination"), "SUBSCRIBE without destination")
-
-
-@MESSAGING.rule(
-    "SB-02", versions="1.1 1.2", side="client", level="M", observed="F",
-    clause="1.2 and 1.1 SUBSCRIBE id Header",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎destination:/queue/a⏎⏎␀
-    """,
-    keeps="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-    """,
-)
-def sb_02(case: Case) -> Judged:
-    """SUBSCRIBE has id.
-
-    Optional in 1.0. An empty value counts as missing.
-    """
-    return Judged(case.of("SUBSCRIBE"), case.lacks("id"), "SUBSCRIBE to {destination} without id")
-
-
-@MESSAGING.rule(
-    "SB-03", versions="1.2", side="client", level="M", observed="S",
-    clause="1.2 SUBSCRIBE id Header",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/b⏎⏎␀
-    """,
-    keeps="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        C: UNSUBSCRIBE⏎id:0⏎⏎␀
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/b⏎⏎␀
-    """,
-)
-def sb_03(case: Case) -> Judged:
-    """Active subscriptions of a connection have different ids.
-
-    To use an id again after UNSUBSCRIBE is common and fine. RabbitMQ closes on duplicates. Not evaluable where an
-    UNSUBSCRIBE may have been lost, or an ERROR before it may have meant the first SUBSCRIBE.
-    """
-    twice = case.n.subscription_state == ACTIVE
-    subscribe = case.of("SUBSCRIBE")
-    return Judged(subscribe & ~case.lacks("id", subscribe), twice, "id:{id} is in use",
-                  unevaluable=twice & (case.n.missed_c2s | (case.n.error_before >= 0)))
-
-
-@MESSAGING.rule(
+@DELIVERING.rule(
     "MS-01", versions=ALL_VERSIONS, side="server", level="M", observed="F",
     clause="1.2 and 1.1 MESSAGE; 1.0 MESSAGE",
     breaks="""
@@ -125,7 +39,7 @@ def ms_01(case: Case) -> Judged:
     return Judged(case.of("MESSAGE"), case.lacks("destination"), "MESSAGE {message-id} without destination")
 
 
-@MESSAGING.rule(
+@DELIVERING.rule(
     "MS-02", versions=ALL_VERSIONS, side="server", level="M", observed="F",
     clause="1.2 and 1.1 MESSAGE; 1.0 MESSAGE",
     breaks="""
@@ -147,7 +61,7 @@ def ms_02(case: Case) -> Judged:
     return Judged(case.of("MESSAGE"), case.lacks("message-id"), "MESSAGE of {destination} without message-id")
 
 
-@MESSAGING.rule(
+@DELIVERING.rule(
     "MS-03", versions="1.2", side="server", level="I", observed="S",
     clause="1.2 MESSAGE",
     breaks="""
@@ -192,7 +106,7 @@ def _equal(case: Case, name: str, left: I64, right: I64) -> Bools:
     return truth(pc.equal(one, other))
 
 
-@MESSAGING.rule(
+@DELIVERING.rule(
     "MS-04", versions="1.1 1.2", side="server", level="M", observed="S",
     clause="1.2 and 1.1 MESSAGE",
     breaks="""
@@ -230,7 +144,7 @@ def ms_04(case: Case) -> Judged:
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
-@MESSAGING.rule(
+@DELIVERING.rule(
     "MS-05", versions="1.2", side="server", level="M", observed="S",
     clause="1.2 MESSAGE",
     breaks="""
