@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS, octets, read_segments
 from stompcap.capture.packet_rows import address
+from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
 from stompcap.tcp.octets import gather
 from stompcap.tcp.reassembly import Extents, Streams, history_for, reassemble_columns
@@ -49,7 +50,8 @@ class ByteStream:
 class Connection:
     """One TCP connection. Endpoints are (address, port); times are nanoseconds since the epoch.
 
-    The client is who opened it; where no handshake was captured, the side with the larger port.
+    The client is who opened it; where no handshake was captured, the side without a known STOMP port, else with the
+    larger port.
     """
 
     stream_id: str
@@ -90,7 +92,8 @@ def _connection(streams: Streams, stream: int, sides: list[ByteStream]) -> Conne
     )
     client = int(streams.initiator[stream])
     if client < 0:
-        client = 0 if ends[0][1] > ends[1][1] else 1
+        known = [port in STOMP_PORTS for _, port in ends]
+        client = int(known[0]) if known[0] != known[1] else int(ends[0][1] <= ends[1][1])
     return Connection(
         stream_id=streams.stream_id[stream].as_py(),
         client=ends[client],

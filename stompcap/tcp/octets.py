@@ -19,9 +19,9 @@ Int64s = NDArray[np.int64]
 def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
     """Copy stretches of one buffer to their places in another."""
     for i in range(len(begins)):
-        begin, target = begins[i], targets[i]
-        for k in range(lengths[i]):
-            out[target + k] = source[begin + k]
+        piece, place = source[begins[i] : begins[i] + lengths[i]], out[targets[i] : targets[i] + lengths[i]]
+        for k in range(len(piece)):
+            place[k] = piece[k]
 
 
 @kernel
