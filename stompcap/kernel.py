@@ -1,13 +1,52 @@
-"""The one way a function is compiled: numba, without the interpreter lock, cached on disk where a place for it can be written."""
+"""The one way a function is compiled: numba, without the interpreter lock, cached on disk where a place for it can be written.
+
+numba looks only at the file that defines a function when it asks whether cached code is still good, and not at the kernels it calls.
+So the cache lies in a folder named by a digest of all sources of the package: a change anywhere begins a new one.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import tempfile
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+KEPT_SECONDS = 7 * 24 * 3600
+
+
+def _place() -> Path:
+    """The folder of this state of the sources."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "stompcap" / f"kernels-{digest.hexdigest()[:16]}"
+
+
+def _cache() -> None:
+    """Point numba to the folder, and drop those of sources long gone; NUMBA_CACHE_DIR wins, and where none can be made, this process has its own."""
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return
+    try:
+        place = _place()
+        if not place.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            for other in place.parent.glob("kernels-*"):
+                if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
+    except OSError:
+        place = Path(tempfile.mkdtemp(prefix="stompcap-kernels-"))
+    numba.config.CACHE_DIR = str(place)
+
+
+_cache()
 
 
 def kernel(function: F) -> F:
