@@ -1,0 +1,1 @@
+"""Tests against brokers that run on this machine."""
