@@ -81,7 +81,7 @@ def together(segments: DataFrame, partitions: int) -> DataFrame:
 
 def partitions_for(captures: Sequence[dict[str, Any]], cores: int) -> int:
     """Tasks for a batch: enough that each stays bounded, no more than cores where little is to be done."""
-    octets = sum(row["size_octets"] for row in captures)
+    octets = sum(int(row["size_octets"]) for row in captures)
     return max(1, min(cores, -(-octets // (1024 * 1024))), -(-octets // OCTETS_PER_TASK))
 
 

@@ -31,7 +31,10 @@ def _place() -> Path:
 
 
 def _cache() -> None:
-    """Point numba to the folder, and drop those of sources long gone; NUMBA_CACHE_DIR wins, and where none can be made, this process has its own."""
+    """Point numba to the folder and drop those of sources long gone; where none can be made, this process has its own.
+
+    NUMBA_CACHE_DIR wins.
+    """
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
     try:
@@ -43,7 +46,7 @@ def _cache() -> None:
                     shutil.rmtree(other, ignore_errors=True)
     except OSError:
         place = Path(tempfile.mkdtemp(prefix="stompcap-kernels-"))
-    numba.config.CACHE_DIR = str(place)
+    vars(numba.config)["CACHE_DIR"] = str(place)
 
 
 _cache()

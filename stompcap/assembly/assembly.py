@@ -115,8 +115,8 @@ class _Batch:
         self.client = choice.clients(reassembly, self.spoken, assembly.options)
         self.version = np.full(len(reassembly.streams), -1, np.int8)
         self.version_source = np.zeros(len(reassembly.streams), np.int8)
-        columns = (flows.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
-        self.lineage = Lineage(*columns, assembly.capture_ids)
+        ts_ns, packet, captured = (flows.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
+        self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
         side = reassembly.extents.stream.astype(np.int64)
         self.bounds = np.searchsorted(side, np.arange(len(reassembly.streams) + 1))
 

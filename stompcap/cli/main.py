@@ -39,7 +39,7 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user; --verbose shows it
         from stompcap.cli.failures import explain
 
         line, code = explain(error)

@@ -14,7 +14,6 @@ from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipelines.run import Result
     from stompcap.options import Options
 
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders or globs.", show_default=False)]

@@ -21,9 +21,9 @@ DECODED = (
 @cache
 def _decoder() -> Any:
     """The Arrow UDF; made once a process, where Spark is."""
-    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql import functions as f
 
-    @arrow_udf(DECODED)  # type: ignore[call-overload,untyped-decorator,unused-ignore]  # pyspark types no DDL strings here
+    @f.arrow_udf(DECODED)  # type: ignore[attr-defined]  # pyspark exports it since 4.1 but its stubs do not say so
     def decode_frames(raw: pa.Array, version: pa.Array) -> pa.Array:
         from stompcap.stomp import decode_column
 

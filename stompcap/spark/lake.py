@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.tables import TABLES, Table
@@ -108,7 +108,7 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     if all(delta.transaction_version(_application(unit)) is not None for unit in units):
         return 0
     now = int(time.time() * 1000)
-    actions = [AddAction(f.path, f.size, {}, now, True, f.statistics) for f in listed]
+    actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, now, True, f.statistics) for f in listed]
     delta.create_write_transaction(
         actions,
         mode="append",

@@ -51,7 +51,7 @@ class PcapReader(DataSourceReader):
         """One partition a file, planned on the driver."""
         return [FilePartition(path, rank) for path, rank in self.files]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # pyspark's own stub: tuples only
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The batches of one file."""
         import pyarrow as pa
 

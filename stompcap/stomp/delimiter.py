@@ -79,7 +79,7 @@ def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
     out[p.ROW_BODY, count] = -1
     out[p.ROW_COMMAND, count] = -1
     s[r.DONE] = end
-    s[r.BEHIND_GAP] = 1
+    s[r.FOOTING] = r.LOST
     s[r.BEGUN] = 1
     if s[r.EXPECTED] < end:
         s[r.EXPECTED] = -1
@@ -131,7 +131,8 @@ def _fresh(runs: Runs) -> State:
     numbers = np.zeros((runs.synced.size, r.STATE_FIELDS), np.int64)
     numbers[:, [r.LENGTH, r.BODY, r.COMMAND, r.EXPECTED]] = -1
     numbers[:, r.PHASE] = np.where(runs.synced, p.BETWEEN, p.BOUNDARY)
-    numbers[:, r.BEGUN] = numbers[:, r.BEHIND_GAP] = ~runs.synced
+    numbers[:, r.BEGUN] = ~runs.synced
+    numbers[:, r.FOOTING] = np.where(runs.synced, r.FIRM, r.LOST)
     return State(numbers)
 
 

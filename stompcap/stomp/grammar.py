@@ -92,6 +92,9 @@ COMMAND_OCTETS, COMMAND_LENGTHS = pack(NAMES)
 LONGEST_COMMAND = int(COMMAND_LENGTHS.max())
 BODY_ALLOWED = np.array([c.body for c in COMMANDS])
 FROM_SERVER = np.array([c.sender == "server" for c in COMMANDS])
+ANY, CLIENT, SERVER = 0, 1, -1
+"""Roles of a direction's sender; roles add up, so that a sum says which one prevails."""
+ROLE_OF = np.where(FROM_SERVER, SERVER, CLIENT)
 
 ESCAPE_VALUES = np.zeros((3, 256), dtype=np.uint8)
 for _version, _table in enumerate(ESCAPES):

@@ -1,13 +1,14 @@
 """What stands behind a place: the evidence that a frame ends or begins there.
 
-Ends of frames are believed where only EOLs lie between a NUL and a known command's line (rule FR-07, and resynchronisation).
+Ends of frames are believed where only EOLs lie between a NUL and a known command's line (rule FR-07, and resynchronisation), and the
+command is one that the direction's sender may send: brokers quote what clients sent, NULs and all, in heads and bodies of ERROR.
 Every search returns how far it came, so that a caller that waits for more octets never walks the same ones again.
 """
 
 from __future__ import annotations
 
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NUL, SPACE
+from stompcap.stomp.grammar import ANY, COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NUL, ROLE_OF, SPACE
 from stompcap.stomp.octets import Octets, match_command
 
 NO, KNOWN, WAIT, END = 0, 1, 2, 3
@@ -30,15 +31,15 @@ def after_eols(octets: Octets, begin: int, end: int) -> int:
 
 
 @kernel
-def command_line(octets: Octets, begin: int, end: int) -> tuple[int, int]:
-    """Whether a known command's line begins at `begin`: (KNOWN, position behind its EOL), (NO, _) or (WAIT, _)."""
+def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
+    """Whether the line of a command that `role` may send begins at `begin`: (KNOWN, position behind its EOL), (NO, _) or (WAIT, _)."""
     stop = min(end, begin + LONGEST_COMMAND + 1)
     i = begin
     while i < stop and octets[i] & 0xDF >= 65 and octets[i] & 0xDF <= 90:
         i += 1
     if i == end:
         for code in range(COMMAND_LENGTHS.size):
-            if COMMAND_LENGTHS[code] >= i - begin:
+            if COMMAND_LENGTHS[code] >= i - begin and (role == ANY or ROLE_OF[code] == role):
                 same = True
                 for k in range(i - begin):
                     if octets[begin + k] & 0xDF != COMMAND_OCTETS[code, k]:
@@ -49,7 +50,8 @@ def command_line(octets: Octets, begin: int, end: int) -> tuple[int, int]:
         return NO, i
     if octets[i] != LF and octets[i] != CR:
         return NO, i
-    if match_command(octets, begin, i) < 0:
+    code = match_command(octets, begin, i)
+    if code < 0 or (role != ANY and ROLE_OF[code] != role):
         return NO, i
     if octets[i] == CR:
         i += 1
@@ -61,22 +63,22 @@ def command_line(octets: Octets, begin: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def follows(octets: Octets, begin: int, end: int) -> tuple[int, int]:
+def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
 
-    KNOWN: a known command's line; NO: something else; WAIT: the octets end before it can be said; END: nothing but EOLs.
+    KNOWN: the line of a command that `role` may send; NO: something else; WAIT: the octets end before it can be said; END: nothing but EOLs.
     """
     i = after_eols(octets, begin, end)
     if i == end:
         return END, i
     if octets[i] == CR:
         return (WAIT if i + 1 == end else NO), i
-    verdict, _ = command_line(octets, i, end)
+    verdict, _ = command_line(octets, i, end, role)
     return verdict, i
 
 
 @kernel
-def boundary(octets: Octets, begin: int, end: int) -> tuple[int, int]:
+def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """Whether a frame may begin at `begin` though nothing before it is known: as `follows`, and stricter.
 
     Behind the command's line a blank line or a header line (a name, then a colon) must stand.
@@ -86,7 +88,7 @@ def boundary(octets: Octets, begin: int, end: int) -> tuple[int, int]:
         return END, i
     if octets[i] == CR:
         return (WAIT if i + 1 == end else NO), i
-    verdict, line = command_line(octets, i, end)
+    verdict, line = command_line(octets, i, end, role)
     if verdict != KNOWN:
         return verdict, i
     if line == end:

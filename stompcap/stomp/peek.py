@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import FROM_SERVER, NUL, pack
+from stompcap.stomp.grammar import ANY, FROM_SERVER, NUL, pack
 from stompcap.stomp.lookahead import END, KNOWN, WAIT, after_eols, boundary, command_line
 from stompcap.stomp.octets import Octets, find_nul, match_command, readonly
 from stompcap.stomp.rows import Bools, Ints
@@ -55,7 +55,7 @@ def _peek(octets: Octets, begin: int, end: int, synced: bool) -> int:
             i += 1
         if i == before:
             break
-    verdict, at = command_line(octets, i, end) if synced else boundary(octets, i, end)
+    verdict, at = command_line(octets, i, end, ANY) if synced else boundary(octets, i, end, ANY)
     if verdict == KNOWN:
         return _role_of(octets, i if synced else at, end)
     if verdict == WAIT or verdict == END or i == end:
@@ -65,7 +65,7 @@ def _peek(octets: Octets, begin: int, end: int, synced: bool) -> int:
         nul = find_nul(octets, nul, end)
         if nul < 0:
             break
-        verdict, at = boundary(octets, nul + 1, end)
+        verdict, at = boundary(octets, nul + 1, end, ANY)
         if verdict == KNOWN:
             return _role_of(octets, at, end)
         nul += 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
+from stompcap.stomp.grammar import ANY, CLIENT, ROLE_OF, SERVER
 from stompcap.stomp.lookahead import END, NO, WAIT, follows
 from stompcap.stomp.octets import Octets
 from stompcap.stomp.rows import Ints
@@ -21,6 +22,8 @@ BETWEEN, EOLS, NULS, COMMAND, HEAD, BODY_TO_NUL, BODY_BY_LENGTH, TOO_LONG, TOO_S
 NONE, INVALID = -1, -2
 """Values of LENGTH where no content-length was declared, or no decimal that 63 bits hold."""
 FAR = 1 << 62
+CERTAIN = 4
+"""Frames of the other role that it takes to forget which side sends here."""
 
 LF_LINE, CRLF_LINE, BARE_CR, EOL_CR = int(Syntax.LF_LINE), int(Syntax.CRLF_LINE), int(Syntax.BARE_CR), int(Syntax.EOL_CR)
 LENGTH_INVALID, LENGTH_MISSED = int(Syntax.LENGTH_INVALID), int(Syntax.LENGTH_MISSED)
@@ -32,12 +35,33 @@ NON_ASCII, PASSCODE = int(Syntax.NON_ASCII), int(Syntax.PASSCODE)
 
 
 @kernel
+def learn(s: Ints, kind: int) -> None:
+    """Keep count of who sends here. A frame that a search found does not count: it may be a quotation in another's body."""
+    if kind == r.FRAME:
+        if s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
+            s[r.ROLE] = min(max(s[r.ROLE] + ROLE_OF[s[r.COMMAND]], -CERTAIN), CERTAIN)
+        s[r.FOOTING] = r.FIRM
+    elif kind == r.JUNK or s[r.FOOTING] == r.LOST:
+        s[r.FOOTING] = r.FOUND
+
+
+@kernel
+def sender(s: Ints) -> int:
+    """The role of this direction's sender: by the frames so far, else by the command at hand, else ANY."""
+    if s[r.ROLE] > 0:
+        return CLIENT
+    if s[r.ROLE] < 0:
+        return SERVER
+    return int(ROLE_OF[s[r.COMMAND]]) if s[r.COMMAND] >= 0 else ANY
+
+
+@kernel
 def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) -> int:
     """Write the row [DONE, end) and stand between frames behind it; gives the new number of rows."""
     syntax = s[r.SYNTAX]
-    if s[r.BEHIND_GAP]:
+    if s[r.FOOTING] == r.LOST:
         syntax |= AFTER_GAP
-        s[r.BEHIND_GAP] = 0
+    learn(s, kind)
     out[POSITION, count] = s[r.DONE]
     out[OCTETS, count] = end - s[r.DONE]
     out[KIND, count] = kind
@@ -81,7 +105,7 @@ def junk_from(s: Ints, search: int, syntax: int) -> None:
 @kernel
 def look(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
     """What follows the NUL at `nul`; WAIT only where more octets may come. Remembers how far it looked."""
-    verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end)
+    verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end, sender(s))
     if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul
         s[r.LOOK] = far

@@ -35,7 +35,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
 def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
     begin = s[r.DONE]
-    verdict, far = boundary(octets, max(begin, s[r.LOOK]), end)
+    verdict, far = boundary(octets, max(begin, s[r.LOOK]), end, p.sender(s))
     if verdict in (WAIT, END) and not closed:
         s[r.LOOK] = far
         return False

@@ -46,13 +46,16 @@ class Runs:
         )
 
 
-(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, BEHIND_GAP) = range(13)
-STATE_FIELDS = 13
+(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, FOOTING, ROLE) = range(14)
+STATE_FIELDS = 14
+
+FIRM, LOST, FOUND = range(3)
+"""Values of FOOTING: behind a frame or at the true beginning; directly behind a gap; where a search found a frame to begin."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Where the delimiter stands in each direction: one row of 13 numbers each; save it, and go on at any octet.
+    """Where the delimiter stands in each direction: one row of numbers each; save it, and go on at any octet.
 
     DONE is the stream offset up to which rows were given; octets from there on must be presented again.
     """
