@@ -204,5 +204,6 @@ def _places(result: dict[str, Any]) -> Table:
         places.add_row("Report", Text(visible(str(result["report"]))))
     else:
         places.add_row("Report", Text(f"stompcap report --lake {lake} -o report.html", style="dim"))
-    places.add_row("Look closer", Text(f"stompcap show --lake {lake}", style="dim"))
+    query = "SELECT rule_id, count(*) FROM compliance_findings GROUP BY 1 ORDER BY 2 DESC"
+    places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {lake}', style="dim"))
     return places

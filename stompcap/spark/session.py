@@ -28,9 +28,10 @@ REQUIRED = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     "spark.databricks.delta.snapshotPartitions": "2",
 }
+PARTITIONS = "spark.sql.shuffle.partitions"
 LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "4",
+    PARTITIONS: "4",
     "spark.driver.memory": "3g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.warehouse.dir": "spark-warehouse",
@@ -78,6 +79,8 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
         raise EnvironmentProblem(_why(error)) from error
     if "spark.log.level" not in settings:
         spark.sparkContext.setLogLevel("ERROR")
+    if submitted and spark.sparkContext.master.startswith("local") and not spark.sparkContext.getConf().contains(PARTITIONS):
+        spark.conf.set(PARTITIONS, LOCAL[PARTITIONS])
     _demand_delta(spark)
     return spark
 

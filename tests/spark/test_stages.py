@@ -27,7 +27,8 @@ def submit(job: str, *arguments: str) -> str:
     named = jars.configuration()
     delta = ["--jars", named["spark.jars"]] if "spark.jars" in named else ["--packages", named["spark.jars.packages"]]
     command = [str(BIN / "spark-submit"), "--master", "local[2]", *delta, str(ROOT / "jobs" / f"{job}.py"), *arguments]
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable,
+                   "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
