@@ -1,5 +1,47 @@
-"""Batch analytics for captured STOMP traffic."""
+"""Batch analytics for captured STOMP traffic.
 
-from importlib.metadata import version
+    import stompcap
+    stompcap.run(["captures/"], "lake")
+    frames = stompcap.read(spark, "lake", "frames")
 
-__version__ = version("stompcap")
+`stompcap.stomp` parses octets, `stompcap.tcp` reassembles any protocol's streams; both without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipelines.run import Result
+    from stompcap.options import Options
+
+try:
+    __version__ = version("stompcap")
+except PackageNotFoundError:  # a folder or an archive on the path, as --py-files makes
+    __version__ = "0+unknown"
+
+
+def run(captures: Sequence[str], lake: str, *, options: Options | None = None, spark: SparkSession | None = None) -> Result:
+    """Everything `stompcap run` does: captures (files, folders, globs) to all tables of a lake; what it knows is not done again.
+
+    Uses the session given, the active one or a new one. Raises StompcapError; inputs that cannot be read are named in the result.
+    """
+    from pipelines.run import STAGES, Run, execute
+    from stompcap.options import Options
+    from stompcap.spark.session import get_session
+
+    return execute(Run(lambda: spark or get_session(), lake, options or Options()), STAGES, captures)
+
+
+def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
+    """A table of a lake as a DataFrame; KeyError for a name that no lake has."""
+    from stompcap.spark.lake import read
+
+    return read(spark, lake, table)
+
+
+__all__ = ["__version__", "read", "run"]

@@ -14,6 +14,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
+from stompcap.stomp.marks import ODD_HEAD
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Bools, Ints, Rows
@@ -155,7 +156,8 @@ def decode(
     """
     versions = np.ascontiguousarray(versions, np.int8)
     if not keep_credentials:
-        octets, _ = redact(octets, frames.take(frames.command == g.ERROR))
+        # header lines named passcode are masked as they are split; what remains is what only some readers take for one
+        octets, _ = redact(octets, frames.take((frames.command == g.ERROR) | ((frames.syntax & ODD_HEAD) != 0)))
     octets = readonly(octets)
     heads = split_heads(octets, frames, versions, keep_credentials)
     length = np.empty(len(frames), np.int64)

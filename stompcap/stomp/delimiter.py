@@ -12,6 +12,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
+from stompcap.stomp.marks import mark
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
 
@@ -191,4 +192,6 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
         parts.append(out[:, :count])
     table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)
     direction, offset, position, length, kind, delimited_by, syntax, body, command, lines = table
-    return Rows(direction, offset, position, length, kind, delimited_by, syntax, body, command, lines, state)
+    rows = Rows(direction, offset, position, length, kind, delimited_by, syntax, body, command, lines, state)
+    mark(octets, rows)
+    return rows

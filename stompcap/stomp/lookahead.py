@@ -66,7 +66,8 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
 def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
 
-    KNOWN: the line of a command that `role` may send; NO: something else; WAIT: the octets end before it can be said; END: nothing but EOLs.
+    KNOWN: the line of a command that `role` may send; NO: something else; WAIT: the octets end before it can be said;
+    END: nothing but EOLs.
     """
     i = after_eols(octets, begin, end)
     if i == end:

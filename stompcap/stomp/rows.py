@@ -46,8 +46,8 @@ class Runs:
         )
 
 
-(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, FOOTING, ROLE) = range(14)
-STATE_FIELDS = 14
+(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, FOOTING, ROLE, PLACE) = range(15)
+STATE_FIELDS = 15
 
 FIRM, LOST, FOUND = range(3)
 """Values of FOOTING: behind a frame or at the true beginning; directly behind a gap; where a search found a frame to begin."""

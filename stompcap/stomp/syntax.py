@@ -20,6 +20,7 @@ class Syntax(IntFlag):
     EOL_CR = 1 << 7  # an EOL run that has a CR
     BEFORE_FIRST = 1 << 8  # lies before the first frame of a direction whose beginning was captured
     AFTER_GAP = 1 << 9  # begins directly behind a gap, or where a capture starts mid-stream
+    TORN = 1 << 10  # junk that may begin amid a passcode, whose line's beginning a gap took
     # by the decoder, on frames
     NO_COLON = 1 << 16  # a header line without a colon
     EMPTY_NAME = 1 << 17
@@ -34,4 +35,5 @@ class Syntax(IntFlag):
     CONFLICTING = 1 << 26  # a protocol header is repeated with another value
     BODY_NUL = 1 << 27  # the body has a NUL
     BODY_NON_UTF8 = 1 << 28  # the body is not valid UTF-8
-    PASSCODE = 1 << 29  # a passcode header line was there (redacted unless asked for)
+    # by both
+    PASSCODE = 1 << 29  # a passcode: a header line of that name, or quoted in an ERROR, or in junk (redacted unless asked for)
