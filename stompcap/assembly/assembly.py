@@ -17,7 +17,7 @@ from stompcap import capture, stomp, tcp
 from stompcap.assembly import choice
 from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
-from stompcap.assembly.windows import Window, windows
+from stompcap.assembly.windows import WINDOW, Window, windows
 from stompcap.options import Options
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
@@ -48,9 +48,10 @@ class Part:
 
 
 class Assembly:
-    """The way of one batch of captures: `captures` are path and id by rank."""
+    """The way of one batch of captures: `captures` are path and id by rank, `window` the octets held at a time."""
 
-    def __init__(self, captures: Sequence[tuple[str, str]], batch_id: str, options: Options) -> None:
+    def __init__(self, captures: Sequence[tuple[str, str]], batch_id: str, options: Options, window: int = WINDOW) -> None:
+        self.window = window
         self.batch_id = batch_id
         self.options = options
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
@@ -64,7 +65,7 @@ class Assembly:
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         state = _Batch(self, flows, reassembly, said, conflicts, kept)
         held: list[Part] = []
-        for window in windows(reassembly, kept, flows, self.sources):
+        for window in windows(reassembly, kept, flows, self.sources, self.window):
             part = state.part(window)
             yield part
             held.append(Part({name: _light(table) for name, table in part.tables.items()}))

@@ -37,7 +37,7 @@ class Window:
 
 
 def windows(
-    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]], size: int = WINDOW
+    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]], size: int
 ) -> Iterator[Window]:
     """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own."""
     reader = _Reader(reassembly, segments, sources)

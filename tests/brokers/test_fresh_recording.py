@@ -26,13 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a fresh recording; skips where this machine cannot make one."""
+    """The folder of a fresh recording; skips where this machine cannot make one, and fails there under CI."""
     named = os.environ.get("STOMPCAP_RECORDED")
     if named:
         return Path(named)
     folder = tmp_path_factory.mktemp("recorded")
     done = subprocess.run([sys.executable, "-m", "data.recorder", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode == 3:
+    if done.returncode == 3 and not os.environ.get("CI"):
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
     return folder

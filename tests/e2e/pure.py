@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from stompcap import capture
 from stompcap.assembly import Assembly, meaning
+from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 
 ORDER = [(name, "ascending") for name in ("flow", "endpoints", "capture", "packet")]
 
 
-def tables_of(paths: Sequence[str], options: Options | None = None) -> dict[str, pa.Table]:
+def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:
     """All tables made session by session of these captures, by name."""
     options = options or Options()
     surveyed = [row for path in paths if (row := capture.survey(path, options.source))]
@@ -23,7 +24,7 @@ def tables_of(paths: Sequence[str], options: Options | None = None) -> dict[str,
         capture.SEGMENTS,
     ).sort_by(ORDER)
     order = {row["capture_id"]: rank for rank, row in enumerate(surveyed)}
-    assembly = Assembly([(row["path"], row["capture_id"]) for row in surveyed], "batch", options)
+    assembly = Assembly([(row["path"], row["capture_id"]) for row in surveyed], "batch", options, window)
     found: dict[str, list[pa.Table]] = {}
     for part in assembly.parts(segments):
         _add(found, part.tables.items())

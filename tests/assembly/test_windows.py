@@ -1,0 +1,28 @@
+"""However little of a stream is held at a time, the rows are the same."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tests.e2e.pure import tables_of
+from tests.e2e.truth import captures
+
+SOME = [path for path in captures() if any(word in path for word in ("bodies", "violations", "midstream"))]
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, list[str]]:
+    return rows(tables_of(SOME))
+
+
+def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
+    return {name: sorted(repr(row) for row in table.to_pylist()) for name, table in tables.items()}
+
+
+@pytest.mark.parametrize("octets", [700, 5_000, 200_000])
+def test_any_window_gives_the_same_rows(octets: int, whole: dict[str, list[str]]) -> None:
+    found = rows(tables_of(SOME, window=octets))
+    assert found.keys() == whole.keys()
+    for name in whole:
+        assert found[name] == whole[name], name

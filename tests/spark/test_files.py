@@ -1,0 +1,96 @@
+"""What a writer of Delta files owes its readers, the grouping of sorted batches, and commits that happen once; no Spark needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stompcap.errors import EnvironmentProblem, LakeBusy
+from stompcap.spark import files, lake
+from stompcap.spark.grouping import Limits, whole_groups
+from stompcap.tables import TABLES
+
+
+def stream_rows(**changes: object) -> pa.Table:
+    row: dict[str, object] = {
+        field.name: None if field.nullable else {pa.int64(): 0, pa.bool_(): False}.get(field.type, "x") for field in TABLES["streams"].arrow
+    }
+    row |= {"stream_id": "s", "transport": "tcp", "protocol": "stomp", "close_kind": "open"} | changes
+    return pa.Table.from_pylist([row], schema=TABLES["streams"].arrow)
+
+
+def test_a_word_that_is_none_is_refused(tmp_path: Path) -> None:
+    lake.create(str(tmp_path))
+    with pytest.raises(ValueError, match="quic"):
+        files.write(str(tmp_path), "streams", stream_rows(transport="quic"))
+
+
+def test_null_where_none_may_be_is_refused(tmp_path: Path) -> None:
+    lake.create(str(tmp_path))
+    rows = stream_rows().set_column(0, pa.field("stream_id", pa.string()), pa.array([None], pa.string()))
+    with pytest.raises(ValueError, match="stream_id"):
+        files.write(str(tmp_path), "streams", rows)
+
+
+def test_statistics_bound_every_row() -> None:
+    made = files.Statistics(TABLES["streams"])
+    made.add(stream_rows(stream_id="a" * 100, first_ns=5))
+    made.add(stream_rows(stream_id="z" * 100, first_ns=-3))
+    told = json.loads(made.json())
+    assert told["numRecords"] == 2
+    assert told["minValues"]["stream_id"] <= "a" * 100
+    assert told["maxValues"]["stream_id"] >= "z" * 100
+    assert (told["minValues"]["first_ns"], told["maxValues"]["first_ns"]) == (-3, 5)
+    assert told["nullCount"]["client_ip"] == 2
+
+
+def test_a_unit_of_work_is_admitted_once(tmp_path: Path) -> None:
+    place = str(tmp_path)
+    lake.create(place)
+    assert lake.append(place, "streams", stream_rows(), ["unit"], "run 1") == 1
+    assert lake.append(place, "streams", stream_rows(), ["unit"], "run 2") == 0
+    assert lake.append(place, "streams", stream_rows(stream_id="t"), ["other"], "run 2") == 1
+    assert lake.done(place, "streams", ["unit", "other", "none"]) == {"unit", "other"}
+    assert DeltaTable(f"{place}/streams").to_pyarrow_table().num_rows == 2
+
+
+def test_replacing_with_the_same_writes_nothing(tmp_path: Path) -> None:
+    place = str(tmp_path)
+    lake.create(place)
+    assert lake.replace(place, "streams", stream_rows(), "run") == 1
+    before = DeltaTable(f"{place}/streams").version()
+    assert lake.replace(place, "streams", stream_rows(), "run") == 0
+    assert DeltaTable(f"{place}/streams").version() == before
+
+
+def test_a_lake_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="no lake here"):
+        lake.demand(str(tmp_path / "nowhere"))
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(EnvironmentProblem, match="file"):
+        lake.create(str(tmp_path / "file"))
+
+
+def test_a_lake_is_held_by_one(tmp_path: Path) -> None:
+    from pipelines import ledger
+
+    with ledger.held(str(tmp_path)), pytest.raises(LakeBusy), ledger.held(str(tmp_path)):
+        pass
+    with ledger.held(str(tmp_path)):
+        pass
+
+
+@given(st.lists(st.integers(1, 6), max_size=12), st.integers(1, 7), st.integers(1, 9))
+def test_groups_never_cut_a_key(sizes: list[int], batch: int, limit: int) -> None:
+    keys = [key for key, size in enumerate(sizes) for _ in range(size)]
+    table = pa.table({"key": pa.array(keys, pa.int64()), "n": pa.array(range(len(keys)), pa.int64())})
+    groups = list(whole_groups(iter(table.to_batches(batch)), ("key",), None, Limits(limit, 1 << 40)))
+    assert [n for group in groups for n in group["n"].to_pylist()] == list(range(len(keys)))
+    seen = [set(group["key"].to_pylist()) for group in groups]
+    assert sum(len(part) for part in seen) == len(set(keys))
