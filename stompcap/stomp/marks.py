@@ -41,25 +41,31 @@ def _may_open(octets: Octets, begin: int, end: int) -> bool:
 
 
 @kernel
+def _spells(octets: Octets, begin: int, end: int) -> bool:
+    """Whether an LF is spelled in [begin, end): an element 10 behind one of an octet or two."""
+    for i in range(begin + 5, end):
+        spelled = octets[i] == COMMA and octets[i - 1] == ZERO and octets[i - 2] == ONE and octets[i - 3] == COMMA
+        if spelled and (octets[i - 5] == COMMA or (i >= begin + 6 and octets[i - 6] == COMMA)):
+            return True
+    return False
+
+
+@kernel
 def _tail(octets: Octets, begin: int, end: int) -> bool:
     """Whether octets whose beginning is missing look like the tail of a CONNECT.
 
     They do where a header of the handshake stands at a line's start, where the blank line is followed by the NUL at once, or where
     their first line is spelled out octet by octet and has an LF spelled.
     """
+    if _spells(octets, begin, line_end(octets, begin, end)):
+        return True
     i = begin
-    first = line_end(octets, begin, end)
     while i < end and octets[i] != NUL:
         if i > begin and octets[i - 1] == LF:
             for word in range(_TAIL_LENGTHS.size):
                 stop = i + _TAIL_LENGTHS[word]
                 if stop <= end and equals(octets, i, stop, _TAIL_OCTETS[word, : _TAIL_LENGTHS[word]]):
                     return True
-        if (
-            begin + 5 <= i < first and octets[i] == COMMA and octets[i - 1] == ZERO and octets[i - 2] == ONE
-            and octets[i - 3] == COMMA and octets[i - 5] == COMMA
-        ):
-            return True
         i += 1
     k = i - 1
     line_ends = 0
@@ -111,7 +117,7 @@ def _mark(
                 syntax[row] |= TORN
                 first = torn_end(octets, begin, end)
             found, cut = mask_all(octets, unused, first, end, False)
-            cut = cut or (torn and find_nul(octets, begin, end) < 0)
+            cut = (octets[end - 1] != NUL and (cut or _spells(octets, begin, end))) or (torn and find_nul(octets, begin, end) < 0)
         if found:
             syntax[row] |= PASSCODE
         s[r.PLACE] = CUT if cut else WHOLE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE, STAR
-from stompcap.stomp.octets import SECRET_OCTETS, Octets, fold, secret_value
+from stompcap.stomp.octets import SECRET_OCTETS, Octets, fold, secret_value, skip_low
 
 COMMA, ZERO, ONE, NINE, LETTER_C, LETTER_P = 44, 48, 49, 57, 99, 112
 CLUE = 2
@@ -47,20 +47,19 @@ def mask_lines(octets: Octets, masked: Octets, begin: int, end: int, apply: bool
     i = begin
     starts = True
     while i < end:
-        octet = octets[i]
         if starts:
-            opened = False
-            if octet == 112 or octet == 80 or (octet <= SPACE and octet != LF):
-                value, cut = secret_value(octets, i, end)
-                opened = cut
-                if value >= 0:
-                    stop = line_end(octets, value, end)
-                    found |= cover(octets, masked, value, stop, apply)
-                    opened = stop == end
-                    i = stop
-                    starts = False
-                    continue
-        starts = octet in (LF, CR, NUL)
+            # all blanks and control octets at once: a line that begins at any of them goes on at the same place
+            i = skip_low(octets, i, end)
+            value, opened = secret_value(octets, i, end)
+            if value >= 0:
+                stop = line_end(octets, value, end)
+                found |= cover(octets, masked, value, stop, apply)
+                opened = stop == end
+                i = stop
+            if i >= end:
+                break
+        octet = octets[i]
+        starts = octet == LF or octet == CR or octet == NUL
         i += 1
     return found, opened
 
