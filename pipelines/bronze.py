@@ -36,17 +36,25 @@ class Refused:
     remedy: str
 
 
-def survey(spark: SparkSession, paths: Sequence[str], source: str) -> tuple[list[dict[str, Any]], list[Refused]]:
-    """One row of table captures a readable file (without run_id and batch_id), and the files refused. Empty files give neither."""
-    if not paths:
-        return [], []
+@dataclass(frozen=True)
+class Surveyed:
+    """What a look at the files found: rows of table captures (without run_id and batch_id), empty files, files refused."""
+
+    rows: list[dict[str, Any]]
+    empty: list[str]
+    refused: list[Refused]
+
+
+def survey(spark: SparkSession, paths: Sequence[str], source: str) -> Surveyed:
+    """Look at every file once: digest, format, counts, times."""
     parallel = min(len(paths), max(2, spark.sparkContext.defaultParallelism * 4))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING").repartition(parallel)
     answers = listed.mapInArrow(tasks.survey(source), "answer STRING").collect()
     decoded = [json.loads(row["answer"]) for row in answers]
     rows = [{**row, "first_ts": _moment(row["first_ns"])} for answer in decoded if (row := answer.get("capture"))]
     refused = [Refused(**answer["refused"]) for answer in decoded if answer.get("refused")]
-    return rows, sorted(refused, key=lambda r: r.path)
+    empty = [answer["path"] for answer in decoded if "capture" in answer and not answer["capture"]]
+    return Surveyed(rows, sorted(empty), sorted(refused, key=lambda r: r.path))
 
 
 def _moment(ns: int | None) -> datetime.datetime | None:

@@ -6,6 +6,7 @@ tables come out the same. Within a batch every table is committed under the batc
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -105,15 +106,16 @@ class Run:
             return
         known = ledger.captures(self.lake)
         self.progress(f"looking at {len(paths)} capture{'s' if len(paths) != 1 else ''}")
-        surveyed, refused = bronze.survey(self.spark, paths, self.options.source)
-        for problem in refused:
+        found = bronze.survey(self.spark, paths, self.options.source)
+        for problem in found.refused:
             self._refuse(problem.path, problem.remedy)
-        for row in surveyed:
+        self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
+        for row in found.rows:
             status = "known" if row["capture_id"] in known else row["status"]
             self.result.captures.append({"path": row["path"], "capture_id": row["capture_id"], "status": status})
             if row["damage"]:
                 self.result.warnings.append(f"{row['path']}: {row['status']}: {row['damage']}")
-        new = bronze.ranked(surveyed, set(known))
+        new = bronze.ranked(found.rows, set(known))
         if new:
             self._extract(new, whole=whole)
 
@@ -190,12 +192,14 @@ class Run:
         """Check what is new against the expectations; results go to quality_results and Data Docs."""
         from stompcap.quality import validate
 
+        # Data Docs are files for a browser: beside the tables where these are files too
+        docs = None if "://" in self.lake else os.path.join(self.lake, "_data_docs")
         batches = ledger.pending(self.lake, ["quality_results"])
         if not batches:
             return
         self.progress("checking expectations")
         with self.stage("validate", batches) as rows:
-            results = validate(self.spark, self.lake, self.result.run_id)
+            results = validate(self.spark, self.lake, self.result.run_id, docs=docs)
             rows["quality_results"] = lakes.append(self.lake, "quality_results", results, batches, self.result.run_id)
             failed = [row for row in results.to_pylist() if not row["success"]]
         self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)

@@ -79,7 +79,7 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
         raise EnvironmentProblem(_why(error)) from error
     if "spark.log.level" not in settings:
         spark.sparkContext.setLogLevel("ERROR")
-    if submitted and spark.sparkContext.master.startswith("local") and not spark.sparkContext.getConf().contains(PARTITIONS):
+    if submitted and (spark.sparkContext.master or "").startswith("local") and not spark.sparkContext.getConf().contains(PARTITIONS):
         spark.conf.set(PARTITIONS, LOCAL[PARTITIONS])
     _demand_delta(spark)
     return spark

@@ -36,7 +36,7 @@ def survey(source: str) -> Callable[[Batches], Batches]:
             answers = []
             for path in batch.column(0).to_pylist():
                 try:
-                    answers.append(json.dumps({"capture": capture.survey(path, source)}, default=_no_json))
+                    answers.append(json.dumps({"path": path, "capture": capture.survey(path, source)}, default=_no_json))
                 except CaptureError as error:
                     answers.append(json.dumps({"refused": {"path": error.path, "remedy": error.remedy}}))
             yield pa.RecordBatch.from_arrays([pa.array(answers, pa.string())], names=["answer"])

@@ -115,6 +115,9 @@ def test_an_empty_folder_is_nothing_to_do(tmp_path: Path) -> None:
     done = stompcap("run", str(tmp_path / "captures"), "--lake", str(tmp_path / "lake"), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["warnings"] == ["no captures found: nothing to do"]
+    named = stompcap("run", str(tmp_path / "captures" / "empty.pcap"), "--lake", str(tmp_path / "lake"), "--json")
+    assert named.returncode == 0, named.stderr
+    assert json.loads(named.stdout)["warnings"] == [f"{tmp_path}/captures/empty.pcap: empty: nothing to do"]
 
 
 def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
