@@ -160,20 +160,18 @@ def _temporary() -> Check:
 
 
 def _kernels() -> Check:
-    """Where numba keeps what it compiled: where told, else beside the sources or in the user's cache."""
+    """Where compiled kernels are kept: without such a place each process compiles them anew, which takes a minute."""
     import numba
 
-    name = "compiled kernels"
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(__file__).resolve().parents[1]
-    places = [Path(named)] if named else [beside, Path.home() / ".cache" / "numba"]
-    for place in places:
-        nearest = place
-        while not nearest.exists():
-            nearest = nearest.parent
-        if os.access(nearest, os.W_OK | os.X_OK):
-            return Check(name, True, f"numba {numba.__version__}, kept in {place}")
-    return Check(name, False, f"{places[0]} cannot be written", "set NUMBA_CACHE_DIR to a folder this user may write")
+    from stompcap.kernel import cache_folder
+
+    place = cache_folder()
+    nearest = place
+    while not nearest.exists():
+        nearest = nearest.parent
+    well = os.access(nearest, os.W_OK | os.X_OK)
+    found = f"numba {numba.__version__}, kept in {place}" if well else f"{place} cannot be written"
+    return Check("compiled kernels", well, found, "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder this user may write")
 
 
 def _spark(master: str | None) -> Iterator[Check]:
