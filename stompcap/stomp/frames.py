@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from stompcap.stomp.decoder import BODY_PREVIEW, decode
 from stompcap.stomp.delimiter import delimit
 from stompcap.stomp.octets import Octets
-from stompcap.stomp.rows import Rows, Runs
+from stompcap.stomp.rows import FRAME, LENGTH_SHORTENED, PARTIAL, Rows, Runs
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -104,7 +104,7 @@ def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.Chunke
         np.arange(count, dtype=np.int32), offsets[:-1].copy(), lengths, np.zeros(count, np.int64), np.ones(count, np.bool_),
         np.ones(count, np.bool_), lengths,
     )
-    frames = delimit(octets, runs).frames()
+    frames = _whole(delimit(octets, runs), octets, lengths)
     _, first = np.unique(frames.direction, return_index=True)
     frames = frames.take(first)
     codes = _version_codes(version, count)
@@ -112,6 +112,17 @@ def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.Chunke
     place = np.full(count, -1, np.int64)
     place[frames.direction] = np.arange(len(frames))
     return batch.to_struct_array().take(pa.array(place, pa.int64(), mask=place < 0))
+
+
+def _whole(rows: Rows, octets: np.ndarray, lengths: np.ndarray) -> Rows:
+    """The frames among the rows; a value that ends in a NUL before its declared length is one too.
+
+    In its stream another frame followed, which is why it was cut there (delimited_by content_length_shortened).
+    """
+    last = octets[np.maximum(rows.position + rows.length - 1, 0)] if octets.size else np.zeros(len(rows), np.uint8)
+    cut = (rows.kind == PARTIAL) & (rows.body >= 0) & (rows.length == lengths[rows.direction]) & (last == 0)
+    kind, by = np.where(cut, FRAME, rows.kind), np.where(cut, LENGTH_SHORTENED, rows.delimited_by)
+    return replace(rows, kind=kind, delimited_by=by).frames()
 
 
 def _combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -145,3 +145,11 @@ def test_column_of_single_frames() -> None:
     table = pa.table({"raw": pa.chunked_array([raw, raw]), "version": pa.chunked_array([versions, versions])})
     rows = decode_column(table["raw"].slice(3, 4), table["version"].slice(3, 4)).to_pylist()
     assert [row and row["headers"][0]["value"] for row in rows] == ["1", None, "***", ":"]
+
+
+def test_a_value_that_ends_before_its_declared_length_is_a_frame() -> None:
+    raw = b"SEND\ndestination:/q\ncontent-length:40\n\nshort\0"
+    [frame] = decode_column(pa.array([raw], pa.binary())).to_pylist()
+    assert (frame["command"], frame["body_octets"]) == ("SEND", 5)
+    [cut] = decode_column(pa.array([raw[:-1]], pa.binary())).to_pylist()
+    assert cut is None
