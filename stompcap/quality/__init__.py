@@ -1,5 +1,5 @@
 """Data quality: the lake's tables against their declarations and invariants, judged by Great Expectations."""
 
-from stompcap.quality.validate import validate
+from stompcap.quality.validate import prepare, validate
 
-__all__ = ["validate"]
+__all__ = ["prepare", "validate"]

@@ -1,165 +1,173 @@
-"""The invariants that join tables, as data: what to sum per stream direction, and what may not be true of the sums.
+"""The invariants that join tables, as data: each says that two multisets of points, made of rows, are the same.
 
-A measure sums over the rows of one table; an invariant is a condition, in SQL over those sums, that finds broken directions. The
-tables that a proof covers have unique keys wherever it holds (stompcap.quality.facts tells why), so that the keys of the lake's
-large tables need no sort.
+A point is a stream, a direction, an offset and, for some, a word; a row adds one or several points, or one point several times. So
+one idea serves all: tables that hold the same rows, counters that agree with the rows they count, intervals that tile. Intervals
+tile [0, octets) if and only if their starts with `octets` are, as multisets, their ends with 0, none being empty: at every point one
+more has begun than has ended. Tiling therefore proves keys unique as well.
+
+Equal multisets have equal sums of hashes (stompcap.quality.sums), which need no sort, no join and no shuffle. Where sums differ, the
+same data give the query that finds the points (stompcap.quality.exact).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-BOTH = "both"
-"""The direction of a row that speaks of both: it counts in each."""
-
-
-def hashed(offset: str) -> str:
-    """SQL: an offset's share in a sum that tells multisets apart; 31 bits, so that sums of billions fit."""
-    return f"(xxhash64(CAST({offset} AS BIGINT)) & 2147483647)"
+CLIENTS, SERVERS = "c2s", "s2c"
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Sums over one table per stream direction: column `{name}_{kind}` for each of `sums`, over the rows that `where` admits."""
+class Condition:
+    """What a row must meet: its column is not null; given `words`, it is among them, or not if `negated`; given `least`, no less."""
 
-    name: str
+    column: str
+    words: tuple[str, ...] = ()
+    negated: bool = False
+    least: int | None = None
+
+    @property
+    def sql(self) -> str:
+        """The condition in SQL; never null."""
+        if self.least is not None:
+            return f"coalesce({self.column}, 0) >= {self.least}"
+        if not self.words:
+            return f"{self.column} IS NOT NULL"
+        among = ", ".join(f"'{word}'" for word in self.words)
+        return f"coalesce({self.column} {'NOT ' if self.negated else ''}IN ({among}), false)"
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points of a table's rows.
+
+    Stream: the row's. Direction: the row's column `direction`, or `way` where the table has none. Offset: the sum of the columns
+    `at`, 0 without any. `word`: a further column of the point. The row counts as often as the sum of `times` says, else once.
+    `kept` admits only streams whose octets the lake keeps: those of protocol stomp, and others with rows in raw_frames.
+    """
+
     table: str
-    direction: str
-    sums: Mapping[str, str]
-    where: str | None = None
+    at: tuple[str, ...] = ()
+    way: str | None = None
+    word: str | None = None
+    times: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
+    kept: bool = False
 
-    def over(self, sql: str) -> str:
-        """SQL: what a row adds to a sum."""
-        return sql if self.where is None else f"IF({self.where}, {sql}, 0)"
+    @property
+    def strings(self) -> set[str]:
+        """The columns of few distinct strings that are read."""
+        found = {"stream_id", *(c.column for c in self.where if c.words)}
+        return found | ({"direction"} if self.way is None else set()) | ({self.word} if self.word else set())
+
+    @property
+    def columns(self) -> set[str]:
+        """All columns that are read."""
+        return self.strings | {*self.at, *self.times} | {c.column for c in self.where}
 
 
 @dataclass(frozen=True)
 class Invariant:
-    """A rule over the sums: `broken` is the SQL condition of a direction that breaks it, `shown` the sums that tell how."""
+    """Two multisets of points that are to be the same, `names` telling what either counts; `table` is the one at fault if not."""
 
     name: str
     table: str
-    needs: tuple[str, ...]
     says: str
-    broken: str
-    shown: tuple[str, ...]
+    left: tuple[Points, ...]
+    right: tuple[Points, ...]
+    names: tuple[str, str]
 
     @property
-    def query(self) -> str:
-        """SQL: the directions that break the rule; `{batch}` stands for the sums, as Great Expectations writes it."""
-        return f"SELECT stream_id, direction, {', '.join(self.shown)} FROM {{batch}} WHERE {self.broken}"  # noqa: S608 (our own words)
+    def needs(self) -> set[str]:
+        """The tables it speaks of."""
+        needed = {points.table for points in self.left + self.right}
+        return needed | ({"raw_frames"} if any(points.kept for points in self.left + self.right) else set())
 
 
-def _set(offset: str) -> dict[str, str]:
-    """What tells a set of rows, each named by an offset: how many, and the sum of the offsets' hashes."""
-    return {"rows": "1", "starts": hashed(offset)}
-
-
-def _tiles(offset: str, length: str) -> dict[str, str]:
-    """What tells whether intervals meet end to start."""
-    return _set(offset) | {
-        "octets": length, "ends": hashed(f"{offset} + {length}"), "empty": f"CAST({length} < 1 AS BIGINT)"
-    }
-
-
-CLIENTS, SERVERS = "'c2s'", "'s2c'"
-ASKS = "direction = 'c2s' AND receipt IS NOT NULL AND command NOT IN ('CONNECT', 'STOMP')"
-
-MEASURES = (
-    Measure("streams", "streams", BOTH, {
-        "rows": "1", "octets": "IF(direction = 'c2s', octets_c2s, octets_s2c)", "stomp": "CAST(protocol = 'stomp' AS BIGINT)",
-        "end": hashed("IF(direction = 'c2s', octets_c2s, octets_s2c)"),
-    }),
-    Measure("raw", "raw_frames", "direction", _tiles("stream_offset", "length_octets")),
-    Measure("units", "raw_frames", "direction", _set("stream_offset"), "kind = 'frame'"),
-    Measure("segments", "segments", "direction", _tiles("stream_offset", "new_octets")),
-    Measure("frames", "frames", "direction", _set("stream_offset")),
-    Measure("message", "frames", "direction", _set("stream_offset"), "direction = 's2c' AND command = 'MESSAGE'"),
-    Measure("begin", "frames", "direction", _set("stream_offset"), "direction = 'c2s' AND command = 'BEGIN'"),
-    Measure("subscribe", "frames", "direction", _set("stream_offset"), "direction = 'c2s' AND command = 'SUBSCRIBE'"),
-    Measure("asking", "frames", "direction", _set("stream_offset"), ASKS),
-    Measure("sessions", "sessions", BOTH, {"rows": "1"}),
-    Measure("deliveries", "deliveries", SERVERS, _set("stream_offset")),
-    Measure("transactions", "transactions", CLIENTS, _set("begin_offset")),
-    Measure("subscriptions", "subscriptions", CLIENTS, _set("subscribe_offset")),
-    Measure("receipts", "receipts", CLIENTS, _set("request_offset")),
-    Measure("heartbeats", "heartbeats", "direction", {"gaps": "late + violations + dead"}),
-    Measure("violations", "heartbeat_violations", "direction", {"rows": "1"}),
-    Measure("compliance", "compliance", BOTH, {
-        "failed": "failed", "unbalanced": "CAST(applicable <> passed + failed + not_evaluable AS BIGINT)"}),
-    Measure("findings", "compliance_findings", BOTH, {"rows": "1"}),
+TILING, OCTETS, FRAMES = (
+    "expect_raw_frames_to_tile_directions", "expect_raw_frames_to_hold_octets", "expect_frames_to_match_raw_frames"
 )
+AT = ("stream_offset",)
+EITHER = ((CLIENTS, "octets_c2s"), (SERVERS, "octets_s2c"))
+ASKS = (Condition("direction", (CLIENTS,)), Condition("receipt"), Condition("command", ("CONNECT", "STOMP"), negated=True))
 
 
-def _untiled(name: str) -> str:
-    """SQL: the intervals of a measure do not tile [0, octets of the stream direction), of which there must be one."""
-    return (
-        f"(streams_rows <> 1 OR {name}_empty > 0 OR {name}_octets <> streams_octets"
-        f" OR {name}_starts + streams_end <> {name}_ends + {hashed('0')})"
-    )
+def _sent(way: str, command: str) -> tuple[Condition, ...]:
+    """Frames of one command, from the side it is right for."""
+    return (Condition("direction", (way,)), Condition("command", (command,)))
 
 
-def _differ(some: str, others: str) -> str:
-    """SQL: two measures do not hold the same offsets."""
-    return f"({some}_rows <> {others}_rows OR {some}_starts <> {others}_starts)"
+def _twins(name: str, table: str, at: str, way: str, where: tuple[Condition, ...], says: str) -> Invariant:
+    """The rows of a silver table are certain frames, each once."""
+    return Invariant(name, table, says, (Points(table, (at,), way),), (Points("frames", AT, where=where),), (table, "frames"))
 
 
-RAW_BROKEN = f"((raw_rows > 0 OR streams_stomp > 0) AND {_untiled('raw')})"
-
-
-def _twins(name: str, table: str, frames: str, says: str) -> Invariant:
-    """The rows of a silver table are those frames, each once."""
-    return Invariant(name, table, ("frames", table), says, _differ(table, frames), (f"{frames}_rows", f"{table}_rows"))
-
+TWINS = (
+    _twins("expect_deliveries_to_match_messages", "deliveries", "stream_offset", SERVERS, _sent(SERVERS, "MESSAGE"),
+           "Every MESSAGE of a server is in deliveries once"),
+    _twins("expect_transactions_to_match_begins", "transactions", "begin_offset", CLIENTS, _sent(CLIENTS, "BEGIN"),
+           "Every BEGIN of a client is in transactions once"),
+    _twins("expect_subscriptions_to_match_subscribes", "subscriptions", "subscribe_offset", CLIENTS, _sent(CLIENTS, "SUBSCRIBE"),
+           "Every SUBSCRIBE of a client is in subscriptions once"),
+    _twins("expect_receipts_to_match_requests", "receipts", "request_offset", CLIENTS, ASKS,
+           "Every receipt a client's frame asks for, CONNECT and STOMP apart, is in receipts once"),
+)
 
 INVARIANTS = (
     Invariant(
-        "expect_raw_frames_to_tile_directions", "raw_frames", ("streams", "raw_frames"),
-        "Sorted by offset, the rows of a stream direction meet end to start from 0 to the direction's octets",
-        RAW_BROKEN, ("streams_rows", "streams_octets", "raw_rows", "raw_octets"),
+        TILING, "raw_frames", "Sorted by offset, the rows of a stream direction meet end to start from 0 to the direction's octets",
+        (Points("raw_frames", AT), *(Points("streams", (octets,), way, kept=True) for way, octets in EITHER)),
+        (Points("raw_frames", (*AT, "length_octets")), *(Points("streams", (), way, kept=True) for way, _ in EITHER)),
+        ("begin", "end"),
     ),
     Invariant(
-        "expect_frames_to_match_raw_frames", "frames", ("raw_frames", "frames"),
-        "Every raw frame of kind frame is in frames once, and nothing else is",
-        _differ("frames", "units"), ("units_rows", "frames_rows"),
+        OCTETS, "raw_frames", "No row is empty", (Points("raw_frames", AT),),
+        (Points("raw_frames", AT, where=(Condition("length_octets", least=1),)),), ("rows", "not_empty"),
     ),
     Invariant(
-        "expect_one_session_per_stream_with_frames", "sessions", ("frames", "sessions"),
-        "Every stream with a frame has one session",
-        "(sessions_rows > 1 OR (frames_rows > 0 AND sessions_rows <> 1))", ("frames_rows", "sessions_rows"),
+        FRAMES, "frames", "Every raw frame of kind frame is in frames once, and nothing else is",
+        (Points("frames", AT),), (Points("raw_frames", AT, where=(Condition("kind", ("frame",)),)),), ("frames", "raw_frames"),
     ),
-    _twins("expect_deliveries_to_match_messages", "deliveries", "message", "Every MESSAGE of a server is in deliveries once"),
-    _twins("expect_transactions_to_match_begins", "transactions", "begin", "Every BEGIN of a client is in transactions once"),
-    _twins("expect_subscriptions_to_match_subscribes", "subscriptions", "subscribe",
-           "Every SUBSCRIBE of a client is in subscriptions once"),
-    _twins("expect_receipts_to_match_requests", "receipts", "asking",
-           "Every receipt a client's frame asks for, CONNECT and STOMP apart, is in receipts once"),
     Invariant(
-        "expect_heartbeat_violations_to_match_heartbeats", "heartbeat_violations", ("heartbeats", "heartbeat_violations"),
+        "expect_one_session_per_stream_with_frames", "sessions",
+        "Every stream with a frame has one session, which says how many frames either side sent",
+        (Points("sessions", way=CLIENTS, times=("frames_c2s",)), Points("sessions", way=SERVERS, times=("frames_s2c",))),
+        (Points("frames"),), ("sessions", "frames"),
+    ),
+    *TWINS,
+    Invariant(
+        "expect_heartbeat_violations_to_match_heartbeats", "heartbeat_violations",
         "The gaps that heartbeats counts as late, violations and dead are the rows of heartbeat_violations",
-        "heartbeats_gaps <> violations_rows", ("heartbeats_gaps", "violations_rows"),
+        (Points("heartbeats", times=("late", "violations", "dead")),), (Points("heartbeat_violations"),),
+        ("heartbeats", "heartbeat_violations"),
     ),
     Invariant(
-        "expect_compliance_to_add_up", "compliance", ("compliance",),
-        "applicable is passed + failed + not_evaluable", "compliance_unbalanced > 0", ("compliance_unbalanced",),
+        "expect_compliance_to_add_up", "compliance", "applicable is passed + failed + not_evaluable",
+        (Points("compliance", way="", word="rule_id", times=("applicable",)),),
+        (Points("compliance", way="", word="rule_id", times=("passed", "failed", "not_evaluable")),), ("applicable", "judged"),
     ),
     Invariant(
-        "expect_findings_to_match_compliance", "compliance_findings", ("compliance", "compliance_findings"),
+        "expect_findings_to_match_compliance", "compliance_findings",
         "The failures that compliance counts are the rows of compliance_findings",
-        "compliance_failed <> findings_rows", ("compliance_failed", "findings_rows"),
+        (Points("compliance", way="", word="rule_id", times=("failed",)),),
+        (Points("compliance_findings", way="", word="rule_id"),), ("compliance", "compliance_findings"),
     ),
 )
 
-PROOFS: dict[str, tuple[tuple[str, ...], str]] = {
-    "raw_frames": (("streams",), RAW_BROKEN),
-    "segments": (("streams",), f"(segments_rows > 0 AND {_untiled('segments')})"),
-    "frames": (("streams", "raw_frames"), f"({RAW_BROKEN} OR {_differ('frames', 'units')})"),
-    **{
-        table: (("streams", "raw_frames", "frames"), f"({RAW_BROKEN} OR {_differ('frames', 'units')} OR {_differ(table, twin)})")
-        for table, twin in (
-            ("deliveries", "message"), ("transactions", "begin"), ("subscriptions", "subscribe"), ("receipts", "asking")
-        )
-    },
+PROOFS: dict[str, tuple[str, ...]] = {
+    "raw_frames": (TILING, OCTETS),
+    "frames": (TILING, OCTETS, FRAMES),
+    **{twin.table: (TILING, OCTETS, FRAMES, twin.name) for twin in TWINS},
 }
-"""Per table: the other tables the proof of its keys needs, and the condition of a direction in which it fails."""
+"""Per table the invariants that together prove its keys unique."""
+
+
+def among(tables: Sequence[str]) -> tuple[Invariant, ...]:
+    """The invariants that speak of these tables only."""
+    return tuple(rule for rule in INVARIANTS if rule.needs <= set(tables))
+
+
+def provable(tables: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Those of the tables whose keys invariants among them prove, with the names of these."""
+    known = {rule.name for rule in among(tables)}
+    return {table: names for table, names in PROOFS.items() if table in tables and known.issuperset(names)}

@@ -19,39 +19,59 @@ os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the pa
 import great_expectations as gx
 
 from stompcap.quality import suites
+from stompcap.quality.invariants import INVARIANTS
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
     from great_expectations.data_context import EphemeralDataContext
     from great_expectations.datasource.fluent.interfaces import DataAsset
     from pyspark.sql import DataFrame
 
-    from stompcap.quality.profiles import Profile
+    from stompcap.quality.invariants import Invariant
+    from stompcap.quality.profiles import Profile, Sums
 
 EXAMPLES = 3
-"""Broken directions that `observed` shows."""
+"""Points that break an invariant that `observed` shows."""
 
 
 def judge(
-    profiles: dict[str, Profile], surplus: dict[str, int], broken: DataFrame | None, run_id: str, docs: str | None
+    profiles: dict[str, Profile],
+    surplus: dict[str, int],
+    sums: dict[str, Sums],
+    offenders: Callable[[Invariant], DataFrame],
+    run_id: str,
+    docs: str | None,
 ) -> pa.Table:
-    """Rows of `quality_results` for the profiles and, where there are invariants to judge, the directions that break any.
+    """Rows of `quality_results` for the profiles and the invariants that have `sums`.
 
-    `surplus` has, per table whose keys were not counted in its profile, the rows that repeat a key.
+    `surplus` has the rows that repeat a key, per table that has some. The points that break an invariant are asked of `offenders`
+    where its sums differ, and Great Expectations judges them in Spark; else it judges the sums.
     """
     context = _context(docs)
     rows: list[dict[str, Any]] = []
     pandas = context.data_sources.add_or_update_pandas("profiles")
     for name, profile in profiles.items():
-        keys = profile.rows - surplus[name] if profile.keys is None else profile.keys
-        result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), suites.evidence(profile, keys))
-        rows += [_row(run_id, one, _profiled(profile, keys, _meta(one)["column_name"])) for one in result.results]
-    if broken is not None:
-        suite = suites.invariants_suite(list(profiles))
-        spark = context.data_sources.add_or_update_spark("directions", persist=False)
-        result = _run(context, spark.add_dataframe_asset("directions"), suite, broken)
-        rows += [_row(run_id, one, _broken(one)) for one in result.results]
+        repeated = surplus.get(name, 0)
+        frame = suites.evidence(profile, repeated)
+        result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), frame)
+        rows += [_row(run_id, one, _profiled(profile, repeated, _meta(one)["column_name"])) for one in result.results]
+    rules = {rule.name: rule for rule in INVARIANTS if rule.name in sums}
+    kept = [rule for rule in rules.values() if sums[rule.name].agree]
+    if kept:
+        asset = pandas.add_dataframe_asset("invariants")
+        result = _run(context, asset, suites.invariants_suite(kept), suites.sides(kept, sums))
+        for one in result.results:
+            rule = rules[_meta(one)["expectation"]]
+            rows.append(_row(run_id, one, {rule.names[0]: sums[rule.name].left[0], rule.names[1]: sums[rule.name].right[0]}))
+    broken = [rule for rule in rules.values() if not sums[rule.name].agree]
+    if broken:
+        spark = context.data_sources.add_or_update_spark("offenders", persist=False)
+        for rule in broken:
+            result = _run(context, spark.add_dataframe_asset(rule.name), suites.offenders_suite(rule), offenders(rule))
+            rows += [_row(run_id, one, _broken(one)) for one in result.results]
     if docs:
         context.build_data_docs()
     return pa.Table.from_pylist(rows, schema=TABLES["quality_results"].arrow)
@@ -106,10 +126,10 @@ def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, A
     }
 
 
-def _profiled(profile: Profile, keys: int, column: str | None) -> dict[str, Any]:
+def _profiled(profile: Profile, repeated: int, column: str | None) -> dict[str, Any]:
     """What a profile says of a column; of the whole table, its keys."""
     if column is None:
-        return {"rows": profile.rows, "repeated": profile.rows - keys}
+        return {"rows": profile.rows, "repeated": repeated}
     values = profile.values[column]
     observed: dict[str, Any] = {"rows": profile.rows, "nulls": values.get(None, 0)}
     if profile.table.column(column).words:
@@ -118,7 +138,7 @@ def _profiled(profile: Profile, keys: int, column: str | None) -> dict[str, Any]
 
 
 def _broken(result: ExpectationValidationResult) -> dict[str, Any]:
-    """How many directions break an invariant, and the first of them."""
+    """How many points break an invariant, and the first of them."""
     rows = result.result.get("details", {}).get("unexpected_rows") or []
     observed: dict[str, Any] = {"broken": result.result.get("observed_value")}
     if rows:

@@ -1,21 +1,25 @@
-"""Profiles: what each table holds, counted by Spark tasks over the Parquet files themselves.
+"""Profiles: what each table holds, in one Spark job whose tasks read the Parquet files themselves.
 
-Two hundred expectations as Spark jobs cost minutes; as two hundred aggregates of one query, seconds of planning. Columns of Parquet
-are dictionaries already, so tasks count them where they are, as Arrow, and only counts come back. Never reads a column of octets.
+Two hundred expectations as Spark jobs cost minutes; as aggregates of one query, seconds of planning. Columns of Parquet are
+dictionaries already, so tasks count them where they are, as Arrow, and add up the invariants' sums in the same pass; one small row a
+file comes back. Nothing is sorted but the keys that no invariant proves, file by file. Never reads a column of octets.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import pandas as pd
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from pyarrow import fs
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
+from stompcap.quality import invariants
+from stompcap.quality.invariants import INVARIANTS, Invariant
+from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -27,23 +31,49 @@ UNKNOWN = 3
 PRESENT = "present"
 """Stands for every value of a column that is only asked not to be null."""
 
-TASK_OCTETS = 32 * 2**20
-"""Octets of Parquet files a task takes."""
+TASK_ROWS = 1024 * 1024
+"""Rows a task takes, unless a file alone has more; a task costs as much as half of them."""
 
-COUNTS = pa.schema([
-    ("table_name", pa.string()), ("column_name", pa.string()), ("value", pa.string()), ("key", pa.int64()), ("rows", pa.int64()),
+REPORT = pa.schema([
+    ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
 ])
-"""What tasks give: per column and value its rows (value null: nulls); with no column the table's rows, by key where keys are counted."""
+"""What a task gives per file. `facts` is JSON: rows, values, surplus, sums. `groups`: the distinct hashes of streams, or of keys in
+tables without. `others`, of table streams: for each stream that does not speak STOMP its hash and what it adds to the tiling's left
+side should its octets be kept. Hashes are 8 octets each."""
+
+Plan = list[list[tuple[str, str]]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Profile:
-    """What one table holds: rows, distinct keys (None if not counted), and per checked column its values with their rows."""
+    """What one table holds: rows, rows that repeat a key (as far as one file tells), and per checked column its values with their rows.
+
+    `torn` says that rows of one stream (or one key) lie in several files, in which case only a query tells whether keys repeat.
+    """
 
     table: Table
-    rows: int
-    keys: int | None
-    values: dict[str, dict[str | None, int]]
+    rows: int = 0
+    surplus: int = 0
+    torn: bool = False
+    values: dict[str, dict[str | None, int]] = field(default_factory=dict)
+
+
+@dataclass
+class Sums:
+    """An invariant's sides: points and sums of hashes."""
+
+    left: tuple[int, int] = (0, 0)
+    right: tuple[int, int] = (0, 0)
+
+    def add(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Add what some rows hold."""
+        self.left = self.left[0] + left[0], (self.left[1] + left[1]) & MASK
+        self.right = self.right[0] + right[0], (self.right[1] + right[1]) & MASK
+
+    @property
+    def agree(self) -> bool:
+        """Whether the sides hold the same points."""
+        return self.left == self.right
 
 
 def checked(table: Table) -> tuple[Column, ...]:
@@ -51,88 +81,151 @@ def checked(table: Table) -> tuple[Column, ...]:
     return tuple(c for c in table.columns if c.words or not c.nullable)
 
 
-def profiles(spark: SparkSession, locations: dict[str, str], counted: Sequence[str]) -> dict[str, Profile]:
-    """The profiles of the tables at `locations`, by name, in one Spark job; keys are counted in those named in `counted`."""
-    files, octets = [], 0
+def profiles(
+    spark: SparkSession, locations: dict[str, str], counted: Iterable[str]
+) -> tuple[dict[str, Profile], dict[str, Sums]]:
+    """The profiles of the tables at `locations` and the sums of the invariants among them, by name, in one Spark job.
+
+    Repeated keys are looked for in the tables `counted`.
+    """
+    found = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
+    rules = invariants.among(list(locations))
+    sums = {rule.name: Sums() for rule in rules}
+    plan = _plan(locations)
+    if not plan:
+        return found, sums
+    ids = spark.range(0, len(plan), 1, len(plan))
+    work = _counter(plan, frozenset(counted), frozenset(sums))
+    reports = ids.mapInArrow(work, "table_name STRING, facts STRING, groups BINARY, others BINARY")
+    groups: dict[str, list[Hashes]] = {name: [] for name in locations}
+    others = []
+    for report in reports.collect():
+        profile, facts = found[report.table_name], json.loads(report.facts)
+        profile.rows += facts["rows"]
+        profile.surplus += facts["surplus"]
+        for column, counts in facts["values"].items():
+            for value, rows in counts:
+                profile.values[column][value] = profile.values[column].get(value, 0) + rows
+        for name, (left, right) in facts["sums"].items():
+            sums[name].add(left, right)
+        groups[report.table_name].append(np.frombuffer(report.groups, "<u8"))
+        others.append(np.frombuffer(report.others, "<u8").reshape(-1, 2))
+    for name, parts in groups.items():
+        together = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+        found[name].torn = len(np.unique(together)) < len(together)
+    if invariants.TILING in sums:
+        rest = np.concatenate(others)
+        held = np.concatenate([np.zeros(0, np.uint64), *groups["raw_frames"]])
+        sums[invariants.TILING].add((0, int(rest[np.isin(rest[:, 0], held), 1].sum(dtype=np.uint64))), (0, 0))
+    return found, sums
+
+
+def _plan(locations: dict[str, str]) -> Plan:
+    """The files of each task, as pairs of table and URI: large ones first, each to the task with the fewest rows."""
+    files = []
     for name, location in locations.items():
         delta = DeltaTable(location)
-        files += [(name, uri) for uri in delta.file_uris()]
-        octets += sum(pa.table(delta.get_add_actions()).column("size_bytes").to_pylist())
-    found = {name: Profile(TABLES[name], 0, 0 if name in counted else None, {c.name: {} for c in checked(TABLES[name])})
-             for name in locations}
-    if not files:
-        return found
-    tasks = min(len(files), 2 + octets // TASK_OCTETS)
-    counts = spark.createDataFrame(files, "table_name STRING, uri STRING").repartition(tasks).mapInArrow(
-        _counter(frozenset(counted)), "table_name STRING, column_name STRING, value STRING, key BIGINT, rows BIGINT"
-    )
-    totals: DataFrame = counts.groupBy("table_name", "column_name", "value").agg(
-        F.sum("rows").alias("rows"), F.count_distinct("key").alias("keys")
-    )
-    for row in totals.collect():
-        before = found[row.table_name]
-        if row.column_name is None:
-            found[row.table_name] = Profile(before.table, row.rows, None if before.keys is None else row["keys"], before.values)
-        else:
-            before.values[row.column_name][row.value] = row.rows
-    return found
+        rows = pa.table(delta.get_add_actions()).column("num_records").to_pylist()
+        files += [(count or 0, name, uri) for count, uri in zip(rows, delta.file_uris(), strict=True)]
+    tasks = min(len(files), 2 + sum(rows for rows, _, _ in files) // TASK_ROWS)
+    plan: Plan = [[] for _ in range(tasks)]
+    loads = [0] * tasks
+    for rows, name, uri in sorted(files, reverse=True):
+        least = loads.index(min(loads))
+        plan[least].append((name, uri))
+        loads[least] += rows + 1
+    return plan
 
 
-def _counter(counted: frozenset[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that tasks run over rows of (table_name, uri)."""
+def _counter(
+    plan: Plan, counted: frozenset[str], judged: frozenset[str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that tasks run, over rows that number the plan's parts."""
+    rules = [rule for rule in INVARIANTS if rule.name in judged]
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for name, uri in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                yield from _file(TABLES[name], uri, name in counted)
+            for part in batch.column(0).to_pylist():
+                rows = [_file(TABLES[name], uri, name in counted, rules) for name, uri in plan[part]]
+                yield pa.RecordBatch.from_pylist(rows, schema=REPORT)
 
     return count
 
 
-def _file(table: Table, uri: str, keys: bool) -> Iterator[pa.RecordBatch]:
-    """The counts of one Parquet file, by row group."""
+def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant]) -> dict[str, Any]:
+    """The report on one Parquet file, a row group at a time."""
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     columns = checked(table)
-    with pq.ParquetFile(path, filesystem=filesystem, read_dictionary=[c.name for c in columns if pa.types.is_string(c.type)]) as file:
+    mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
+    by_stream = "stream_id" in table.key
+    grouped = counted or table.name == "raw_frames"
+    strings = {c.name for c in columns if c.words}.union(*(points.strings for points in mine))
+    if grouped:
+        strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
+    values: dict[str, dict[str | None, int]] = {c.name: {} for c in columns}
+    sums = {rule.name: Sums() for rule in rules}
+    keys, groups, others = [], [], []
+    with pq.ParquetFile(path, filesystem=filesystem, read_dictionary=sorted(strings)) as file:
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
-        wanted = [c.name for c in columns if c.words or c.name not in required]
-        rows = file.metadata.num_rows
-        if keys:
-            frame = file.read(columns=list(table.key)).to_pandas()
-            hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy().view("int64")
-            yield _batch(table, None, [None] * rows, [1] * rows, pa.array(hashes))
-        else:
-            yield _batch(table, None, [None], [rows])
-        for column in columns:
-            if column.name not in wanted and rows:
-                yield _batch(table, column, [PRESENT], [rows])
-        for group in range(file.num_row_groups):
-            part = file.read_row_group(group, columns=wanted)
+        wanted = strings | {c.name for c in columns if c.name not in required}
+        wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
+        for number in range(file.num_row_groups):
+            rows = Rows(file.read_row_group(number, columns=sorted(wanted)))
+            if not rows.size:
+                continue
             for column in columns:
-                if column.name in wanted and part.num_rows:
-                    yield _batch(table, column, *_values(part.column(column.name), column))
+                for value, count in _values(rows, column, column.name in required):
+                    values[column.name][value] = values[column.name].get(value, 0) + count
+            for rule in rules:
+                sums[rule.name].add(*(_side(rows, side, table.name) for side in (rule.left, rule.right)))
+            if counted:
+                keys.append(rows.keys(table.key))
+            if grouped:
+                groups.append(np.unique(rows.hashed("stream_id")) if by_stream else keys[-1])
+            if table.name == "streams":
+                others.append(_others(rows, rules))
+        size = file.metadata.num_rows
+    surplus = size - len(np.unique(np.concatenate(keys))) if keys else 0
+    facts = {
+        "rows": size, "surplus": surplus, "values": {name: list(counts.items()) for name, counts in values.items()},
+        "sums": {name: (s.left, s.right) for name, s in sums.items() if any(s.left + s.right)},
+    }
+    return {
+        "table_name": table.name, "facts": json.dumps(facts),
+        "groups": np.unique(np.concatenate(groups)).tobytes() if groups else b"",
+        "others": np.concatenate(others).tobytes() if others else b"",
+    }
 
 
-def _values(values: pa.ChunkedArray, column: Column) -> tuple[list[str | None], list[int]]:
+def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[int, int]:
+    """What some rows of a table add to one side of an invariant."""
+    parts = [rows.sum(points) for points in side if points.table == table]
+    return sum(count for count, _ in parts), sum(total for _, total in parts) & MASK
+
+
+def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
+    """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side less those on the right."""
+    chosen = rows.meet(OTHER)
+    total = np.zeros(int(chosen.sum()), np.uint64)
+    for rule in rules:
+        if rule.name == invariants.TILING:
+            for points in (p for p in rule.left if p.kept):
+                total = total + rows.hashes(points)[chosen]
+            for points in (p for p in rule.right if p.kept):
+                total = total - rows.hashes(points)[chosen]
+    return np.stack([rows.hashed("stream_id")[chosen], total], axis=1)
+
+
+def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:
     """The values of a column and their rows; unknown words cut short and few, their rows being counted all."""
     if not column.words:
-        some: list[tuple[str | None, int]] = [(PRESENT, len(values) - values.null_count), (None, values.null_count)]
-        return [v for v, n in some if n], [n for _, n in some if n]
-    found = pc.value_counts(values.cast(pa.string()))
-    counts = dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True))
-    known = {v: n for v, n in counts.items() if v is None or v in column.words}
-    unknown = [v for v in counts if v not in known]
-    for index, value in enumerate(unknown):
-        shown = unknown[min(index, UNKNOWN - 1)][:SHOWN]
-        known[shown] = known.get(shown, 0) + counts[value]
-    return list(known), list(known.values())
-
-
-def _batch(
-    table: Table, column: Column | None, values: list[str | None], rows: list[int], keys: pa.Array | None = None
-) -> pa.RecordBatch:
-    size = len(rows)
-    return pa.record_batch([
-        pa.array([table.name] * size, pa.string()), pa.array([column.name if column else None] * size, pa.string()),
-        pa.array(values, pa.string()), pa.nulls(size, pa.int64()) if keys is None else keys, pa.array(rows, pa.int64()),
-    ], schema=COUNTS)
+        nulls = 0 if required else int(rows.null(column.name).sum())
+        yield from ((value, count) for value, count in ((PRESENT, rows.size - nulls), (None, nulls)) if count)
+        return
+    words, codes = rows.coded(column.name)
+    counts = np.bincount(codes, minlength=len(words) + 1).tolist()
+    unknown = [word for word, count in zip(words, counts, strict=False) if count and word not in column.words]
+    shown = {word: unknown[min(index, UNKNOWN - 1)][:SHOWN] for index, word in enumerate(unknown)}
+    for word, count in zip([*words, None], counts, strict=True):
+        if count:
+            yield (word if word is None else shown.get(word, word)), count

@@ -12,7 +12,6 @@ import great_expectations as gx
 import great_expectations.expectations as gxe
 import pandas as pd
 
-from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.profiles import checked
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
     from great_expectations.expectations.expectation import Expectation
 
-    from stompcap.quality.profiles import Profile
+    from stompcap.quality.invariants import Invariant
+    from stompcap.quality.profiles import Profile, Sums
     from stompcap.tables import Table
 
 ERROR, WARNING = "critical", "warning"
@@ -62,22 +62,37 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
     return gx.ExpectationSuite(name=table.name, expectations=expectations)
 
 
-def evidence(profile: Profile, keys: int) -> pd.DataFrame:
+def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
     """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are."""
     columns = {name: list(values) for name, values in profile.values.items()}
     height = max(map(len, columns.values()), default=0)
     filled = {name: values + values[:1] * (height - len(values)) for name, values in columns.items()}
-    return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=keys)
+    return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=profile.rows - surplus)
 
 
-def invariants_suite(names: Sequence[str]) -> gx.ExpectationSuite:
-    """The invariants whose tables are all among `names`, to be judged on the sums per stream direction."""
-    expectations = [
-        gxe.UnexpectedRowsExpectation(
-            unexpected_rows_query=rule.query,
-            description=rule.says, severity=ERROR, meta=_meta(rule.table, None, rule.name),
+def invariants_suite(rules: Sequence[Invariant]) -> gx.ExpectationSuite:
+    """The invariants that hold by their sums, to be judged on `sides`."""
+    return gx.ExpectationSuite(name="invariants", expectations=[
+        gxe.ExpectColumnPairValuesToBeEqual(
+            column_A=f"{rule.table}: {rule.names[0]}", column_B=f"{rule.table}: {rule.names[1]}", description=rule.says,
+            severity=ERROR, meta=_meta(rule.table, None, rule.name),
         )
-        for rule in INVARIANTS
-        if set(rule.needs) <= set(names)
-    ]
-    return gx.ExpectationSuite(name="invariants", expectations=expectations)
+        for rule in rules
+    ])
+
+
+def sides(rules: Sequence[Invariant], sums: dict[str, Sums]) -> pd.DataFrame:
+    """One row: for either side of each invariant, how many points it holds and the sum of their hashes."""
+    said = {}
+    for rule in rules:
+        for name, (points, total) in zip(rule.names, (sums[rule.name].left, sums[rule.name].right), strict=True):
+            said[f"{rule.table}: {name}"] = f"{points} of sum {total:016x}"
+    return pd.DataFrame([said])
+
+
+def offenders_suite(rule: Invariant) -> gx.ExpectationSuite:
+    """One invariant, to be judged on the points that break it."""
+    return gx.ExpectationSuite(name=rule.name, expectations=[gxe.UnexpectedRowsExpectation(
+        unexpected_rows_query="SELECT * FROM {batch}", description=rule.says, severity=ERROR,
+        meta=_meta(rule.table, None, rule.name),
+    )])

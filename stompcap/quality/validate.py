@@ -1,17 +1,18 @@
 """Validation of a lake with Great Expectations: results as rows of `quality_results`, and Data Docs for people.
 
-Spark gathers the facts (stompcap.quality.facts); the suites judge them. What a table holds is judged from its profile, a few values
-that fit a pandas frame; the invariants are SQL over one row per stream direction, which stays in Spark. Nothing is asked of the
-network, nothing is left cached.
+One Spark job adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Only an
+invariant that the sums show to be broken is asked of Spark in full, and judged there. The whole lake is judged each time, as a key
+or a stream may come again in a later batch: sums make that cheap. Nothing is asked of the network, nothing is left cached.
 """
 
 from __future__ import annotations
 
 import importlib
 from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import TYPE_CHECKING
 
-from stompcap.quality import facts
+from stompcap.quality import exact, invariants
 from stompcap.quality.profiles import profiles
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+JUDGING = "stompcap.quality.judging"
+
+
+def prepare() -> None:
+    """Begin to import Great Expectations, which takes seconds, beside what the caller does next."""
+    Thread(target=importlib.import_module, args=(JUDGING,), daemon=True).start()
 
 
 def validate(
@@ -37,19 +45,13 @@ def validate(
         return lakes.read(spark, lake, name)
 
     locations = {name: lakes.location(lake, name) for name in names}
-    proved = facts.provable(names)
-    sums = facts.directions(read, names)
-    if sums is not None:
-        sums.persist()
-    try:
-        # Great Expectations takes seconds to import, Spark's jobs are planned on the driver: neither waits for the other.
-        with ThreadPoolExecutor(2) as pool:
-            judging = pool.submit(importlib.import_module, "stompcap.quality.judging")
-            profiled = pool.submit(profiles, spark, locations, [name for name in names if name not in proved])
-            surplus = facts.duplicates(read, sums, proved) if sums is not None else {}
-            broken = facts.broken(spark, sums, names) if sums is not None else None
-        found: pa.Table = judging.result().judge(profiled.result(), surplus, broken, run_id, docs)
-        return found
-    finally:
-        if sums is not None:
-            sums.unpersist()
+    proofs = invariants.provable(names)
+    with ThreadPoolExecutor(1) as pool:
+        judging = pool.submit(importlib.import_module, JUDGING)
+        found, sums = profiles(spark, locations, [name for name in names if name not in proofs])
+    unproved = {table for table, proof in proofs.items() if not all(sums[name].agree for name in proof)}
+    suspects = [name for name in names if name in unproved or (name not in proofs and (found[name].surplus or found[name].torn))]
+    results: pa.Table = judging.result().judge(
+        found, exact.surplus(read, suspects), sums, lambda rule: exact.offenders(read, rule), run_id, docs
+    )
+    return results

@@ -83,7 +83,9 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
             "new_octets": np.full(count, LENGTH + 1)}),
         "frames": fill("frames", count, {
             **frame_columns, "length_octets": np.full(count, LENGTH), "version": ["1.2"] * count, "eol": ["lf"] * count}),
-        "sessions": fill("sessions", streams, {"stream_id": ids, "version": ["1.2"] * streams}),
+        "sessions": fill("sessions", streams, {
+            "stream_id": ids, "version": ["1.2"] * streams,
+            **{f"frames_{way}": per_stream + len(commands) for way, commands in ways.items()}}),
         "subscriptions": fill("subscriptions", streams, {
             "stream_id": ids, "subscribe_offset": per_stream + at("SUBSCRIBE", "c2s")}),
         "deliveries": fill("deliveries", streams * messages, {

@@ -1,0 +1,133 @@
+"""Sums of hashes modulo 2^64: what tells multisets of points apart, added up row group by row group, in any order.
+
+A point's hash is splitmix64's finaliser over its parts (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
+strings being hashed once for each distinct value. Two different multisets agree by chance once in 2^64.
+"""
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.quality.invariants import Condition, Points
+
+Hashes = NDArray[np.uint64]
+
+MASK = 2**64 - 1
+NOTHING = np.uint64(0x6E756C6C6E756C6C)
+"""Stands for null."""
+
+OFFSET, WAY, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
+"""Odd factors that keep the parts of a point apart."""
+
+
+def mixed(values: Hashes) -> Hashes:
+    """The finaliser of splitmix64, element by element."""
+    z = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def string_hash(value: str) -> int:
+    """64 bits of a string."""
+    return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest(), "little")
+
+
+class Rows:
+    """Rows of one table as numpy columns, each made once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.size = table.num_rows
+        self._table = table
+        self._coded: dict[str, tuple[list[str], NDArray[np.int64]]] = {}
+        self._hashed: dict[str, Hashes] = {}
+        self._numbers: dict[str, NDArray[np.int64]] = {}
+
+    def coded(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+        """The distinct strings of a column, and for each row the index of its own, their number standing for null."""
+        if name not in self._coded:
+            column = self._table.column(name)
+            if not pa.types.is_dictionary(column.type):
+                column = column.cast(pa.string()).dictionary_encode()
+            array = column.unify_dictionaries().combine_chunks()
+            words = array.dictionary.to_pylist()
+            self._coded[name] = words, array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+        return self._coded[name]
+
+    def hashed(self, name: str) -> Hashes:
+        """A hash for each row's value of any column."""
+        if name not in self._hashed:
+            column = self._table.column(name)
+            if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
+                words, codes = self.coded(name)
+                self._hashed[name] = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes]
+            else:
+                values = mixed(self.numbers(name).view(np.uint64))
+                self._hashed[name] = np.where(self.null(name), NOTHING, values) if column.null_count else values
+        return self._hashed[name]
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """A column of numbers or moments; null is 0."""
+        if name not in self._numbers:
+            column = self._table.column(name).combine_chunks().cast(pa.int64())
+            self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        return self._numbers[name]
+
+    def null(self, name: str) -> NDArray[np.bool_]:
+        """Where a column is null."""
+        found: NDArray[np.bool_] = self._table.column(name).is_null().to_numpy()
+        return found
+
+    def meet(self, condition: Condition) -> NDArray[np.bool_]:
+        """Where a condition holds."""
+        if condition.least is not None:
+            return self.numbers(condition.column) >= condition.least
+        if not condition.words:
+            return ~self.null(condition.column)
+        words, codes = self.coded(condition.column)
+        found: NDArray[np.bool_] = np.array([*((word in condition.words) != condition.negated for word in words), False])[codes]
+        return found
+
+    def total(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """The sum of some columns, row by row."""
+        total = np.zeros(self.size, np.int64)
+        for name in names:
+            total = total + self.numbers(name)
+        return total
+
+    def hashes(self, points: Points) -> Hashes:
+        """The hash of each row's point; conditions and times left out."""
+        if points.way is None:
+            words, codes = self.coded("direction")
+            way = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes] * WAY
+        else:
+            way = np.full(1, string_hash(points.way), np.uint64) * WAY
+        base = self.hashed("stream_id") + way
+        if points.word:
+            base = base + self.hashed(points.word) * WORD
+        return mixed(base + self.total(points.at).view(np.uint64) * OFFSET if points.at else base)
+
+    def sum(self, points: Points) -> tuple[int, int]:
+        """How many points the rows are, and the sum of their hashes; of `kept` points, those of protocol stomp alone."""
+        hashes = self.hashes(points)
+        times = self.total(points.times) if points.times else None
+        conditions = (*points.where, *((STOMP,) if points.kept else ()))
+        if conditions:
+            chosen = np.logical_and.reduce([self.meet(condition) for condition in conditions])
+            hashes = hashes[chosen]
+            times = None if times is None else times[chosen]
+        if times is not None:
+            return int(times.sum()), int((hashes * times.view(np.uint64)).sum(dtype=np.uint64))
+        return len(hashes), int(hashes.sum(dtype=np.uint64))
+
+    def keys(self, key: tuple[str, ...]) -> Hashes:
+        """The hash of each row's key."""
+        found = np.zeros(self.size, np.uint64)
+        for name in key:
+            found = mixed(found * OFFSET + self.hashed(name))
+        return found
+
+
+STOMP = Condition("protocol", ("stomp",))
+OTHER = Condition("protocol", ("stomp",), negated=True)
