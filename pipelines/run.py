@@ -131,6 +131,9 @@ class Run:
             )
             rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
         if whole:
+            from stompcap.quality import prepare
+
+            prepare()  # Spark works on the metrics while the driver waits
             self.aggregate([batch], {})
 
     # -- the stages that read the lake --------------------------------------------------------------------------------------
@@ -192,11 +195,11 @@ class Run:
         """Check what is new against the expectations; results go to quality_results and Data Docs."""
         from stompcap.quality import validate
 
-        # Data Docs are files for a browser: beside the tables where these are files too
-        docs = None if "://" in self.lake else os.path.join(self.lake, "_data_docs")
         batches = ledger.pending(self.lake, ["quality_results"])
         if not batches:
             return
+        # Data Docs are files for a browser: beside the tables where these are files too
+        docs = None if "://" in self.lake else os.path.join(self.lake, "_data_docs")
         self.progress("checking expectations")
         with self.stage("validate", batches) as rows:
             results = validate(self.spark, self.lake, self.result.run_id, docs=docs)
