@@ -6,6 +6,7 @@ knows the table and column it speaks of, and the name its result goes by, from i
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Any
 
 import great_expectations as gx
@@ -63,8 +64,11 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
 
 
 def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
-    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are."""
-    columns = {name: list(values) for name, values in profile.values.items()}
+    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are.
+
+    A value the lake should not have may be anything, and Data Docs show it as it is: here it is escaped.
+    """
+    columns = {name: [v if v is None else html.escape(v) for v in values] for name, values in profile.values.items()}
     height = max(map(len, columns.values()), default=0)
     filled = {name: values + values[:1] * (height - len(values)) for name, values in columns.items()}
     return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=profile.rows - surplus)

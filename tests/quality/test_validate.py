@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from deltalake import write_deltalake
 
 from stompcap.tables import TABLES
 from tests.quality import lakes
@@ -102,6 +103,18 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
         {"raw_frames": put("stream_offset", 1, 99), "deliveries": put("stream_offset", 0, 5)},
         {TILING, DELIVERIES},
     ),
+    (
+        "a delivery missing, a session that counts a frame too many, an empty row at the very end",
+        {"deliveries": drop(3), "sessions": put("frames_s2c", 1, 7),
+         "raw_frames": lambda table: pa.concat_tables([
+             table, put("length_octets", 0, 0)(put("stream_offset", 0, 9 * (lakes.LENGTH + 1) + 7)(table.slice(0, 1)))])},
+        {DELIVERIES, SESSIONS, FRAMES, ("raw_frames", None, "expect_raw_frames_to_hold_octets")},
+    ),
+    (
+        "a stream of STOMP without rows",
+        {"raw_frames": lambda table: table.filter(pc.field("stream_id") != f"{0:020x}")},
+        {TILING, FRAMES},
+    ),
 ]
 
 
@@ -144,6 +157,47 @@ def test_invariants_wait_for_all_their_tables(spark: SparkSession, tmp_path: Pat
     assert FRAMES[2] in names
     assert TILING[2] not in names
     assert failed(rows) == set()
+
+
+def other(rows: int) -> Fault:
+    """The first streams do not speak STOMP."""
+    return lambda table: table.set_column(
+        table.schema.get_field_index("protocol"), table.schema.field("protocol"),
+        pa.array(["other"] * rows + ["stomp"] * (table.num_rows - rows)))
+
+
+def test_other_streams_tile_if_their_octets_are_kept(spark: SparkSession, tmp_path: Path) -> None:
+    made = lakes.tables()
+    made["streams"] = other(2)(made["streams"])
+    made["raw_frames"] = made["raw_frames"].filter(pc.field("stream_id") != f"{0:020x}")
+    names = ["streams", "raw_frames"]
+    assert failed(run(spark, lakes.write(tmp_path / "whole", made, names), tables=names)) == set()
+    at = made["raw_frames"].column("stream_id").to_pylist().index(f"{1:020x}")
+    made["raw_frames"] = drop(at + 2)(made["raw_frames"])
+    rows = run(spark, lakes.write(tmp_path / "holed", made, names), tables=names)
+    assert failed(rows) == {TILING}
+    observed = json.loads(next(r["observed"] for r in rows if r["expectation"] == TILING[2]))
+    assert observed["broken"] == 2, "the point where the hole begins and the one where it ends"
+    assert {row["stream_id"] for row in observed["first"]} == {f"{1:020x}"}
+
+
+def test_keys_are_told_across_files(spark: SparkSession, tmp_path: Path) -> None:
+    made = lakes.tables()
+    lakes.write(tmp_path, made, ["segments", "streams"])
+    write_deltalake(str(tmp_path / "segments"), made["segments"].slice(3, 2), mode="append")
+    rows = run(spark, tmp_path, tables=["segments", "streams"])
+    assert failed(rows) == {("segments", None, KEYS)}
+    observed = next(r["observed"] for r in rows if r["table_name"] == "segments" and r["expectation"] == KEYS)
+    assert json.loads(observed) == {"rows": made["segments"].num_rows + 2, "repeated": 2}
+
+
+def test_data_docs_escape_what_should_not_be_there(spark: SparkSession, tmp_path: Path) -> None:
+    sessions = put("outcome", 1, "<script>alert(1)</script>")(lakes.tables()["sessions"])
+    lakes.write_loosely(tmp_path, "sessions", sessions)
+    assert failed(run(spark, tmp_path, tables=["sessions"], docs=str(tmp_path / "docs"))) == {("sessions", "outcome", WORDS)}
+    pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
+    assert "alert(1)" in pages
+    assert "<script>alert(1)" not in pages
 
 
 def test_a_table_the_lake_does_not_have_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
