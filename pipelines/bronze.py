@@ -75,19 +75,15 @@ def batch_of(captures: Iterable[dict[str, Any]], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def packets(spark: SparkSession, captures: Sequence[dict[str, Any]]) -> DataFrame:
-    """The segments of all captures, a row each, octets left where they are."""
+def together(spark: SparkSession, captures: Sequence[dict[str, Any]], tasks: int) -> DataFrame:
+    """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     register(spark)
     plan = json.dumps([(row["path"], rank) for rank, row in enumerate(captures)])
-    return spark.read.format("pcap").option("view", "segments").option("plan", plan).load()
+    blocks = spark.read.format("pcap").option("view", "blocks").option("plan", plan).option("tasks", str(tasks)).load()
+    return blocks.repartitionById(tasks, "task")
 
 
-def together(segments: DataFrame, partitions: int) -> DataFrame:
-    """Segments brought together by flow, in wire order within it."""
-    return segments.repartition(partitions, "flow").sortWithinPartitions("flow", "endpoints", "capture", "packet")
-
-
-def partitions_for(captures: Sequence[dict[str, Any]], cores: int) -> int:
+def tasks_for(captures: Sequence[dict[str, Any]], cores: int) -> int:
     """Tasks for a batch: enough that each stays bounded, no more than cores where little is to be done."""
     octets = sum(int(row["size_octets"]) for row in captures)
     return max(1, min(cores, -(-octets // (1024 * 1024))), -(-octets // OCTETS_PER_TASK))
@@ -105,7 +101,6 @@ def extract(
 
     `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass.
     """
-    partitions = partitions_for(captures, spark.sparkContext.defaultParallelism)
+    tasks_wanted = tasks_for(captures, spark.sparkContext.defaultParallelism)
     work = tasks.Extract(lake, [(row["path"], row["capture_id"]) for row in captures], batch_id, options, tuple(outputs))
-    flows = together(packets(spark, captures), partitions)
-    return collected(flows.mapInArrow(work, MANIFEST).collect())
+    return collected(together(spark, captures, tasks_wanted).mapInArrow(work, MANIFEST).collect())

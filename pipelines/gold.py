@@ -15,19 +15,20 @@ SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "complianc
 TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 
 ACK_LATENCY = """
-SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
-       count(*) AS deliveries,
-       count_if(d.status = 'settled') AS settled,
-       count_if(d.status <> 'settled') AS unsettled,
-       CAST(round(percentile(d.ack_latency_us, 0.50)) AS BIGINT) AS p50_us,
-       CAST(round(percentile(d.ack_latency_us, 0.90)) AS BIGINT) AS p90_us,
-       CAST(round(percentile(d.ack_latency_us, 0.95)) AS BIGINT) AS p95_us,
-       CAST(round(percentile(d.ack_latency_us, 0.99)) AS BIGINT) AS p99_us,
-       max(d.ack_latency_us) AS max_us,
-       CAST(round(avg(d.ack_latency_us)) AS BIGINT) AS mean_us
-FROM {deliveries} d JOIN {sessions} s USING (stream_id)
-WHERE d.status <> 'auto'
-GROUP BY ALL
+SELECT hour_ts, destination, ack_mode, settled_by, server_product, deliveries, settled, deliveries - settled AS unsettled,
+       CAST(round(p[0]) AS BIGINT) AS p50_us, CAST(round(p[1]) AS BIGINT) AS p90_us,
+       CAST(round(p[2]) AS BIGINT) AS p95_us, CAST(round(p[3]) AS BIGINT) AS p99_us, max_us, mean_us
+FROM (
+    SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
+           count(*) AS deliveries,
+           count_if(d.status = 'settled') AS settled,
+           percentile(d.latency_us, array(0.50, 0.90, 0.95, 0.99)) AS p,
+           max(d.latency_us) AS max_us,
+           CAST(round(avg(d.latency_us)) AS BIGINT) AS mean_us
+    FROM (SELECT *, IF(status = 'settled', ack_latency_us, NULL) AS latency_us FROM {deliveries} WHERE status <> 'auto') d
+    JOIN {sessions} s USING (stream_id)
+    GROUP BY ALL
+)
 """
 
 COMPLIANCE_SUMMARY = """

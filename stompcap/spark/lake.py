@@ -155,7 +155,7 @@ def overwrite_together(frames: Mapping[str, DataFrame], lake: str, run_id: str) 
     note = json.dumps({"run_id": run_id})
 
     def overwrite(table: str) -> None:
-        writer = frames[table].coalesce(1).write.format("delta").mode("overwrite").option("userMetadata", note)
+        writer = frames[table].write.format("delta").mode("overwrite").option("userMetadata", note)
         writer.save(location(lake, table))
 
     if not frames:

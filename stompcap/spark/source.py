@@ -3,8 +3,8 @@
     stompcap.spark.register(spark)
     spark.read.format("pcap").load("trace.pcapng")
 
-gives one row a TCP segment. `option("view", "segments")` gives the narrow columns of `stompcap.capture.columns`, which say where
-the octets lie instead of carrying them; `plan` then names files and ranks.
+gives one row a TCP segment. `option("view", "blocks")` is for the pipeline: what describes the segments, and says where their
+octets lie instead of carrying them, packed for the tasks that will bring flows together (`stompcap.spark.blocks`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import json
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from stompcap.spark.blocks import DDL, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +27,7 @@ PACKETS = (
     "path STRING, packet BIGINT, ts_ns BIGINT, ts TIMESTAMP, src_ip STRING, src_port INT, dst_ip STRING, dst_port INT, "
     "seq BIGINT, ack BIGINT, flags INT, window INT, payload_octets BIGINT, payload BINARY"
 )
-SEGMENTS = (
-    "capture INT, packet BIGINT, ts_ns BIGINT, flow BIGINT, endpoints BINARY, forward BOOLEAN, seq BIGINT, ack BIGINT, flags INT, "
-    "window INT, ip_id INT, ttl INT, wire_octets BIGINT, captured_octets BIGINT, place BIGINT, payload BINARY"
-)
+VIEWS = ("packets", "blocks")
 
 
 class FilePartition(InputPartition):
@@ -41,11 +40,11 @@ class FilePartition(InputPartition):
 
 
 class PcapReader(DataSourceReader):
-    """Reads each file in a task of its own."""
+    """Reads each file in a task of its own; `tasks` is how many tasks blocks are packed for, 0 for packets."""
 
-    def __init__(self, files: list[tuple[str, int]], narrow: bool) -> None:
+    def __init__(self, files: list[tuple[str, int]], tasks: int) -> None:
         self.files = files
-        self.narrow = narrow
+        self.tasks = tasks
 
     def partitions(self) -> list[InputPartition]:
         """One partition a file, planned on the driver."""
@@ -59,15 +58,20 @@ class PcapReader(DataSourceReader):
 
         if not isinstance(partition, FilePartition):
             raise TypeError(f"not a partition of this source: {partition!r}")
-        batches = capture.read_segments(partition.path, partition.rank) if self.narrow else capture.packets(partition.path)
-        for batch in batches:
+        if self.tasks:
+            yield from pack(capture.read_segments(partition.path, partition.rank), self.tasks)
+            return
+        for batch in capture.packets(partition.path):
             # Spark asks for the very schema it was told, in which every column may be null
             loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
             yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 
 
 class PcapDataSource(DataSource):
-    """Packet captures; options: `path` (file, folder or glob), `view` (packets or segments), `plan` (JSON list of path and rank)."""
+    """Packet captures; options: `path` (file, folder or glob), `view` (packets or blocks).
+
+    For blocks, `plan` is a JSON list of paths and ranks and `tasks` says how many tasks they are packed for.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -76,7 +80,7 @@ class PcapDataSource(DataSource):
 
     def schema(self) -> str:
         """The columns of the chosen view."""
-        return SEGMENTS if self._narrow() else PACKETS
+        return DDL if self._tasks() else PACKETS
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader over the planned files, or over what `path` names."""
@@ -88,13 +92,13 @@ class PcapDataSource(DataSource):
 
             named = json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]
             files = [(path, rank) for rank, path in enumerate(find(named))]
-        return PcapReader(files, self._narrow())
+        return PcapReader(files, self._tasks())
 
-    def _narrow(self) -> bool:
+    def _tasks(self) -> int:
         view = self.options.get("view", "packets")
-        if view not in ("packets", "segments"):
-            raise ValueError(f"option view is packets or segments, not {view!r}")
-        return view == "segments"
+        if view not in VIEWS:
+            raise ValueError(f"option view is one of {', '.join(VIEWS)}, not {view!r}")
+        return max(1, int(self.options.get("tasks", "1"))) if view == "blocks" else 0
 
 
 def register(spark: SparkSession) -> None:

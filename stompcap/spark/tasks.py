@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stompcap.errors import CaptureError
+from stompcap.spark.blocks import unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 FLOWS = Limits(rows=400_000, octets=64 * 1024 * 1024)
+BATCH = 65_536
 STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 
 
@@ -52,7 +54,7 @@ def _no_json(value: object) -> None:
 
 @dataclass(frozen=True)
 class Extract:
-    """Segments of whole flows, in wire order, to the rows of bronze and of whatever else is wanted in the same pass."""
+    """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass."""
 
     lake: str
     captures: Sequence[tuple[str, str]]  # path and id, by rank
@@ -67,7 +69,8 @@ class Extract:
         sink = Sink(self.lake, self.outputs)
         assembly = Assembly(self.captures, self.batch_id, self.options)
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
-        for flows in whole_groups(batches, ("flow",), "captured_octets", FLOWS):
+        segments = unpack(batches).to_batches(BATCH)
+        for flows in whole_groups(iter(segments), ("flow", "endpoints"), "captured_octets", FLOWS):
             for part in assembly.parts(flows):
                 for table, rows in part.tables.items():
                     sink.write(table, rows)

@@ -17,14 +17,15 @@ def ints(*values: int) -> np.ndarray:
 
 def test_the_latest_octet_makes_a_frame_whole() -> None:
     # the second extent was captured last: it filled a hole
-    placed = place(ints(0), ints(0), ints(30), np.array([FRAME], np.uint8), (ints(0, 0, 0), ints(0, 10, 20), ints(10, 10, 10), ints(0, 2, 1)),
-                   ints(100, 200, 300))  # fmt: skip
+    extents = (ints(0, 0, 0), ints(0, 10, 20), ints(10, 10, 10), ints(0, 2, 1))
+    placed = place(ints(0), ints(0), ints(30), np.array([FRAME], np.uint8), extents, ints(100, 200, 300))
     assert (placed.first.tolist(), placed.last.tolist()) == ([0], [2])
 
 
 def test_a_gap_has_no_packet_and_what_follows_has_its_own() -> None:
-    placed = place(ints(0, 0, 0), ints(0, 5, 9), ints(5, 4, 3), np.array([FRAME, GAP, FRAME], np.uint8), (ints(0, 0), ints(0, 9), ints(5, 3), ints(0, 1)),
-                   ints(100, 200))  # fmt: skip
+    extents = (ints(0, 0), ints(0, 9), ints(5, 3), ints(0, 1))
+    kinds = np.array([FRAME, GAP, FRAME], np.uint8)
+    placed = place(ints(0, 0, 0), ints(0, 5, 9), ints(5, 4, 3), kinds, extents, ints(100, 200))
     assert placed.first.tolist() == [0, -1, 1]
 
 
@@ -46,7 +47,8 @@ def test_rows_still_tile_what_they_tiled(pieces: list[tuple[int, int]], data: st
     offset = np.cumsum([0, *lengths[:-1]])
     times = np.cumsum([step for _, step in pieces]).astype(np.int64)
     rows = (np.array(bounds[:-1], np.int64), np.diff(bounds).astype(np.int64))
-    extents = (np.zeros(len(pieces), np.int64), offset.astype(np.int64), np.array(lengths, np.int64), np.arange(len(pieces), dtype=np.int64))
+    zeros, order = np.zeros(len(pieces), np.int64), np.arange(len(pieces), dtype=np.int64)
+    extents = (zeros, offset.astype(np.int64), np.array(lengths, np.int64), order)
     placed = place(np.zeros(len(kinds), np.int64), *rows, kinds, extents, times)
     assert placed.offset[0] == 0
     assert (placed.offset[1:] == placed.offset[:-1] + placed.length[:-1]).all()

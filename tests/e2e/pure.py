@@ -10,8 +10,7 @@ from stompcap import capture
 from stompcap.assembly import Assembly, meaning
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
-
-ORDER = [(name, "ascending") for name in ("flow", "endpoints", "capture", "packet")]
+from stompcap.tcp import WIRE_ORDER
 
 
 def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:
@@ -22,7 +21,7 @@ def tables_of(paths: Sequence[str], options: Options | None = None, window: int 
     segments = pa.Table.from_batches(
         [batch for rank, row in enumerate(surveyed) for batch in capture.read_segments(row["path"], rank)],
         capture.SEGMENTS,
-    ).sort_by(ORDER)
+    ).sort_by(WIRE_ORDER)
     order = {row["capture_id"]: rank for rank, row in enumerate(surveyed)}
     assembly = Assembly([(row["path"], row["capture_id"]) for row in surveyed], "batch", options, window)
     found: dict[str, list[pa.Table]] = {}

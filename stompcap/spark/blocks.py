@@ -1,0 +1,64 @@
+"""Segments on their way through the shuffle: packed as Arrow blocks, one for each task that will need them.
+
+A row a segment costs Spark a conversion from Arrow to its own rows and back, a sort and a shuffle of as many rows; a block of
+thousands is one binary value to it. Which task a flow belongs to is decided here, by the flow's hash, and the task that gets the
+blocks puts its segments into wire order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.capture.columns import SEGMENTS
+from stompcap.tcp import WIRE_ORDER
+
+BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary())])
+DDL = "task INT, block BINARY"
+
+
+def pack(batches: Iterable[pa.RecordBatch], tasks: int) -> Iterator[pa.RecordBatch]:
+    """Batches of SEGMENTS as rows of BLOCKS, a row for each task that a batch has segments for."""
+    for batch in batches:
+        of = task_of(batch.column("flow").to_numpy(), tasks)
+        order = np.argsort(of, kind="stable")
+        sorted_batch = batch.take(pa.array(order))
+        bounds = np.searchsorted(of[order], np.arange(tasks + 1))
+        filled = np.flatnonzero(np.diff(bounds))
+        blocks = [_serialised(sorted_batch.slice(int(bounds[t]), int(bounds[t + 1] - bounds[t]))) for t in filled]
+        yield pa.RecordBatch.from_arrays([pa.array(filled.astype(np.int32)), pa.array(blocks, pa.binary())], schema=BLOCKS)
+
+
+def task_of(flow: NDArray[np.int64], tasks: int) -> NDArray[np.int64]:
+    """The task that a flow belongs to, 0 to `tasks` - 1."""
+    unsigned = flow.view(np.uint64)
+    return ((unsigned ^ (unsigned >> np.uint64(32))) % np.uint64(tasks)).astype(np.int64)
+
+
+def _serialised(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def unpack(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """All segments of rows of BLOCKS, whole flows, in wire order: by flow, endpoints, capture and packet."""
+    found = [
+        pa.ipc.open_stream(block.as_buffer()).read_all() for batch in batches for block in batch.column("block") if block.is_valid
+    ]
+    if not found:
+        return SEGMENTS.empty_table()
+    table = pa.concat_tables(found).combine_chunks()
+    flow, capture, packet = (table.column(name).to_numpy() for name in ("flow", "capture", "packet"))
+    sorted_table = table.take(pa.array(np.lexsort((packet, capture, flow)))).combine_chunks()
+    flow, endpoints = sorted_table.column("flow"), sorted_table.column("endpoints")
+    same = pa.compute.equal(flow.slice(1), flow.slice(0, len(flow) - 1))
+    alike = pa.compute.equal(endpoints.slice(1), endpoints.slice(0, len(flow) - 1))
+    if pa.compute.any(pa.compute.and_not(same, alike)).as_py():
+        # two connections with one hash, by chance or by malice: they must not be mixed
+        return sorted_table.sort_by(WIRE_ORDER).combine_chunks()
+    return sorted_table
