@@ -162,7 +162,8 @@ def perform(
     from pipelines.run import Run, execute
 
     start = common.session(master, conf)
-    with common.progress(quiet) as say:
+    # spark-submit mixes standard error into standard output, where --json promises one object alone
+    with common.progress(quiet or (as_json and not sys.stderr.isatty())) as say:
         result = execute(Run(start, lake, chosen, say), stages, captures, metric_tables)
         told = result.public()
         readable = any(capture["capture_id"] for capture in told["captures"])
