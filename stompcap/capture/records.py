@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture import walk
+from stompcap.capture.compressed import Decompressed
 from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Mapped, Octets
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
@@ -20,8 +21,9 @@ Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray
 
 @dataclass(frozen=True)
 class Records:
-    """A batch in the file's octets [begin, end), a row per packet; `first` is the first one's number, from 1."""
+    """A batch in [begin, end) of `octets`, a row per packet; `first` is the first one's number, from 1."""
 
+    octets: Octets
     first: int
     begin: int
     end: int
@@ -39,7 +41,7 @@ class Records:
 class Walk:
     """One pass over a capture. Iterate it to the end, then read what it found."""
 
-    capture: Mapped
+    capture: Mapped | Decompressed
     batch_packets: int = 65536
     status: str = "complete"
     damage: str | None = None
@@ -49,20 +51,28 @@ class Walk:
 
     def __iter__(self) -> Iterator[Records]:
         if self.capture.format == "pcap":
-            return self._pcap()
-        return self._pcapng() if self.capture.format == "pcapng" else iter(())
+            yield from self._pcap()
+        elif self.capture.format == "pcapng":
+            yield from self._pcapng()
+        if self.capture.flaw:
+            status, says = self.capture.flaw
+            self.status, self.damage = status, f"{says}; {self.damage}" if self.damage else says
 
     def _interface(self, link: int, snaplen: int) -> None:
         if link not in self.link_types:
             self.link_types.append(link)
         self.snaplen = max(self.snaplen, snaplen)
 
+    def _place(self, at: int) -> str:
+        """A place in the window, in words."""
+        return f"{'file' if self.capture.compression is None else 'decompressed'} offset {self.capture.base + at}"
+
     def _stop(self, reason: int, at: int) -> None:
         """Note why the walk ended before the end of the file."""
         if reason == walk.TRUNCATED:
-            self.status, self.damage = "truncated", f"the last record is cut off at file offset {at}"
+            self.status, self.damage = "truncated", f"the last record is cut off at {self._place(at)}"
         elif reason == walk.DAMAGED:
-            self.status, self.damage = "damaged", f"no valid record at file offset {at}"
+            self.status, self.damage = "damaged", f"no valid record at {self._place(at)}"
 
     def _columns(self) -> Columns:
         place, captured, original, ts_ns = np.empty((4, self.batch_packets), np.int64)
@@ -71,13 +81,13 @@ class Walk:
     def _batch(self, count: int, begin: int, end: int, columns: Columns, links: NDArray[np.int32]) -> Records:
         first = self.packets + 1
         self.packets += count
-        place, captured, original, ts_ns = columns
-        return Records(first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count])
+        place, captured, original, ts_ns = (column[:count] for column in columns)
+        return Records(self.capture.octets, first, begin, end, place, captured, original, ts_ns, links[:count])
 
     def _pcap(self) -> Iterator[Records]:
         octets = self.capture.octets
         if len(octets) < PCAP_HEADER_OCTETS:
-            self.status, self.damage = "truncated", f"the file header is cut off at file offset {len(octets)}"
+            self.status, self.damage = "truncated", f"the file header is cut off at {self._place(len(octets))}"
             return
         big, ticks = PCAP_MAGICS[octets[:4].tobytes()]
         self._interface(int(walk.u32(octets, 20, big)) & 0xFFFF, int(walk.u32(octets, 16, big)))
@@ -85,19 +95,26 @@ class Walk:
         while reason == walk.FULL:
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin = at
-            count, at, reason = walk.walk_pcap(octets, at, big, 1_000_000_000 // ticks, self.link_types[0], *columns, links)
+            count, at, reason = walk.walk_pcap(
+                self.capture.octets, at, big, 1_000_000_000 // ticks, self.link_types[0], *columns, links
+            )  # fmt: skip
             if count:
                 yield self._batch(count, begin, at, columns, links)
+            if reason in (walk.END, walk.TRUNCATED) and self.capture.more(at):
+                at, reason = 0, walk.FULL
         self._stop(reason, at)
 
     def _pcapng(self) -> Iterator[Records]:
-        octets = self.capture.octets
         big = False
         interfaces = np.empty((0, 4), np.int64)
         at, reason = 0, walk.SECTION
         while reason not in (walk.END, walk.TRUNCATED, walk.DAMAGED):
+            octets = self.capture.octets
             if reason == walk.SECTION:
                 section = section_at(octets, at)
+                if section is None and self.capture.more(at):
+                    at = 0
+                    continue
                 if section is None:
                     reason = walk.TRUNCATED if at + 28 > len(octets) else walk.DAMAGED
                     break
@@ -113,6 +130,8 @@ class Walk:
             count, at, reason = walk.walk_pcapng(octets, at, big, interfaces, *columns, links)
             if count:
                 yield self._batch(count, begin, at, columns, links)
+            if reason in (walk.END, walk.TRUNCATED) and self.capture.more(at):
+                at, reason = 0, walk.FULL
         self._stop(reason, at)
 
 

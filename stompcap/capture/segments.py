@@ -6,8 +6,9 @@ One packet gives one row or one skipped reason; rows keep the order of the file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from stompcap.capture.decode import REASONS, REFUSED, USED, Decoded, decode, emp
 from stompcap.capture.dissect import dissect
 from stompcap.capture.files import Octets, open_capture
 from stompcap.capture.records import Records, Walk
+from stompcap.kernel import kernel
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Batch:
         return len(self.records) if self.rows is None else len(self.rows)
 
 
-def decode_batch(octets: Octets, records: Records) -> Batch:
+def decode_batch(records: Records) -> Batch:
     """Decode a batch of records: kernels first, scapy for what they refuse."""
-    decoded = empty(len(records))
+    octets, decoded = records.octets, empty(len(records))
     payloads: dict[int, bytes] = {}
     skipped: Counter[str] = Counter()
     if not decode(octets, records.place, records.captured, records.original, records.links, decoded):
@@ -65,28 +67,34 @@ def read_segments(path: str, capture: int, batch_packets: int = 65536) -> Iterat
     """
     source = open_capture(path)
     for records in Walk(source, batch_packets):
-        batch = decode_batch(source.octets, records)
+        batch = decode_batch(records)
         source.release(records.begin, records.end)
         if batch.used:
-            yield segment_batch(batch, capture)
+            yield segment_batch(batch, capture, carry=source.compression is not None)
 
 
-def segment_batch(batch: Batch, capture: int) -> pa.RecordBatch:
-    """A decoded batch as Arrow columns of the SEGMENTS schema."""
+def segment_batch(batch: Batch, capture: int, *, carry: bool) -> pa.RecordBatch:
+    """A decoded batch as Arrow columns of the SEGMENTS schema.
+
+    `carry`: whether every segment carries its payload, for its place says nothing to those who come later.
+    """
     rows, decoded = batch.rows, batch.decoded
 
-    def pick(column: NDArray[np.generic]) -> NDArray[np.generic]:
+    def pick(column: NDArray[Any]) -> NDArray[Any]:
         return column if rows is None else column[rows]
 
     count = batch.used
     packets = np.arange(batch.records.first, batch.records.first + len(batch.records))
+    copies = {int(np.searchsorted(rows, row)): octets for row, octets in batch.payloads.items()} if rows is not None else {}
+    sizes = pick(decoded.captured_octets)
     columns: dict[str, object] = {
         "capture": np.full(count, capture, np.int32),
         "packet": pick(packets),
         "ts_ns": pick(batch.records.ts_ns),
         "endpoints": fixed_binary(pick(decoded.endpoints)),
         "forward": pick(decoded.forward).astype(bool),
-        "payload": copied(rows, batch.payloads, count),
+        "place": np.full(count, -1, np.int64) if carry else pick(decoded.place),
+        "payload": carried(batch.records.octets, pick(decoded.place), sizes, copies) if carry else copied(copies, count),
     }
     for name in SEGMENTS.names:
         columns.setdefault(name, pick(getattr(decoded, name)) if name not in columns else None)
@@ -102,8 +110,29 @@ def fixed_binary(rows: NDArray[np.generic]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(rows)])
 
 
-def copied(rows: NDArray[np.int64] | None, payloads: dict[int, bytes], count: int) -> pa.Array:
+def copied(copies: Mapping[int, bytes], count: int) -> pa.Array:
     """The payload column: null but for the rows whose octets were copied."""
-    if not payloads or rows is None:
+    if not copies:
         return pa.nulls(count, pa.binary())
-    return pa.array([payloads.get(row) for row in rows.tolist()], pa.binary())
+    return pa.array([copies.get(row) for row in range(count)], pa.binary())
+
+
+@kernel
+def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.int32], out: Octets) -> None:
+    """Copy the payloads that lie in `octets` to their places in one buffer."""
+    for row in range(len(place)):
+        if place[row] >= 0:
+            begin, target = place[row], np.int64(offsets[row])
+            for k in range(offsets[row + 1] - target):
+                out[target + k] = octets[begin + k]
+
+
+def carried(octets: Octets, place: NDArray[np.int64], sizes: NDArray[np.int64], copies: Mapping[int, bytes]) -> pa.Array:
+    """The captured payload of each row, from its place in `octets`, or where that is -1 from `copies` by row."""
+    offsets = np.zeros(len(place) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    out = np.empty(int(offsets[-1]), np.uint8)
+    copy_payloads(octets, place, offsets, out)
+    for row in np.flatnonzero(place < 0).tolist():
+        out[offsets[row] : offsets[row + 1]] = np.frombuffer(copies[row], np.uint8)
+    return pa.Array.from_buffers(pa.binary(), len(place), [None, pa.py_buffer(offsets), pa.py_buffer(out)])

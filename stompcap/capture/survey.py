@@ -28,25 +28,26 @@ def survey(path: str, source: str) -> dict[str, Any] | None:
     used, first, last = 0, None, None
     walk = Walk(capture)
     for records in walk:
-        batch = decode_batch(capture.octets, records)
+        batch = decode_batch(records)
         used += batch.used
         skipped.update(batch.skipped)
         low, high = int(records.ts_ns.min()), int(records.ts_ns.max())
         first = low if first is None else min(first, low)
         last = high if last is None else max(last, high)
-        digest.update(capture.octets[hashed : records.end].data)  # while its pages are at hand
-        capture.release(hashed, records.end)
-        hashed = records.end
-    while hashed < len(capture.octets):
-        digest.update(capture.octets[hashed : hashed + HASH_OCTETS].data)
+        if capture.compression is None:
+            digest.update(capture.raw[hashed : records.end].data)  # while its pages are at hand
+            capture.release(hashed, records.end)
+            hashed = records.end
+    while hashed < len(capture.raw):
+        digest.update(capture.raw[hashed : hashed + HASH_OCTETS].data)
         hashed += HASH_OCTETS
     return {
         "capture_id": digest.hexdigest(),
         "path": path,
         "source": source,
         "format": capture.format,
-        "compression": None,
-        "size_octets": len(capture.octets),
+        "compression": capture.compression,
+        "size_octets": len(capture.raw),
         "link_types": walk.link_types,
         "snaplen": walk.snaplen,
         "packets": walk.packets,
