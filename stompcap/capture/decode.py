@@ -13,7 +13,7 @@ from collections import namedtuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.walk import Int, u16, u32
+from stompcap.capture.integers import Int, u16, u32
 from stompcap.kernel import inline, kernel
 
 USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6

@@ -18,12 +18,14 @@ from stompcap.errors import CaptureError
 
 Octets = NDArray[np.uint8]
 
-# first four octets: (big endian, ticks per second)
-PCAP_MAGICS: dict[bytes, tuple[bool, int]] = {
-    b"\xd4\xc3\xb2\xa1": (False, 1_000_000),
-    b"\xa1\xb2\xc3\xd4": (True, 1_000_000),
-    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000),
-    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000),
+# first four octets: (big endian, ticks per second, octets of a record header)
+PCAP_MAGICS: dict[bytes, tuple[bool, int, int]] = {
+    b"\xd4\xc3\xb2\xa1": (False, 1_000_000, 16),
+    b"\xa1\xb2\xc3\xd4": (True, 1_000_000, 16),
+    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000, 16),
+    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000, 16),
+    b"\x34\xcd\xb2\xa1": (False, 1_000_000, 24),  # Kuznetzov's: interface, protocol and packet type behind the lengths
+    b"\xa1\xb2\xcd\x34": (True, 1_000_000, 24),
 }
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 PCAP_HEADER_OCTETS = 24
