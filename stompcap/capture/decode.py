@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.kernel import inline, kernel
 
-USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6
+USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK, OVERLAP = 0, 1, 2, 3, 4, 5, 6, 7
 REASONS = {
     NOT_IP: "not_ip",
     NOT_TCP: "not_tcp",
     FRAGMENT: "ip_fragment",
     MALFORMED: "malformed",
     UNKNOWN_LINK: "unknown_link",
+    OVERLAP: "ip_fragment_overlap",
 }
 ENDPOINT_OCTETS = 36
 
@@ -235,6 +236,7 @@ def decode(
         verdicts[row] = verdict
         if verdict != USED:
             others += 1
+            place[row] = ip  # for fragments to be put together
             continue
         if octets[ip] >> 4 == 4:
             source, width = ip + 12, 4

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.files import Octets, open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.segments import carried, decode_batch, segment_batch
+from stompcap.capture.segments import Decoder, carried, segment_batch
 
 PACKETS = pa.schema(
     [
@@ -38,8 +38,9 @@ BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 def packets(path: str) -> Iterator[pa.RecordBatch]:
     """The TCP packets of a capture file as batches of the PACKETS schema; errors as `read_segments`."""
     source = open_capture(path)
+    decoder = Decoder()
     for records in Walk(source, BATCH_PACKETS):
-        batch = decode_batch(records)
+        batch = decoder.decode(records)
         if batch.used:
             yield from _slices(path, records.octets, segment_batch(batch, 0, carry=False))
         source.release(records.begin, records.end)

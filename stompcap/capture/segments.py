@@ -15,11 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SEGMENTS
-from stompcap.capture.decode import REASONS, REFUSED, USED, Decoded, decode, empty
+from stompcap.capture.decode import FRAGMENT, OVERLAP, REASONS, REFUSED, USED, Decoded, decode, empty
 from stompcap.capture.dissect import dissect
 from stompcap.capture.files import Octets, open_capture
+from stompcap.capture.fragments import Defragmenter, fragment_at
 from stompcap.capture.records import Records, Walk
 from stompcap.kernel import kernel
+
+RAW_LINK = 101  # frames that begin with IP
 
 
 @dataclass(frozen=True)
@@ -41,23 +44,56 @@ class Batch:
         return len(self.records) if self.rows is None else len(self.rows)
 
 
-def decode_batch(records: Records) -> Batch:
-    """Decode a batch of records: kernels first, scapy for what they refuse."""
-    octets, decoded = records.octets, empty(len(records))
-    payloads: dict[int, bytes] = {}
-    skipped: Counter[str] = Counter()
-    if not decode(octets, records.place, records.captured, records.original, records.links, decoded):
-        return Batch(records, decoded, None, payloads, skipped)
-    for row in np.flatnonzero(decoded.verdict == REFUSED).tolist():
-        begin, length = int(records.place[row]), int(records.captured[row])
-        frame = octets[begin : begin + length].tobytes()
-        verdict, payload = dissect(frame, int(records.original[row]), int(records.links[row]), row, decoded)
-        decoded.verdict[row] = verdict
-        if verdict == USED:
-            payloads[row] = payload
-    counts = np.bincount(decoded.verdict)
-    skipped.update({REASONS[code]: int(n) for code, n in enumerate(counts) if n and code != USED})
-    return Batch(records, decoded, np.flatnonzero(decoded.verdict == USED), payloads, skipped)
+class Decoder:
+    """Decodes the batches of one capture in order, for fragments of one packet may lie in several."""
+
+    def __init__(self) -> None:
+        self.defragmenter = Defragmenter()
+
+    def decode(self, records: Records) -> Batch:
+        """Decode a batch of records: kernels first, scapy for what they refuse, fragments put together."""
+        octets, decoded = records.octets, empty(len(records))
+        payloads: dict[int, bytes] = {}
+        skipped: Counter[str] = Counter()
+        if not decode(octets, records.place, records.captured, records.original, records.links, decoded):
+            return Batch(records, decoded, None, payloads, skipped)
+        for row in np.flatnonzero((decoded.verdict == REFUSED) | (decoded.verdict == FRAGMENT)).tolist():
+            begin, length = int(records.place[row]), int(records.captured[row])
+            if decoded.verdict[row] == FRAGMENT:
+                ip, ts_ns = int(decoded.place[row]), int(records.ts_ns[row])
+                verdict, payload = self._fragment(octets[begin : begin + length], ip - begin, ts_ns, row, decoded)
+            else:
+                frame = octets[begin : begin + length].tobytes()
+                verdict, payload = dissect(frame, int(records.original[row]), int(records.links[row]), row, decoded)
+            decoded.verdict[row] = verdict
+            if verdict == USED:
+                payloads[row] = payload
+        counts = np.bincount(decoded.verdict)
+        skipped.update({REASONS[code]: int(n) for code, n in enumerate(counts) if n and code != USED})
+        return Batch(records, decoded, np.flatnonzero(decoded.verdict == USED), payloads, skipped)
+
+    def _fragment(self, frame: Octets, ip: int, ts_ns: int, row: int, out: Decoded) -> tuple[int, bytes]:
+        """Take a fragment; the one that completes its packet stands for it: (verdict, TCP payload)."""
+        piece = fragment_at(frame, ip)
+        if piece is None:
+            return FRAGMENT, b""
+        overlap, whole = self.defragmenter.add(piece, ts_ns)
+        if whole is None:
+            return (OVERLAP if overlap else FRAGMENT), b""
+        packet, original = np.frombuffer(whole[0], np.uint8), whole[1]
+        one = empty(1)
+        decode(packet, np.zeros(1, np.int64), np.array([len(packet)]), np.array([original]), np.array([RAW_LINK], np.int32), one)
+        verdict, place = int(one.verdict[0]), int(one.place[0])
+        if verdict == FRAGMENT:  # a fragment in a tunnel whose packets are in fragments
+            return self._fragment(packet, place, ts_ns, row, out)
+        if verdict == REFUSED:
+            return dissect(whole[0], original, RAW_LINK, row, out)
+        if verdict != USED:
+            return verdict, b""
+        for column, value in zip(out, one, strict=True):
+            column[row] = value[0]
+        out.place[row] = -1
+        return USED, whole[0][place : place + int(one.captured_octets[0])]
 
 
 def read_segments(path: str, capture: int, batch_packets: int = 65536) -> Iterator[pa.RecordBatch]:
@@ -66,8 +102,9 @@ def read_segments(path: str, capture: int, batch_packets: int = 65536) -> Iterat
     A truncated or damaged file gives all that can be read. Raises CaptureError as `open_capture`.
     """
     source = open_capture(path)
+    decoder = Decoder()
     for records in Walk(source, batch_packets):
-        batch = decode_batch(records)
+        batch = decoder.decode(records)
         source.release(records.begin, records.end)
         if batch.used:
             yield segment_batch(batch, capture, carry=source.compression is not None)

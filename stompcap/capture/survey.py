@@ -9,7 +9,7 @@ from typing import Any
 
 from stompcap.capture.files import open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.segments import decode_batch
+from stompcap.capture.segments import Decoder
 
 HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,9 +26,9 @@ def survey(path: str, source: str) -> dict[str, Any] | None:
     digest, hashed = hashlib.sha256(), 0
     skipped: Counter[str] = Counter()
     used, first, last = 0, None, None
-    walk = Walk(capture)
+    walk, decoder = Walk(capture), Decoder()
     for records in walk:
-        batch = decode_batch(records)
+        batch = decoder.decode(records)
         used += batch.used
         skipped.update(batch.skipped)
         low, high = int(records.ts_ns.min()), int(records.ts_ns.max())
