@@ -15,11 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SEGMENTS
-from stompcap.capture.decode import FRAGMENT, OVERLAP, REASONS, REFUSED, USED, Decoded, decode, empty
+from stompcap.capture.decode import Decoded, decode, empty
 from stompcap.capture.dissect import dissect
 from stompcap.capture.files import Octets, open_capture
 from stompcap.capture.fragments import Defragmenter, fragment_at
 from stompcap.capture.records import Records, Walk
+from stompcap.capture.verdicts import FRAGMENT, OVERLAP, REASONS, REFUSED, USED
 from stompcap.kernel import kernel
 
 RAW_LINK = 101  # frames that begin with IP
