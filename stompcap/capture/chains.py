@@ -67,6 +67,14 @@ def find_pcap(
     return (BROKEN, stop) if final else (OPEN, at)
 
 
+@kernel
+def leads_to(octets: Octets, at: Int, place: Int, big: bool, head: Int) -> bool:
+    """Whether the records from `at` on, whatever they say beside their lengths, end where the one at `place` begins."""
+    while at < place and at + head <= len(octets):
+        at += head + u32(octets, at + 8, big)
+    return bool(at == place)
+
+
 @inline
 def known_block(kind: Int) -> bool:
     """Whether the pcapng specification has such a block."""

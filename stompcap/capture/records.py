@@ -89,21 +89,28 @@ class Walk:
         elif reason == walk.DAMAGED:
             self._flaw(f"no valid record at {self._place(at)}")
 
-    def _resume(self, bad: int, start: int, search: Search, *, slide: bool = True) -> int | None:
-        """Where in the window records go on behind a bad one, looked for from `start` on; noted if found.
-
-        `slide`: whether the window may move on for it.
-        """
-        bad_place = self._place(bad)
+    def _search(self, start: int, find: Search, *, slide: bool = True) -> int | None:
+        """Where in the window records go on, looked for from `start` on; `slide`: whether the window may move on for it."""
         while True:
             final = self.capture.ended
-            state, at = search(self.capture.octets, start, final)
+            state, at = find(self.capture.octets, start, final)
             if state == chains.HOLDS:
-                self._flaw(f"no valid record at {bad_place}, the next at {self._place(at)}")
                 return int(at)
             if final or not slide:
                 return None
             start = 0 if self.capture.more(at) else at
+
+    def _resume(self, bad: int, start: int, find: Search) -> int | None:
+        """Where in the window records go on behind a bad one, looked for from `start` on; noted if found."""
+        place = self._place(bad)
+        found = self._search(start, find)
+        if found is not None:
+            self._passed(place, found)
+        return found
+
+    def _passed(self, bad: str, found: int) -> None:
+        """Note what was passed over."""
+        self._flaw(f"no valid record at {bad}, the next at {self._place(found)}")
 
     def _columns(self) -> Columns:
         place, captured, original, ts_ns = np.empty((4, self.batch_packets), np.int64)
@@ -140,14 +147,20 @@ class Walk:
                 if self.capture.more(before):
                     at, before = at - before, 0
                 reason = walk.FULL  # there are more octets, or it is known that there are none
-            elif reason in (walk.TRUNCATED, walk.DAMAGED, walk.DOUBTFUL):
-                doubt = reason == walk.DOUBTFUL
-                find = finder(at + DOUBT_OCTETS if doubt else NO_STOP, big, head, ticks, longest, seconds)
-                found = self._resume(at, at + head if reason == walk.TRUNCATED else before, find, slide=not doubt)
+            elif reason == walk.DOUBTFUL:
+                find = finder(at + DOUBT_OCTETS, big, head, ticks, longest, seconds)
+                found = self._search(before, find, slide=False)
+                if found is None or chains.leads_to(self.capture.octets, at, found, big, head):
+                    trusting = True  # odd, but nothing better is near, or all that is odd is of a piece with what isn't
+                else:
+                    self._passed(self._place(at), found)
+                    at = before = found
+                reason = walk.FULL
+            elif reason in (walk.TRUNCATED, walk.DAMAGED):
+                start = at + head if reason == walk.TRUNCATED else before
+                found = self._resume(at, start, finder(NO_STOP, big, head, ticks, longest, seconds))
                 if found is not None:
                     at, before, reason = found, found, walk.FULL
-                elif doubt:
-                    trusting, reason = True, walk.FULL  # odd as it is, nothing better is near
         self._stop(reason, at)
 
     def _pcapng(self) -> Iterator[Records]:

@@ -142,6 +142,22 @@ def test_odd_headers_of_sound_files_are_believed(tmp_path, odd):
     assert walk.status == "complete"
 
 
+def test_odd_records_among_others_are_of_a_piece_with_them(tmp_path):
+    items = [Frame(f.octets, f.ts_ns, len(f.octets) - (4 if i in (5, 6, 12, 13, 14) else 0)) for i, f in enumerate(FRAMES)]
+    seen, walk = walked(p.pcap(tmp_path / "a", items), 3)
+    assert seen == expected(items, 1000)
+    assert walk.status == "complete"
+
+
+def test_captures_put_one_behind_the_other_as_they_are(tmp_path):
+    one, two = p.pcap(tmp_path / "one", FRAMES[:10]).read_bytes(), p.pcap(tmp_path / "two", FRAMES[10:]).read_bytes()
+    path = tmp_path / "a"
+    path.write_bytes(one + two)
+    seen, walk = walked(path)
+    assert kept(seen) == list(range(20))
+    assert walk.status == "damaged"
+
+
 def test_a_fraction_of_a_whole_second_is_believed(tmp_path):
     path = p.pcap(tmp_path / "a", FRAMES)
     content = bytearray(path.read_bytes())
