@@ -35,6 +35,7 @@ PIECE_OCTETS = 1 << 18
 HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to know what it is
 WINDOW_OCTETS = 1 << 24
 MAX_DECOMPRESSED_OCTETS = 64 << 30
+MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may ask for; the others bound themselves
 LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
 
 
@@ -96,7 +97,7 @@ def reader(data: mmap.mmap, kind: str) -> Reader:
         case "bzip2":
             return Members(data, bz2.BZ2Decompressor)
         case "xz":
-            return Members(data, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ))
+            return Members(data, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_MEMORY_OCTETS))
         case _:
             return Frames(data, kind)
 
@@ -156,7 +157,8 @@ class Decompressed:
             piece = self._last()
             cut = isinstance(problem, EOFError)
             what, behind = "is cut off" if cut else "is corrupt", self._read + len(piece)
-            says = f"the {self.compression} data {what} behind {behind} decompressed octets"
+            why = "" if cut else f" ({problem})"
+            says = f"the {self.compression} data {what} behind {behind} decompressed octets{why}"
             self.flaw, self.ended = ("truncated" if cut else "damaged", says), True
         self.ended = self.ended or not piece
         self._read += len(piece)

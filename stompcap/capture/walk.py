@@ -60,7 +60,8 @@ def walk_pcap(
         if at + head > end:
             return count, at, TRUNCATED, seconds
         octets_here = u32(octets, at + 8, big)
-        if octets_here > MAX_PACKET_OCTETS:
+        nothing = octets_here == 0 and u32(octets, at, big) == 0 and u32(octets, at + 12, big) == 0  # room never written to
+        if octets_here > MAX_PACKET_OCTETS or nothing:
             return count, at, DAMAGED, seconds
         if not trusting and not plausible(octets, at, big, ticks, longest, seconds):
             state = BROKEN

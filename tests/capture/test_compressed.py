@@ -192,6 +192,14 @@ def test_a_compressed_file_that_is_no_capture_is_named_so(tmp_path, kind):
         survey(str(path), "s")
 
 
+def test_an_xz_file_cannot_ask_for_any_memory(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(lzma.compress(WRITERS["pcap"](tmp_path / "plain").read_bytes(), preset=6))
+    monkeypatch.setattr("stompcap.capture.compressed.MAX_MEMORY_OCTETS", 1 << 20)
+    with pytest.raises(CaptureError, match="emory"):
+        survey(str(path), "s")
+
+
 def test_memory_stays_bounded(tmp_path, monkeypatch):
     frames = [Frame(bytes(ETHER / tcp4(PAYLOAD * 40)), 10**18 + i) for i in range(3000)]
     path = tmp_path / "a"

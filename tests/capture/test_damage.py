@@ -142,6 +142,14 @@ def test_odd_headers_of_sound_files_are_believed(tmp_path, odd):
     assert walk.status == "complete"
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+def test_room_never_written_to_holds_no_packets(tmp_path, kind):
+    path = WRITERS[kind](tmp_path / "a", FRAMES)
+    path.write_bytes(path.read_bytes() + bytes(4096))
+    row = survey(str(path), "s")
+    assert (row["status"], row["packets"], row["first_ns"]) == ("damaged", 20, T)
+
+
 def test_odd_records_among_others_are_of_a_piece_with_them(tmp_path):
     items = [Frame(f.octets, f.ts_ns, len(f.octets) - (4 if i in (5, 6, 12, 13, 14) else 0)) for i, f in enumerate(FRAMES)]
     seen, walk = walked(p.pcap(tmp_path / "a", items), 3)
