@@ -1,7 +1,7 @@
 """The columns that a captured TCP segment is known by between capture and reassembly.
 
-Some tens of octets a packet: where its octets lie, not the octets. A packet that the kernels cannot describe by a place
-in the file (dissected by scapy out of a fragment or a tunnel that moves octets) carries them in `payload` instead.
+Some tens of octets a packet: where its octets lie, not the octets. A packet that no place in the file describes (of a
+compressed capture, put together from fragments, dissected by scapy) carries them in `payload` instead.
 """
 
 import pyarrow as pa

@@ -1,6 +1,6 @@
 """The kernel that reads link, IP and TCP headers of a batch of records into the columns of segments.
 
-It decodes the usual encapsulations and says of every other packet why not: `REFUSED` ones are for scapy
+It decodes the usual encapsulations and tunnels and says of every other packet why not: `REFUSED` ones are for scapy
 (`stompcap.capture.dissect`), the rest is counted as skipped by that reason. Payload lengths follow the IP length (RFC
 791, 3.1; RFC 8200, 3), so Ethernet padding and frame check sequences are no payload; an IP length of 0 (segmentation
 offload) means all that the frame has.
@@ -13,18 +13,14 @@ from collections import namedtuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.walk import Int, u16, u32
+from stompcap.capture.integers import Int, u16, u32
+from stompcap.capture.links import find_ip
+from stompcap.capture.tunnels import inside, ipv6_upper, jumbo_octets
+from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, TUNNEL, USED
 from stompcap.kernel import inline, kernel
 
-USED, REFUSED, NOT_IP, NOT_TCP, FRAGMENT, MALFORMED, UNKNOWN_LINK = 0, 1, 2, 3, 4, 5, 6
-REASONS = {
-    NOT_IP: "not_ip",
-    NOT_TCP: "not_tcp",
-    FRAGMENT: "ip_fragment",
-    MALFORMED: "malformed",
-    UNKNOWN_LINK: "unknown_link",
-}
 ENDPOINT_OCTETS = 36
+MAX_TUNNELS = 8  # one in the other
 
 # what the kernel makes of a packet, an array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
 Decoded = namedtuple(
@@ -52,99 +48,6 @@ def empty(packets: Int) -> Decoded:
             for name in Decoded._fields
         )
     )
-
-
-# how a link type's frames begin
-NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL = 0, 1, 2, 3, 4, 5
-
-
-@inline
-def link_kind(link: Int) -> Int:
-    """How frames of a link type (LINKTYPE_ number) begin; NO_LINK: not known here."""
-    if link == 1:
-        return ETHERNET
-    if link == 113:
-        return COOKED
-    if link == 276:
-        return COOKED_2
-    if link == 101 or link == 12 or link == 14 or link == 228 or link == 229:
-        return RAW
-    if link == 0 or link == 108:
-        return NULL
-    return NO_LINK
-
-
-@inline
-def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int]:
-    """Walk the link header of the frame in [at, limit): (USED, where IP begins) or (why not, 0)."""
-    kind = link_kind(link)
-    if kind == RAW:
-        return (USED, at) if at < limit else (MALFORMED, 0)
-    if kind == NULL:
-        if at + 4 > limit:
-            return MALFORMED, 0
-        family = min(u32(octets, at, False), u32(octets, at, True))  # the capturing host's order, or network order
-        ip = family == 2 or family == 10 or family == 24 or family == 28 or family == 30
-        return (USED, at + 4) if ip else (NOT_IP, 0)
-    if kind == ETHERNET:
-        head, where = 14, 12
-    elif kind == COOKED:
-        head, where = 16, 14
-    elif kind == COOKED_2:
-        head, where = 20, 0
-    else:
-        return REFUSED, 0
-    if at + head > limit:
-        return MALFORMED, 0
-    ethertype = u16(octets, at + where, True)
-    at += head
-    while ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
-        if at + 4 > limit:
-            return MALFORMED, 0
-        ethertype = u16(octets, at + 2, True)
-        at += 4
-    if ethertype == 0x0800 or ethertype == 0x86DD:
-        return USED, at
-    if ethertype == 0x8847 or ethertype == 0x8848 or ethertype == 0x8864 or ethertype == 0x88E7 or ethertype == 0x6558:
-        return REFUSED, 0  # MPLS, PPPoE, PBB, transparent Ethernet bridging
-    if ethertype <= 1500:
-        return REFUSED, 0  # IEEE 802.3 with LLC, maybe SNAP
-    return NOT_IP, 0
-
-
-@inline
-def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
-    """Pass IPv6 extension headers from `at` on: (USED or why not, upper protocol, where it begins)."""
-    while True:
-        if protocol == 0 or protocol == 43 or protocol == 60:
-            if at + 8 > limit:
-                return MALFORMED, 0, 0
-            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 1) * 8
-        elif protocol == 44:
-            if at + 8 > limit:
-                return MALFORMED, 0, 0
-            if u16(octets, at + 2, True) & 0xFFF9:
-                return FRAGMENT, 0, 0
-            protocol, at = np.int64(octets[at]), at + 8
-        elif protocol == 51:
-            if at + 8 > limit:
-                return MALFORMED, 0, 0
-            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 2) * 4
-        else:
-            return USED, protocol, at
-
-
-@inline
-def not_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> Int:
-    """Why a packet of another upper protocol is left out: REFUSED where it may be a tunnel, else NOT_TCP."""
-    if protocol == 4 or protocol == 41 or protocol == 47 or protocol == 51 or protocol == 137:
-        return REFUSED  # IP in IP, GRE, AH, MPLS in IP
-    if protocol == 17 and at + 4 <= limit:
-        for place in (at, at + 2):
-            port = u16(octets, place, True)
-            if port == 4789 or port == 8472 or port == 6081 or port == 2152 or port == 3544:
-                return REFUSED  # VXLAN, Geneve, GTP-U, Teredo
-    return NOT_TCP
 
 
 @inline
@@ -182,7 +85,10 @@ def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
 
 @inline
 def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int]:
-    """Walk the IP packet at `at`: (USED or why not, its TCP header, its TCP payload, where it ends on the wire)."""
+    """Walk the IP packet at `at`: (USED or why not, its TCP header, its TCP payload, where it ends on the wire).
+
+    A tunnel: (TUNNEL, where its header begins, its protocol, where it ends on the wire).
+    """
     version = octets[at] >> 4 if at < limit else 0
     if version == 4:
         if at + 20 > limit:
@@ -194,24 +100,45 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
             return FRAGMENT, 0, 0, 0
         verdict, protocol, upper = USED, np.int64(octets[at + 9]), at + head
         wire_end = at + total if total else wire_limit
+        if protocol == 51 and upper + 8 <= limit:  # authenticated, not encrypted (RFC 4302)
+            protocol, upper = np.int64(octets[upper]), upper + (np.int64(octets[upper + 1]) + 2) * 4
     elif version == 6:
         if at + 40 > limit:
             return MALFORMED, 0, 0, 0
         total = u16(octets, at + 4, True)
         verdict, protocol, upper = ipv6_upper(octets, at + 40, limit, np.int64(octets[at + 6]))
+        if total == 0 and octets[at + 6] == 0:
+            total = jumbo_octets(octets, at + 40, limit)
         wire_end = at + 40 + total if total else wire_limit
     else:
         return MALFORMED, 0, 0, 0
     if verdict != USED:
         return verdict, 0, 0, 0
     if protocol != 6:
-        return not_tcp(octets, upper, limit, protocol), 0, 0, 0
+        tunnel = protocol == 17 or protocol == 47 or protocol == 4 or protocol == 41 or protocol == 137
+        return (TUNNEL, upper, protocol, wire_end) if tunnel else (NOT_TCP, 0, 0, 0)
     if upper + 20 > limit or upper + 20 > wire_end:
         return MALFORMED, 0, 0, 0
     payload = upper + np.int64(octets[upper + 12] >> 4) * 4
     if payload < upper + 20 or payload > wire_end:
         return MALFORMED, 0, 0, 0
     return USED, upper, payload, wire_end
+
+
+@kernel
+def through(octets: NDArray[np.uint8], at: Int, protocol: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int, Int]:
+    """Walk tunnels down to the innermost packet: (USED or why not, its IP header), then as `find_tcp`.
+
+    What looks like a tunnel and holds no sound packet is for scapy to judge.
+    """
+    for _ in range(MAX_TUNNELS):
+        verdict, ip = inside(octets, at, limit, protocol)
+        if verdict == USED:
+            verdict, at, protocol, wire_limit = find_tcp(octets, ip, limit, wire_limit)
+        if verdict != TUNNEL:
+            refused = verdict == MALFORMED or verdict == NOT_IP
+            return (REFUSED if refused else verdict), ip, at, protocol, wire_limit
+    return REFUSED, 0, 0, 0, 0
 
 
 @kernel
@@ -232,9 +159,12 @@ def decode(
         verdict, ip = find_ip(octets, places[row], limit, links[row])
         if verdict == USED:
             verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
+            if verdict == TUNNEL:
+                verdict, ip, tcp, payload, wire_end = through(octets, tcp, payload, limit, wire_end)
         verdicts[row] = verdict
         if verdict != USED:
             others += 1
+            place[row] = ip  # for fragments to be put together
             continue
         if octets[ip] >> 4 == 4:
             source, width = ip + 12, 4

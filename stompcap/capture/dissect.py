@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from stompcap.capture.decode import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED, Decoded, flow_hash
+from stompcap.capture.decode import Decoded, flow_hash
+from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Capture files: what they are by magic, and their octets as one mapped array.
+"""Capture files: what they are by magic, and their octets as one mapped array, or as a window where they are compressed.
 
 A file is judged by its first octets alone, never by its name.
 """
@@ -13,36 +13,46 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stompcap.capture.compressed import HEAD_OCTETS, Decompressed, compression_of
 from stompcap.errors import CaptureError
 
 Octets = NDArray[np.uint8]
 
-# first four octets: (big endian, ticks per second)
-PCAP_MAGICS: dict[bytes, tuple[bool, int]] = {
-    b"\xd4\xc3\xb2\xa1": (False, 1_000_000),
-    b"\xa1\xb2\xc3\xd4": (True, 1_000_000),
-    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000),
-    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000),
+# first four octets: (big endian, ticks per second, octets of a record header)
+PCAP_MAGICS: dict[bytes, tuple[bool, int, int]] = {
+    b"\xd4\xc3\xb2\xa1": (False, 1_000_000, 16),
+    b"\xa1\xb2\xc3\xd4": (True, 1_000_000, 16),
+    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000, 16),
+    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000, 16),
+    b"\x34\xcd\xb2\xa1": (False, 1_000_000, 24),  # Kuznetzov's: interface, protocol and packet type behind the lengths
+    b"\xa1\xb2\xcd\x34": (True, 1_000_000, 24),
 }
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-COMPRESSED_MAGICS = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x04\x22\x4d\x18": "lz4",
-}
 PCAP_HEADER_OCTETS = 24
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A capture's octets, mapped read-only; `release` gives walked pages back to the system."""
+    """A capture's octets, mapped read-only: a window that holds all of them; `release` gives walked pages back to the system."""
 
     path: str
     octets: Octets
     format: str  # pcap, pcapng, or "" for an empty file
     mapping: mmap.mmap | None
+    compression = None
+    base = 0
+    ended = True
+    flaw = None
+
+    @property
+    def raw(self) -> Octets:
+        """The file's own octets."""
+        return self.octets
+
+    def more(self, keep: int) -> bool:
+        """Nothing is behind the octets of a mapped file."""
+        del keep
+        return False
 
     def release(self, begin: int, end: int) -> None:
         """Let the pages that lie wholly in [begin, end) go; reading them again is allowed and reads the file again."""
@@ -60,11 +70,10 @@ def format_of(head: bytes) -> str:
 
 
 def is_capture(path: str) -> bool:
-    """Whether a file is a capture by its magic; False for what cannot be read at all."""
+    """Whether a file is a capture by its magic, compressed or not; False for what cannot be read at all."""
     try:
-        with open(path, "rb") as file:
-            return bool(format_of(file.read(8)))
-    except OSError:
+        return bool(open_capture(path).format)
+    except CaptureError:
         return False
 
 
@@ -81,31 +90,46 @@ def _remedy(problem: OSError) -> str:
             return f"cannot be read ({problem.strerror}); check the file and its disk"
 
 
-def open_capture(path: str) -> Mapped:
-    """Map a capture file. An empty file gives no octets and the format "".
-
-    Raises CaptureError for a file that is missing, unreadable, a folder, or no capture by its magic.
-    """
+def map_file(path: str) -> mmap.mmap | None:
+    """A file's octets, None where it is empty. Raises CaptureError where it is missing, unreadable or a folder."""
     try:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size == 0:
-                return Mapped(path, np.empty(0, np.uint8), "", None)
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if os.fstat(file.fileno()).st_size == 0:
+                return None
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as problem:
         raise CaptureError(path, _remedy(problem)) from problem
+
+
+def open_capture(path: str, limit: int | None = None) -> Mapped | Decompressed:
+    """Open a capture file. An empty file gives no octets and the format "".
+
+    `limit`: how many octets a compressed one may decompress to, `compressed.limit_in_force()` where none is given.
+    Raises CaptureError for a file that is missing, unreadable, a folder, or no capture by its magic.
+    """
+    mapping = map_file(path)
+    if mapping is None:
+        return Mapped(path, np.empty(0, np.uint8), "", None)
     head = mapping[:16]
-    kind = format_of(head)
-    if not kind:
-        for magic, name in COMPRESSED_MAGICS.items():
-            if head.startswith(magic):
-                raise CaptureError(path, f"is compressed with {name}; decompress it first")
+    if kind := format_of(head):
+        return Mapped(path, np.frombuffer(mapping, np.uint8), kind, mapping)
+    compression = compression_of(head)
+    if compression is None:
         raise CaptureError(path, "is not a pcap or pcapng capture by its first octets; leave it out")
-    return Mapped(path, np.frombuffer(mapping, np.uint8), kind, mapping)
+    window = Decompressed(path, mapping, compression, limit)
+    window.more(0, HEAD_OCTETS)
+    window.format = format_of(window.octets[:16].tobytes())
+    if not window.format:
+        why = f"; {window.flaw[1]}" if window.flaw else ""
+        raise CaptureError(path, f"is compressed with {compression} and holds no pcap or pcapng capture{why}; leave it out")
+    return window
 
 
 def octets(path: str) -> Octets:
-    """The octets of a capture file as a mapped array, to read extents from. Errors as `open_capture`."""
-    return open_capture(path).octets
+    """The octets of a capture file as they lie in it, mapped, to read extents from. Errors as `open_capture`.
+
+    Segments of a compressed capture name no place in it: they carry their payload.
+    """
+    return open_capture(path).raw

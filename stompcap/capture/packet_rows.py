@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.files import Octets, open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.segments import decode_batch, segment_batch
-from stompcap.kernel import kernel
+from stompcap.capture.segments import Decoder, carried, segment_batch
 
 PACKETS = pa.schema(
     [
@@ -36,23 +35,14 @@ BATCH_PACKETS = 8192
 BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 
 
-@kernel
-def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.int32], out: Octets) -> None:
-    """Copy the payloads that lie in the file to their places in one buffer."""
-    for row in range(len(place)):
-        if place[row] >= 0:
-            begin, target = place[row], np.int64(offsets[row])
-            for k in range(offsets[row + 1] - target):
-                out[target + k] = octets[begin + k]
-
-
 def packets(path: str) -> Iterator[pa.RecordBatch]:
     """The TCP packets of a capture file as batches of the PACKETS schema; errors as `read_segments`."""
     source = open_capture(path)
+    decoder = Decoder()
     for records in Walk(source, BATCH_PACKETS):
-        batch = decode_batch(source.octets, records)
+        batch = decoder.decode(records)
         if batch.used:
-            yield from _slices(path, source.octets, segment_batch(batch, 0))
+            yield from _slices(path, records.octets, segment_batch(batch, 0, carry=False))
         source.release(records.begin, records.end)
 
 
@@ -89,13 +79,9 @@ def packet_batch(path: str, octets: Octets, segments: pa.RecordBatch) -> pa.Reco
 
 def payloads(octets: Octets, segments: pa.RecordBatch) -> pa.Array:
     """The captured payload of each segment."""
-    offsets = np.zeros(len(segments) + 1, np.int32)
-    np.cumsum(segments.column("captured_octets").to_numpy(), out=offsets[1:])
-    out, place = np.empty(int(offsets[-1]), np.uint8), segments.column("place").to_numpy()
-    copy_payloads(octets, place, offsets, out)
-    for row in np.flatnonzero(place < 0).tolist():
-        out[offsets[row] : offsets[row + 1]] = np.frombuffer(segments.column("payload")[row].as_py(), np.uint8)
-    return pa.Array.from_buffers(pa.binary(), len(segments), [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+    place = segments.column("place").to_numpy()
+    copies = {row: segments.column("payload")[row].as_py() for row in np.flatnonzero(place < 0).tolist()}
+    return carried(octets, place, segments.column("captured_octets").to_numpy(), copies)
 
 
 def address(octets: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from stompcap.capture.files import open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.segments import decode_batch
+from stompcap.capture.segments import Decoder
 
 HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,27 +26,28 @@ def survey(path: str, source: str) -> dict[str, Any] | None:
     digest, hashed = hashlib.sha256(), 0
     skipped: Counter[str] = Counter()
     used, first, last = 0, None, None
-    walk = Walk(capture)
+    walk, decoder = Walk(capture), Decoder()
     for records in walk:
-        batch = decode_batch(capture.octets, records)
+        batch = decoder.decode(records)
         used += batch.used
         skipped.update(batch.skipped)
         low, high = int(records.ts_ns.min()), int(records.ts_ns.max())
         first = low if first is None else min(first, low)
         last = high if last is None else max(last, high)
-        digest.update(capture.octets[hashed : records.end].data)  # while its pages are at hand
-        capture.release(hashed, records.end)
-        hashed = records.end
-    while hashed < len(capture.octets):
-        digest.update(capture.octets[hashed : hashed + HASH_OCTETS].data)
+        if capture.compression is None:
+            digest.update(capture.raw[hashed : records.end].data)  # while its pages are at hand
+            capture.release(hashed, records.end)
+            hashed = records.end
+    while hashed < len(capture.raw):
+        digest.update(capture.raw[hashed : hashed + HASH_OCTETS].data)
         hashed += HASH_OCTETS
     return {
         "capture_id": digest.hexdigest(),
         "path": path,
         "source": source,
         "format": capture.format,
-        "compression": None,
-        "size_octets": len(capture.octets),
+        "compression": capture.compression,
+        "size_octets": len(capture.raw),
         "link_types": walk.link_types,
         "snaplen": walk.snaplen,
         "packets": walk.packets,

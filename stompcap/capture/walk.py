@@ -6,34 +6,28 @@ pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng,
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.kernel import inline, kernel
+from stompcap.capture.chains import (
+    BROKEN,
+    ENHANCED_BLOCK,
+    INTERFACE_BLOCK,
+    MAX_BLOCK_OCTETS,
+    MAX_PACKET_OCTETS,
+    OBSOLETE_BLOCK,
+    OPEN,
+    SECTION_BLOCK,
+    SIMPLE_BLOCK,
+    pcap_chain,
+    plausible,
+)
+from stompcap.capture.integers import Int, u16, u32
+from stompcap.kernel import kernel
 
-Int = Any  # an integer: Python's and numpy's are one in kernels
 Int64s = NDArray[np.int64]
 
-FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE = 0, 1, 2, 3, 4, 5
-MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger number is damage
-
-SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
-
-
-@inline
-def u16(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
-    """Two octets as a number."""
-    a, b = np.int64(octets[at]), np.int64(octets[at + 1])
-    return (a << 8 | b) if big else (b << 8 | a)
-
-
-@inline
-def u32(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
-    """Four octets as a number."""
-    a, b, c, d = np.int64(octets[at]), np.int64(octets[at + 1]), np.int64(octets[at + 2]), np.int64(octets[at + 3])
-    return (a << 24 | b << 16 | c << 8 | d) if big else (d << 24 | c << 16 | b << 8 | a)
+FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6
 
 
 @kernel
@@ -41,33 +35,54 @@ def walk_pcap(
     octets: NDArray[np.uint8],
     at: Int,
     big: bool,
-    tick_ns: Int,
+    head: Int,
+    ticks: Int,
+    longest: Int,
+    seconds: Int,
+    trusting: bool,
+    final: bool,
     link: Int,
     place: Int64s,
     captured: Int64s,
     original: Int64s,
     ts_ns: Int64s,
     links: NDArray[np.int32],
-) -> tuple[Int, Int, Int]:
-    """Fill the columns from the record at `at` on: (records, next offset, why it stopped)."""
-    end = len(octets)
+) -> tuple[Int, Int, Int, Int]:
+    """Fill the columns from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
+
+    Record headers have `head` octets and times `ticks` a second. A header that is not plausible (longer than `longest`,
+    far from the record before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is said.
+    """
+    end, tick_ns = len(octets), 1_000_000_000 // ticks
     for count in range(len(place)):
         if at == end:
-            return count, at, END
-        if at + 16 > end:
-            return count, at, TRUNCATED
+            return count, at, END, seconds
+        if at + head > end:
+            return count, at, TRUNCATED, seconds
         octets_here = u32(octets, at + 8, big)
-        if octets_here > MAX_PACKET_OCTETS:
-            return count, at, DAMAGED
-        if at + 16 + octets_here > end:
-            return count, at, TRUNCATED
-        ts_ns[count] = u32(octets, at, big) * 1_000_000_000 + u32(octets, at + 4, big) * tick_ns
-        place[count] = at + 16
+        nothing = octets_here == 0 and u32(octets, at, big) == 0 and u32(octets, at + 12, big) == 0  # room never written to
+        if octets_here > MAX_PACKET_OCTETS or nothing:
+            return count, at, DAMAGED, seconds
+        if not trusting and not plausible(octets, at, big, ticks, longest, seconds):
+            state = BROKEN
+            if at + head + octets_here <= end:
+                state = pcap_chain(octets, at + head + octets_here, big, head, ticks, longest, -1, final)
+            elif not final:
+                state = OPEN
+            if state == OPEN:
+                return count, at, TRUNCATED, seconds
+            if state == BROKEN:
+                return count, at, DOUBTFUL, seconds
+        if at + head + octets_here > end:
+            return count, at, TRUNCATED, seconds
+        seconds = u32(octets, at, big)
+        ts_ns[count] = seconds * 1_000_000_000 + u32(octets, at + 4, big) * tick_ns
+        place[count] = at + head
         captured[count] = octets_here
         original[count] = u32(octets, at + 12, big)
         links[count] = link
-        at += 16 + octets_here
-    return len(place), at, FULL
+        at += head + octets_here
+    return len(place), at, FULL, seconds
 
 
 @kernel
@@ -102,11 +117,13 @@ def walk_pcapng(
     original: Int64s,
     ts_ns: Int64s,
     links: NDArray[np.int32],
+    bad: Int64s,
 ) -> tuple[Int, Int, Int]:
     """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
 
     `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or
-    interface block is left to the caller. A simple packet block has no time: 0.
+    interface block is left to the caller. A simple packet block has no time: 0. Packet blocks that cannot be are passed
+    over; `bad` gets how many, and where the first lies.
     """
     end, count = len(octets), 0
     while count < len(place):
@@ -118,7 +135,7 @@ def walk_pcapng(
         if kind == SECTION_BLOCK:
             return count, at, SECTION
         length = u32(octets, at + 4, big)
-        if length < 12 or length & 3:
+        if length < 12 or length & 3 or length > MAX_BLOCK_OCTETS:
             return count, at, DAMAGED
         if at + length > end:
             return count, at, TRUNCATED
@@ -128,31 +145,30 @@ def walk_pcapng(
             return count, at, INTERFACE
         if kind in (ENHANCED_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK):
             head = 12 if kind == SIMPLE_BLOCK else 28
-            if length < head + 4:
-                return count, at, DAMAGED
             interface = 0
-            if kind == ENHANCED_BLOCK:
+            if kind == ENHANCED_BLOCK and length > head:
                 interface = u32(octets, at + 8, big)
-            elif kind == OBSOLETE_BLOCK:
+            elif kind == OBSOLETE_BLOCK and length > head:
                 interface = u16(octets, at + 8, big)
-            if interface >= len(interfaces):
-                return count, at, DAMAGED
-            if kind == SIMPLE_BLOCK:
+            good = length >= head + 4 and interface < len(interfaces)
+            if good and kind == SIMPLE_BLOCK:
                 original[count] = u32(octets, at + 8, big)
                 snaplen = interfaces[interface, 1]
                 captured[count] = min(original[count], length - 16)
                 if snaplen > 0:
                     captured[count] = min(captured[count], snaplen)
                 ts_ns[count] = 0
-            else:
+            elif good:
                 ticks = u32(octets, at + 12, big) << 32 | u32(octets, at + 16, big)
                 captured[count] = u32(octets, at + 20, big)
                 original[count] = u32(octets, at + 24, big)
                 ts_ns[count] = nanoseconds(ticks, interfaces[interface, 2], interfaces[interface, 3])
-            if captured[count] > length - head - 4:
-                return count, at, DAMAGED
-            place[count] = at + head
-            links[count] = interfaces[interface, 0]
-            count += 1
+            if good and captured[count] <= length - head - 4:
+                place[count] = at + head
+                links[count] = interfaces[interface, 0]
+                count += 1
+            else:
+                bad[1] = bad[1] if bad[0] else at
+                bad[0] += 1
         at += length
     return count, at, FULL

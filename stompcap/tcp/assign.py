@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN
-from stompcap.capture.walk import Int
+from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 
 Int64s = NDArray[np.int64]

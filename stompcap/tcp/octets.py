@@ -47,11 +47,22 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) 
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
         copy_runs(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
-    for i in np.flatnonzero(~in_file).tolist():
-        payload = segments.column("payload")[int(rows[i])].as_buffer()
-        skip, length = int(extents.skip[i]), int(extents.length[i])
-        out[targets[i] : targets[i] + length] = np.frombuffer(payload, np.uint8)[skip : skip + length]
+    if not in_file.all():
+        own = np.flatnonzero(~in_file)
+        copy_carried(segments.column("payload"), rows[own], extents.skip[own], extents.length[own], targets[own], out)
     return out
+
+
+def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+    """Copy stretches of the payloads that segments carry themselves to their places in `out`."""
+    first = 0
+    for chunk in payload.chunks:
+        which = np.flatnonzero((rows >= first) & (rows < first + len(chunk)))
+        if which.size:
+            _, offsets, data = chunk.buffers()
+            begins = np.frombuffer(offsets, np.int32)[rows[which] - first + chunk.offset] + skip[which]
+            copy_runs(np.frombuffer(data, np.uint8), begins, lengths[which], targets[which], out)
+        first += len(chunk)
 
 
 def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Octets]) -> Int64s:

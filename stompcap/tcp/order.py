@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.walk import Int
+from stompcap.capture.integers import Int
 from stompcap.kernel import kernel
 from stompcap.tcp import assign as a
 

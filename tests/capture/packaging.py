@@ -39,6 +39,18 @@ def pcap(path: Path, items: Sequence[Frame], link: int = ETHERNET, big: bool = F
     return path
 
 
+def modified_pcap(path: Path, items: Sequence[Frame], link: int = ETHERNET, big: bool = False) -> Path:
+    """Kuznetzov's capture file: eight octets more in each record header."""
+    order = ">" if big else "<"
+    parts = [struct.pack(order + "IHHiIII", 0xA1B2CD34, 2, 4, 0, 0, 65535, link)]
+    for item in items:
+        seconds, rest = divmod(item.ts_ns, 1_000_000_000)
+        head = struct.pack(order + "IIIIIHBB", seconds, rest // 1000, len(item.octets), item.wire, 3, 0x0800, 4, 0)
+        parts.append(head + item.octets)
+    path.write_bytes(b"".join(parts))
+    return path
+
+
 def block(kind: int, body: bytes, big: bool = False) -> bytes:
     """A pcapng block, padded."""
     order = ">" if big else "<"

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from stompcap.capture.decode import NOT_IP, USED, decode, empty
+from stompcap.capture.decode import decode, empty
 from stompcap.capture.dissect import dissect
 from stompcap.capture.files import is_capture, open_capture
 from stompcap.capture.records import Walk
+from stompcap.capture.verdicts import NOT_IP, USED
 from tests.shared import SHARED, shared
 
 TRACES = sorted(p.relative_to(SHARED).as_posix() for p in SHARED.glob("captures/**/*") if is_capture(str(p)))

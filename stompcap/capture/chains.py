@@ -1,0 +1,116 @@
+"""Kernels that find where records go on behind damage: headers that lead to one another are no accident.
+
+A place is believed where at least CHAIN plausible headers follow one another from it, or as many as the file has left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int, u32
+from stompcap.kernel import inline, kernel
+
+Octets = NDArray[np.uint8]
+
+CHAIN = 4
+MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger number is damage
+MAX_BLOCK_OCTETS = 1 << 26  # of a pcapng block, names and secrets included
+USUAL_PACKET_OCTETS = 1 << 18  # what a record has at most, where the snapshot length doesn't say more
+DAY_S = 86400  # two records further apart in time are doubtful
+
+BROKEN, HOLDS, OPEN = 0, 1, 2  # OPEN: what is decompressed so far ends before it is known
+
+SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
+
+
+@inline
+def plausible(octets: Octets, at: Int, big: bool, ticks: Int, longest: Int, seconds: Int) -> bool:
+    """Whether a pcap record header at `at` is as writers make them; `seconds` of the record before, -1 for none."""
+    length, original = u32(octets, at + 8, big), u32(octets, at + 12, big)
+    near = seconds < 0 or abs(u32(octets, at, big) - seconds) <= DAY_S
+    return bool(near and u32(octets, at + 4, big) < ticks and length <= longest and length <= original <= MAX_PACKET_OCTETS)
+
+
+@kernel
+def pcap_chain(octets: Octets, at: Int, big: bool, head: Int, ticks: Int, longest: Int, seconds: Int, final: bool) -> Int:
+    """Whether plausible records begin at `at`; `final`: nothing comes behind these octets."""
+    end = len(octets)
+    for count in range(CHAIN):
+        if at == end:
+            return HOLDS if final else OPEN
+        if at + head <= end:
+            if not plausible(octets, at, big, ticks, longest, seconds) or u32(octets, at + 8, big) == 0:
+                return BROKEN
+            seconds = u32(octets, at, big)
+            at += head + u32(octets, at + 8, big)
+        if at + head > end and at != end:
+            if not final:
+                return OPEN
+            return HOLDS if count >= 2 else BROKEN  # the last record is cut off
+    return HOLDS
+
+
+@kernel
+def find_pcap(
+    octets: Octets, at: Int, stop: Int, big: bool, head: Int, ticks: Int, longest: Int, seconds: Int, final: bool
+) -> tuple[Int, Int]:
+    """The first place in [at, stop) where records go on: (HOLDS, it), (OPEN, where it cannot be known yet) or (BROKEN, stop)."""
+    while at < stop:
+        if at + head > len(octets):
+            return (BROKEN, stop) if final else (OPEN, at)
+        if plausible(octets, at, big, ticks, longest, seconds):
+            state = pcap_chain(octets, at, big, head, ticks, longest, seconds, final)
+            if state != BROKEN:
+                return state, at
+        at += 1
+    return (BROKEN, stop) if final else (OPEN, at)
+
+
+@kernel
+def leads_to(octets: Octets, at: Int, place: Int, big: bool, head: Int) -> bool:
+    """Whether the records from `at` on, whatever they say beside their lengths, end where the one at `place` begins."""
+    while at < place and at + head <= len(octets):
+        at += head + u32(octets, at + 8, big)
+    return bool(at == place)
+
+
+@inline
+def known_block(kind: Int) -> bool:
+    """Whether the pcapng specification has such a block."""
+    return bool(1 <= kind <= 6 or kind == 10 or kind == SECTION_BLOCK or kind == 0xBAD or kind == 0x40000BAD)
+
+
+@kernel
+def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
+    """Whether blocks whose two lengths agree begin at `at`."""
+    end = len(octets)
+    for count in range(CHAIN):
+        if at == end:
+            return HOLDS if final else OPEN
+        if at + 12 <= end:
+            if u32(octets, at, big) == SECTION_BLOCK:  # it says its own byte order
+                big = octets[at + 8] == 0x1A
+            length = u32(octets, at + 4, big)
+            if length < 12 or length & 3 or length > MAX_BLOCK_OCTETS or not (count or known_block(u32(octets, at, big))):
+                return BROKEN
+            if at + length <= end and u32(octets, at + length - 4, big) != length:
+                return BROKEN
+            at += length
+        if at + 12 > end and at != end:
+            if not final:
+                return OPEN
+            return HOLDS if count >= 2 else BROKEN
+    return HOLDS
+
+
+@kernel
+def find_pcapng(octets: Octets, at: Int, big: bool, final: bool) -> tuple[Int, Int]:
+    """The first place from `at` on where blocks go on, as `find_pcap`."""
+    while at + 12 <= len(octets):
+        if known_block(u32(octets, at, big)):
+            state = pcapng_chain(octets, at, big, final)
+            if state != BROKEN:
+                return state, at
+        at += 1
+    return (BROKEN, at) if final else (OPEN, at)

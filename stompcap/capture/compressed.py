@@ -1,0 +1,177 @@
+"""Compressed captures: a window that slides over the octets as they are decompressed, so memory stays bounded.
+
+Members and frames may follow one another, as `cat a.gz b.gz` and parallel compressors write them. A file that is cut off
+or corrupt gives the octets before that place; where only a checksum is wrong, all but the last one, which comes with it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import lzma
+import mmap
+import os
+import zlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.errors import CaptureError, UsageError
+
+Octets = NDArray[np.uint8]
+
+MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+INPUT_OCTETS = 1 << 16
+PIECE_OCTETS = 1 << 18
+HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to know what it is
+WINDOW_OCTETS = 1 << 24
+MAX_DECOMPRESSED_OCTETS = 64 << 30
+MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may ask for; the others bound themselves
+LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
+
+
+class Reader(Protocol):
+    """Decompressed octets in order: b"" at the end, EOFError where the file is cut off, another error where it is corrupt."""
+
+    def read(self, most: int) -> bytes:
+        """Up to that many octets."""
+
+
+class Members:
+    """gzip, bzip2 and xz, member after member, by Python's own decompressors; zeros behind a member are padding."""
+
+    def __init__(self, data: mmap.mmap, make: Callable[[], Any]) -> None:
+        self.data, self.make = data, make
+        self.at, self.member = 0, make()
+
+    def read(self, most: int) -> bytes:
+        """As Reader."""
+        while True:
+            if self.member.eof:
+                self.at -= len(self.member.unused_data)
+                while self.at < len(self.data) and self.data[self.at] == 0:
+                    self.at += 1
+                if self.at == len(self.data):
+                    return b""
+                self.member = self.make()
+            piece = getattr(self.member, "unconsumed_tail", b"")
+            if not piece and getattr(self.member, "needs_input", True):
+                piece = self.data[self.at : self.at + INPUT_OCTETS]
+                self.at += len(piece)
+            octets: bytes = self.member.decompress(piece, most)
+            if octets:
+                return octets
+            if not piece and not self.member.eof:
+                raise EOFError
+
+
+class Frames:
+    """zstd and lz4, frame after frame, by Arrow."""
+
+    def __init__(self, data: mmap.mmap, codec: str) -> None:
+        self.stream = pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(data)), codec)
+
+    def read(self, most: int) -> bytes:
+        """As Reader."""
+        try:
+            octets: bytes = self.stream.read(most)
+        except OSError as problem:
+            raise EOFError if "runcated" in str(problem) else problem from problem
+        return octets
+
+
+def reader(data: mmap.mmap, kind: str) -> Reader:
+    """A reader from the beginning of a file's octets."""
+    match kind:
+        case "gzip":
+            return Members(data, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16))
+        case "bzip2":
+            return Members(data, bz2.BZ2Decompressor)
+        case "xz":
+            return Members(data, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_MEMORY_OCTETS))
+        case _:
+            return Frames(data, kind)
+
+
+def compression_of(head: bytes) -> str | None:
+    """The compression that a file's first octets tell, None for none known."""
+    return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
+
+
+def limit_in_force() -> int:
+    """How many octets a capture may decompress to: as the environment says, else MAX_DECOMPRESSED_OCTETS."""
+    said = os.environ.get(LIMIT_VARIABLE) or str(MAX_DECOMPRESSED_OCTETS)
+    if not said.isdecimal():
+        raise UsageError(f"{LIMIT_VARIABLE} is a number of octets, not {said!r}")
+    return int(said)
+
+
+class Decompressed:
+    """The window: `octets` are decompressed ones from `base` on; `more` slides it. Same face as `files.Mapped`."""
+
+    def __init__(self, path: str, mapping: mmap.mmap, kind: str, limit: int | None = None) -> None:
+        self.path, self.compression, self.mapping = path, kind, mapping
+        self.raw: Octets = np.frombuffer(mapping, np.uint8)
+        self.limit = limit_in_force() if limit is None else limit
+        self.format = ""
+        self.octets: Octets = np.empty(0, np.uint8)
+        self.base = 0
+        self.ended = False
+        self.flaw: tuple[str, str] | None = None  # status and damage, where the compressed octets end early
+        self._source = reader(mapping, kind)
+        self._read = 0
+
+    def more(self, keep: int, room: int = WINDOW_OCTETS) -> bool:
+        """Drop the octets before `keep` and add up to `room` behind; False, and nothing changed, where there are none."""
+        if self.ended:
+            return False
+        rest = self.octets[keep:]
+        window = np.empty(len(rest) + room, np.uint8)
+        window[: len(rest)] = rest
+        filled = len(rest)
+        while not self.ended and len(window) - filled >= PIECE_OCTETS:
+            piece = self._next()
+            window[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
+            filled += len(piece)
+        if filled == len(rest):
+            return False
+        self.octets, self.base = window[:filled], self.base + keep
+        return True
+
+    def release(self, begin: int, end: int) -> None:
+        """Nothing to give back: the window goes by itself."""
+
+    def _next(self) -> bytes:
+        try:
+            piece = self._source.read(PIECE_OCTETS)
+        except Exception as problem:  # noqa: BLE001  each library has errors of its own for corrupt octets
+            piece = self._last()
+            cut = isinstance(problem, EOFError)
+            what, behind = "is cut off" if cut else "is corrupt", self._read + len(piece)
+            why = "" if cut else f" ({problem})"
+            says = f"the {self.compression} data {what} behind {behind} decompressed octets{why}"
+            self.flaw, self.ended = ("truncated" if cut else "damaged", says), True
+        self.ended = self.ended or not piece
+        self._read += len(piece)
+        if self._read > self.limit:
+            raise CaptureError(self.path, f"decompresses to more than {self.limit} octets; raise the limit with {LIMIT_VARIABLE}")
+        return piece
+
+    def _last(self) -> bytes:
+        """What a failing read had decompressed before it failed: read again from the beginning, at last octet by octet."""
+        source, behind, last = reader(self.mapping, self.compression), 0, bytearray()
+        with contextlib.suppress(Exception):  # the same failure again
+            while behind < self._read:
+                behind += len(source.read(min(PIECE_OCTETS, self._read - behind)))
+            while len(last) < PIECE_OCTETS and (octet := source.read(1)):
+                last += octet
+        return bytes(last)

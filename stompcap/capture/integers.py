@@ -1,0 +1,26 @@
+"""Numbers out of octets, for kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.kernel import inline
+
+Int = Any  # an integer: Python's and numpy's are one in kernels
+
+
+@inline
+def u16(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
+    """Two octets as a number."""
+    a, b = np.int64(octets[at]), np.int64(octets[at + 1])
+    return (a << 8 | b) if big else (b << 8 | a)
+
+
+@inline
+def u32(octets: NDArray[np.uint8], at: Int, big: bool) -> Int:
+    """Four octets as a number."""
+    a, b, c, d = np.int64(octets[at]), np.int64(octets[at + 1]), np.int64(octets[at + 2]), np.int64(octets[at + 3])
+    return (a << 24 | b << 16 | c << 8 | d) if big else (d << 24 | c << 16 | b << 8 | a)

@@ -1,0 +1,93 @@
+"""Kernels that pass IP's extension headers and the tunnels that carry another packet; the innermost flow counts.
+
+GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN (RFC 7348), Geneve (RFC 8926). Others
+are for scapy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int, u16, u32
+from stompcap.capture.links import by_ethertype
+from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
+from stompcap.kernel import inline, kernel
+
+ETHERNET_TYPE, MPLS_TYPE = 0x6558, 0x8847
+
+
+@inline
+def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
+    """Pass IPv6 extension headers from `at` on: (USED or why not, upper protocol, where it begins)."""
+    while True:
+        if protocol == 0 or protocol == 43 or protocol == 60:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 1) * 8
+        elif protocol == 44:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            if u16(octets, at + 2, True) & 0xFFF9:
+                return FRAGMENT, 0, 0
+            protocol, at = np.int64(octets[at]), at + 8
+        elif protocol == 51:
+            if at + 8 > limit:
+                return MALFORMED, 0, 0
+            protocol, at = np.int64(octets[at]), at + (np.int64(octets[at + 1]) + 2) * 4
+        else:
+            return USED, protocol, at
+
+
+@kernel
+def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
+    """The length that a jumbo payload option in the hop-by-hop header at `at` says (RFC 2675); 0 for none."""
+    if at + 8 > limit:
+        return 0
+    end = min(limit, at + (np.int64(octets[at + 1]) + 1) * 8)
+    at += 2
+    while at + 2 <= end:
+        kind, size = octets[at], np.int64(octets[at + 1])
+        if kind == 0:  # one octet of padding
+            at += 1
+            continue
+        if kind == 0xC2 and size == 4 and at + 6 <= end:
+            return u32(octets, at + 2, True)
+        at += 2 + size
+    return 0
+
+
+@kernel
+def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int]:
+    """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet) or (why not, 0)."""
+    if protocol == 4 or protocol == 41:
+        return USED, at
+    if protocol == 137:
+        return by_ethertype(octets, at, limit, MPLS_TYPE)
+    if protocol == 47:
+        return gre(octets, at, limit)
+    if protocol == 17 and at + 16 <= limit:
+        source, target = u16(octets, at, True), u16(octets, at + 2, True)
+        if (target == 4789 or target == 8472) and octets[at + 8] & 8:
+            return by_ethertype(octets, at + 16, limit, ETHERNET_TYPE)
+        if target == 6081 and octets[at + 8] >> 6 == 0:
+            return by_ethertype(octets, at + 16 + np.int64(octets[at + 8] & 63) * 4, limit, u16(octets, at + 10, True))
+        for port in (source, target):
+            if port == 4789 or port == 8472 or port == 6081 or port == 2152 or port == 3544:
+                return REFUSED, 0  # GTP-U, Teredo, and what is odd of the others
+    return NOT_TCP, 0
+
+
+@kernel
+def gre(octets: NDArray[np.uint8], at: Int, limit: Int) -> tuple[Int, Int]:
+    """What a GRE header carries, as `inside`."""
+    if at + 4 > limit:
+        return MALFORMED, 0
+    bits, kind = u16(octets, at, True), u16(octets, at + 2, True)
+    if bits & 0x4FFF or kind == 0x88BE or kind == 0x22EB or kind == 0x880B:
+        return REFUSED, 0  # source routes, other versions, ERSPAN, PPP
+    at += 4
+    for bit in (0x8000, 0x2000, 0x1000):  # checksum, key, sequence number
+        if bits & bit:
+            at += 4
+    return by_ethertype(octets, at, limit, kind)
