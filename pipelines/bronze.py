@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stompcap.spark.lake import DataFile
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments
 OCTETS_PER_TASK = 128 * 1024 * 1024
 TABLES = ("streams", "raw_frames", "segments", "stalls")
 
@@ -85,7 +86,7 @@ def together(spark: SparkSession, captures: Sequence[dict[str, Any]], tasks: int
 
 def tasks_for(captures: Sequence[dict[str, Any]], cores: int) -> int:
     """Tasks for a batch: enough that each stays bounded, no more than cores where little is to be done."""
-    octets = sum(int(row["size_octets"]) for row in captures)
+    octets = sum(int(row["size_octets"]) * (DEFLATED if row["compression"] else 1) for row in captures)
     return max(1, min(cores, -(-octets // (1024 * 1024))), -(-octets // OCTETS_PER_TASK))
 
 
