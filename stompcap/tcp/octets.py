@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.kernel import kernel
-from stompcap.tcp.reassembly import column
+from stompcap.tcp.block import column
 from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
