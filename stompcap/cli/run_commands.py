@@ -49,6 +49,7 @@ def run(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
@@ -59,7 +60,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, split_octets)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -70,6 +71,7 @@ def extract(
     master: common.Master = None,
     conf: common.Conf = None,
     keep_credentials: common.KeepCredentials = False,
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
@@ -79,7 +81,9 @@ def extract(
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, split_octets=split_octets)
+    chosen = common.options(
+        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets
+    )
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 
