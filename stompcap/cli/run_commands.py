@@ -17,7 +17,7 @@ from stompcap.options import SPLIT_OCTETS
 if TYPE_CHECKING:
     from stompcap.options import Options
 
-Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders or globs.", show_default=False)]
+Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="End with code 1 if the run found: quality (an expectation failed).", show_default=False),
