@@ -18,7 +18,7 @@ Header = dict[str, str]
 
 @dataclass(frozen=True)
 class Document:
-    """A dialogue; its frames as (command, effective headers, body) in wire order; columns of its tables; rules that decoding found broken."""
+    """A dialogue; its frames as (command, effective headers, body), in wire order; columns of its tables; `decode_errors` of frames."""
 
     text: str
     frames: list[tuple[str, Header, str | None]]
@@ -271,7 +271,8 @@ LATEST = Document(
 )
 
 DOCUMENTS = {
-    "1.0": CODEHAUS, "1.0 handbook": HANDBOOK, "1.0 lenient": LENIENT, "1.1 draft": DRAFT, "1.1 draft refused": DRAFT_REFUSED, "1.2": LATEST,
+    "1.0": CODEHAUS, "1.0 handbook": HANDBOOK, "1.0 lenient": LENIENT, "1.1 draft": DRAFT, "1.1 draft refused": DRAFT_REFUSED,
+    "1.2": LATEST,
 }
 
 
