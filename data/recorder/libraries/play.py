@@ -13,8 +13,8 @@ A program gets one argument, a file of JSON: `address`, `port`, `beat_ms`, and `
 - `transaction`: `command`, `transaction` (null where the library makes up the name); just before the call
 - `end`: the library's disconnect has returned
 
-Each session: heart-beats from 1.1 on; SUBSCRIBE; four SENDs, the last with a receipt; a transaction committed, one aborted. Mode client: the
-second and the fifth of five messages acknowledged after 40 and 90 ms, cumulatively; client-individual: ACKs out of order, one in a
+Each session: heart-beats from 1.1 on; SUBSCRIBE; four SENDs, the last with a receipt; a transaction committed, one aborted. Mode client:
+the second and the fifth of five messages acknowledged after 40 and 90 ms, cumulatively; client-individual: ACKs out of order, one in a
 transaction, and a NACK, what the broker delivers again acknowledged. 2.2 intervals of silence but for beats; UNSUBSCRIBE; DISCONNECT with
 a receipt.
 
