@@ -96,7 +96,7 @@ class ZeroWindows:
 
 @dataclass(frozen=True)
 class Retransmissions:
-    """Segments that brought octets again, later than a copy made by the capture can be."""
+    """Times at which octets came again, later than a copy made by the capture can be."""
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
@@ -257,8 +257,9 @@ def retransmissions(extents: Extents, overlaps: Extents, ts_ns: Int64s) -> Retra
         return Retransmissions(overlaps.stream, overlaps.side, np.empty(0, np.int64))
     kept = covering(extents, overlaps)
     late = ts_ns[overlaps.row] - ts_ns[extents.row[kept]] > COPY_NS
-    rows, first = np.unique(overlaps.row[late], return_index=True)
-    return Retransmissions(overlaps.stream[late][first], overlaps.side[late][first], ts_ns[rows])
+    again = np.stack([overlaps.stream[late], overlaps.side[late], ts_ns[overlaps.row[late]]])  # what came at one time is one
+    stream, side, at = np.unique(again, axis=1)
+    return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)
 
 
 def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int64s:
