@@ -55,8 +55,9 @@ AGAIN = both_ways("segments", "retransmitted_octets")  # and copies of them
 LATE = both_ways("out_of_order_segments")
 # a stream is named after the endpoints, and the time and number of its SYN
 RENAMED = {"*": ("stream_id",)}
-# the last packet may be a copy that came later; the letter T tells of octets that came again; a copy of what was sent again is one more
-COPIED = {"streams": (*AGAIN, "history", "last_ns", "last_ts")}
+COPIES = both_ways("duplicate_segments")  # packets captured more than once, which no other counter knows
+# what was sent again counts as such, and may be the last packet; the letter T tells of octets that came again
+RESENT = {"streams": (*AGAIN, "history", "last_ns", "last_ts"), "stalls": (), "heartbeat_violations": ("excused",)}
 # no SYN: no proof of where it began, so the session's beginning is not known to be whole, and what rests on that can't be judged
 BEHEADED = {
     **RENAMED,
@@ -73,9 +74,9 @@ MIDSTREAM = {**RENAMED, "streams": ("first_ns", "first_ts"), "sessions": ("opene
 SEGMENTATIONS: Mapping[str, Packaging] = {
     "segments of 536 octets": Packaging(segmentations.smaller(536), excused={"streams": PARTS}),
     "segments of 7 octets": Packaging(segmentations.smaller(7), excused={"streams": PARTS}),
-    "every packet twice at once": Packaging(segmentations.copied_at_once, excused={"streams": (*AGAIN, "history")}),
-    "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={**COPIED, "stalls": ()}),
-    "sent again": Packaging(segmentations.sent_again, excused={**COPIED, "stalls": (), "heartbeat_violations": ("excused",)}),
+    "every packet twice at once": Packaging(segmentations.copied_at_once, excused={"streams": COPIES}),
+    "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={"streams": (*COPIES, "last_ns", "last_ts")}),
+    "sent again": Packaging(segmentations.sent_again, excused=RESENT),
     "keep-alives": Packaging(segmentations.kept_alive),
     "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": LATE}),
     "one connection after the other": Packaging(segmentations.one_flow_after_the_other),
@@ -101,7 +102,7 @@ ENCAPSULATIONS: Mapping[str, Packaging] = {
 FILES: Mapping[str, Packaging] = {
     **{name: Packaging(write=write) for name, write in files.NANO.items()},
     **{name: Packaging(write=write, micro=True) for name, write in files.MICRO.items()},
-    "given twice": Packaging(write=files.given_twice(PLAIN_FILE), excused={"streams": (*AGAIN, *LATE, "history")}),
+    "given twice": Packaging(write=files.given_twice(PLAIN_FILE), excused={"streams": (*AGAIN, *LATE, *COPIES, "history")}),
 }
 ALL = {**SEGMENTATIONS, **ENCAPSULATIONS, **FILES}
 
