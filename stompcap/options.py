@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stompcap.settings import Settings
+
 # RFC 6335 registers none; these are what brokers listen on as shipped: STOMP, STOMP over TLS, Artemis (all protocols), Apollo,
 # and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
 STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
@@ -14,7 +16,7 @@ class Options:
     """Choices that change what the tables hold.
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
-    `ack_scope` is auto, subscription or connection. `overlap` is first or last.
+    `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
     """
 
     source: str = "default"
@@ -24,3 +26,4 @@ class Options:
     keep_credentials: bool = False
     ack_scope: str = "auto"
     overlap: str = "first"
+    settings: Settings = field(default_factory=Settings)

@@ -48,6 +48,7 @@ def run(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
+    settings: common.SettingsFile = None,
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     fail_on: FailOn = None,
@@ -57,7 +58,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, settings)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -116,6 +117,7 @@ def metrics(
     conf: common.Conf = None,
     only: Only = None,
     ack_scope: common.AckScope = "auto",
+    settings: common.SettingsFile = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
@@ -125,8 +127,9 @@ def metrics(
     for name in only or ():
         if name not in METRICS:
             raise UsageError(f"--only {name}: say {', '.join(METRICS)}")
-    chosen = tuple(table for name in only or METRICS for table in METRICS[name])
-    perform(("metrics",), [], lake, common.options(ack_scope=ack_scope), master, conf, as_json, quiet, metric_tables=chosen)
+    tables = tuple(table for name in only or METRICS for table in METRICS[name])
+    chosen = common.options(ack_scope=ack_scope, settings=settings)
+    perform(("metrics",), [], lake, chosen, master, conf, as_json, quiet, metric_tables=tables)
 
 
 def validate(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.columns import decided, matched, truth, unicode
+from stompcap.rules.ends import Ends
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import (
@@ -33,6 +34,8 @@ from stompcap.session.dialogue import (
     SERVER,
     Bools,
 )
+from stompcap.session.wire import integers
+from stompcap.settings import Thresholds
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -48,11 +51,14 @@ class Case:
 
     d, n, s   dialogue, its annotations, the annotations of sessions
     tables    the tables of the analysis, by name
+    limits    thresholds
+    ends      what is known of the ends of sessions
     frames    the dialogue's frames as units
     rows      the raw rows as units (a gap's time is -1)
     """
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, limits: Thresholds) -> None:
+        self.limits = limits
         self.d = analysis.dialogue
         self.n = analysis.notes
         self.s = analysis.notes.sessions
@@ -60,6 +66,7 @@ class Case:
         d, raw = self.d, self.d.rows
         self.frames = Units(d.session, d.side, d.offset, d.at_ns, d.version)
         self.rows = Units(raw.session, raw.side, raw.offset, raw.first_ns, self.s.version[raw.session])
+        self.ends = Ends(self.d, self.n)
         self._masks: dict[tuple[str, ...], Bools] = {}
 
     # frames by what they are
@@ -181,6 +188,22 @@ class Case:
     def keyed(self, session: I32 | I64, values: pa.Array) -> pa.Array:
         """Values made different per session, to look them up within a session; null stays null."""
         return pc.binary_join_element_wise(pa.array(session).cast(pa.string()), values, " ")
+
+    def known_before(self, first: I64, said: pa.Array, then: I64, asked: pa.Array) -> Bools:
+        """Which of the frames `then` have an earlier frame of `first` whose value in `said` equals theirs in `asked`."""
+        both = pa.concat_arrays([said, asked]).dictionary_encode()
+        codes = np.asarray(pc.fill_null(both.indices, -1)).astype(np.int64)
+        never = np.int64(2**62)
+        earliest = np.full(len(both.dictionary) + 1, never)  # the last entry is null's
+        np.minimum.at(earliest, codes[: len(said)], first)
+        earliest[-1] = never
+        found: Bools = earliest[codes[len(said) :]] < then
+        return found
+
+    def noted(self, table: str, name: str, row: I64) -> I64:
+        """An integer column of a table of the analysis at those rows; -1 for null and for row -1."""
+        values = integers(self.tables[table].column(name))
+        return np.where(row >= 0, values[np.maximum(row, 0)], -1) if len(values) else np.full(len(row), -1, np.int64)
 
     # raw rows and their neighbours
 
