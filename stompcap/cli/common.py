@@ -27,6 +27,9 @@ AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative AC
 SettingsFile = Annotated[
     str | None, typer.Option("--settings", help="TOML file of rule severities and thresholds; docs/rules.md.", show_default=False)
 ]
+Overlap = Annotated[
+    str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
+]
 Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
@@ -41,17 +44,20 @@ def options(
     body_preview: int = 256,
     keep_credentials: bool = False,
     ack_scope: str = "auto",
+    overlap: str = "first",
     settings: str | None = None,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
         raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
+    if overlap not in ("first", "last"):
+        raise UsageError(f"--overlap {overlap}: say first or last")
     extra = set()
     for word in filter(None, (part.strip() for part in ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
+    found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap)
     if settings is None:
         return found
     from stompcap.rules import settings_of

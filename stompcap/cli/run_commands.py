@@ -49,6 +49,7 @@ def run(
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
     settings: common.SettingsFile = None,
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     fail_on: FailOn = None,
@@ -58,7 +59,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, settings)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, settings)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -69,6 +70,7 @@ def extract(
     master: common.Master = None,
     conf: common.Conf = None,
     keep_credentials: common.KeepCredentials = False,
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     as_json: common.Json = False,
@@ -77,7 +79,7 @@ def extract(
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials)
+    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap)
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 

@@ -44,7 +44,7 @@ def _message(case: Case) -> I64:
 
 
 @ACKNOWLEDGED.rule(
-    "AK-04", versions=ALL_VERSIONS, side="client", level="M", observed="S",
+    "AK-04", versions=ALL_VERSIONS, side="client", level="M", observed="S", settles="when clear",
     clause="1.2 ACK; 1.1 ACK; 1.0 ACK",
     breaks="""
         in 1.2
@@ -90,7 +90,7 @@ def _unknown(case: Case, index: I64) -> pa.Array:
 
 
 @ACKNOWLEDGED.rule(
-    "AK-05", versions="1.1", side="client", level="M", observed="S",
+    "AK-05", versions="1.1", side="client", level="M", observed="S", settles="when clear",
     clause="1.1 ACK, NACK",
     breaks="""
         in 1.1
@@ -126,7 +126,7 @@ def ak_05(case: Case) -> Judged:
 
 
 @ACKNOWLEDGED.rule(
-    "AK-06", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    "AK-06", versions=ALL_VERSIONS, side="client", level="I", observed="S", settles="when clear",
     clause="1.2 and 1.1 SUBSCRIBE ack Header; 1.0 SUBSCRIBE",
     breaks="""
         in 1.2
@@ -154,7 +154,7 @@ def ak_06(case: Case) -> Judged:
 
 
 @ACKNOWLEDGED.rule(
-    "AK-07", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    "AK-07", versions=ALL_VERSIONS, side="client", level="I", observed="S", settles="when clear",
     clause="1.2 and 1.1 ACK, SUBSCRIBE ack Header; 1.0 ACK",
     breaks="""
         in 1.2
@@ -195,7 +195,7 @@ def ak_07(case: Case) -> Judged:
 
 
 @ACKNOWLEDGED.rule(
-    "AK-10", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    "AK-10", versions=ALL_VERSIONS, side="client", level="I", observed="S", settles="when clear",
     clause="1.2 and 1.1 UNSUBSCRIBE, ACK (by silence)",
     breaks="""
         in 1.2

@@ -64,6 +64,7 @@ def hb_04(case: Case) -> Judged:
 
 @BEATING.rule(
     "HB-07", versions="1.1 1.2", side="both", level="I", observed="T",
+    settles="when clear",
     clause="1.2 and 1.1 Heart-beating",
     breaks="""
         in 1.2
@@ -91,7 +92,7 @@ def hb_07(case: Case) -> Judged:
     since = d.last_ns[np.maximum(connected, 0)] if len(d) else np.zeros(len(raw), np.int64)
     early = (connected >= 0) & (raw.first_ns < since)
     return Judged(standing_alone(case), (interval == 0) | early, "EOLs between frames, though no heart-beats were agreed on yet",
-                  units=case.rows, unevaluable=(interval < 0) | (connected < 0))
+                  units=case.rows, unevaluable=(interval < 0) | (connected < 0), pending=(connected < 0))
 
 
 @BEATING.rule(

@@ -34,7 +34,6 @@ from stompcap.session.dialogue import (
     SERVER,
     Bools,
 )
-from stompcap.session.wire import integers
 from stompcap.settings import Thresholds
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
@@ -50,7 +49,8 @@ class Case:
     """Sessions to be judged.
 
     d, n, s   dialogue, its annotations, the annotations of sessions
-    tables    the tables of the analysis, by name
+    tables    the tables of the analysis, by name; of sessions that come in pieces what is new, but all of `sessions`
+    progress  what of the sessions is new, where they come in pieces; for the engine
     limits    thresholds
     ends      what is known of the ends of sessions
     frames    the dialogue's frames as units
@@ -63,6 +63,7 @@ class Case:
         self.n = analysis.notes
         self.s = analysis.notes.sessions
         self.tables = analysis.tables
+        self.progress = analysis.progress
         d, raw = self.d, self.d.rows
         self.frames = Units(d.session, d.side, d.offset, d.at_ns, d.version)
         self.rows = Units(raw.session, raw.side, raw.offset, raw.first_ns, self.s.version[raw.session])
@@ -131,6 +132,11 @@ class Case:
         """Frames before which octets of their own direction may be missing."""
         return np.where(self.d.side == 0, self.n.missed_c2s, self.n.missed_s2c)
 
+    @property
+    def clear(self) -> Bools:
+        """Frames that the other side was captured beyond: had octets of it gone missing before them, `missed_*` would say so."""
+        return self.progress.clear
+
     # headers: `among` restricts the look, and the answer, to some frames
 
     def has(self, name: str, among: Bools | None = None) -> Bools:
@@ -188,22 +194,6 @@ class Case:
     def keyed(self, session: I32 | I64, values: pa.Array) -> pa.Array:
         """Values made different per session, to look them up within a session; null stays null."""
         return pc.binary_join_element_wise(pa.array(session).cast(pa.string()), values, " ")
-
-    def known_before(self, first: I64, said: pa.Array, then: I64, asked: pa.Array) -> Bools:
-        """Which of the frames `then` have an earlier frame of `first` whose value in `said` equals theirs in `asked`."""
-        both = pa.concat_arrays([said, asked]).dictionary_encode()
-        codes = np.asarray(pc.fill_null(both.indices, -1)).astype(np.int64)
-        never = np.int64(2**62)
-        earliest = np.full(len(both.dictionary) + 1, never)  # the last entry is null's
-        np.minimum.at(earliest, codes[: len(said)], first)
-        earliest[-1] = never
-        found: Bools = earliest[codes[len(said) :]] < then
-        return found
-
-    def noted(self, table: str, name: str, row: I64) -> I64:
-        """An integer column of a table of the analysis at those rows; -1 for null and for row -1."""
-        values = integers(self.tables[table].column(name))
-        return np.where(row >= 0, values[np.maximum(row, 0)], -1) if len(values) else np.full(len(row), -1, np.int64)
 
     # raw rows and their neighbours
 

@@ -18,6 +18,7 @@ RST = words.CLOSE_KINDS.index("rst")
 
 @CLOSING.rule(
     "DS-04", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    settles="at close",
     clause="1.2 and 1.1 DISCONNECT; 1.0 DISCONNECT",
     breaks="""
         in 1.2
@@ -49,6 +50,7 @@ def ds_04(case: Case) -> Judged:
 
 @CLOSING.rule(
     "DS-07", versions=ALL_VERSIONS, side="both", level="I", observed="T",
+    settles="at close",
     clause="1.2 and 1.1 DISCONNECT, Connection Lingering",
     breaks="""
         in 1.2

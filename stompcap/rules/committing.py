@@ -7,16 +7,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
-from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64
 from stompcap.session.notes import ACTIVE
+from stompcap.tables import words
 
 COMMITTING = Chapter("Ends of transactions")
+IMPLICITLY_ABORTED = words.TRANSACTION_OUTCOMES.index("implicitly_aborted")
 
 
 @COMMITTING.rule(
     "TX-07", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 BEGIN; 1.0 DISCONNECT",
     breaks="""
         in 1.2
@@ -41,18 +43,17 @@ def tx_07(case: Case) -> Judged:
     BEGIN; not evaluable while the session is open, where octets of the client are missing, or where the id was begun
     again.
     """
-    row = case.n.transaction_row
-    begins = case.of("BEGIN") & (row >= 0) & ~case.lacks("transaction", case.of("BEGIN"))
-    outcome = case.tables["transactions"].column("outcome").combine_chunks().take(pa.array(row, mask=row < 0))
-    implicit = truth(pc.equal(outcome, "implicitly_aborted"))
-    ended = truth(pc.is_in(outcome, value_set=pa.array(["committed", "aborted"])))
-    gaps = case.s.gaps_c2s[case.d.session]
+    n = case.n
+    begins = case.of("BEGIN") & (n.transaction_row >= 0) & ~case.lacks("transaction", case.of("BEGIN"))
+    implicit, ended = n.transaction_outcome == IMPLICITLY_ABORTED, n.transaction_ended >= 0
+    unclear = ~implicit | case.s.gaps_c2s[case.d.session]
     return Judged(begins, implicit, "transaction {transaction} is open at the end of the session",
-                  unevaluable=(~implicit & ~ended) | (implicit & gaps))
+                  unevaluable=~ended & unclear, pending=~ended)
 
 
 @COMMITTING.rule(
     "TX-08", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 BEGIN; 1.0 BEGIN (by silence)",
     breaks="""
         in 1.2
@@ -69,28 +70,26 @@ def tx_07(case: Case) -> Judged:
 def tx_08(case: Case) -> Judged:
     """Transactions are neither empty, nor long, nor large, nor many.
 
-    Judged at the BEGIN of each transaction that was ended: it fails where it held nothing, lasted longer than
+    Judged at each BEGIN: fails where the transaction held nothing, lasted longer than
     `transaction_open_s` (60 s), held more than `transaction_actions` (1024) frames, or began while
-    `transactions_open` (16) others were open. Not evaluable where octets of the client are missing.
+    `transactions_open` (16) others were open. Not evaluable where it was not ended, or octets of the client are missing.
 
     The latter two are RabbitMQ's limits; other brokers have theirs. Outliers rather than breaches.
     """
-    d, row = case.d, case.n.transaction_row
-    begins = case.of("BEGIN") & (row >= 0) & ~case.lacks("transaction", case.of("BEGIN"))
-    held = sum((case.noted("transactions", name, row) for name in ("sends", "acks", "nacks")), np.zeros(len(d), np.int64))
-    lasted = case.noted("transactions", "duration_us", row)
-    limits = case.limits
-    empty, long = held == 0, lasted > limits.transaction_open_s * 1e6
+    d, n, limits = case.d, case.n, case.limits
+    begins = case.of("BEGIN") & (n.transaction_row >= 0) & ~case.lacks("transaction", case.of("BEGIN"))
+    ended, held = n.transaction_ended >= 0, n.transaction_frames
+    lasted = d.first_ns[n.transaction_ended] - d.first_ns
+    empty, long = held == 0, lasted > limits.ns("transaction_open_s")
     large, many = held > limits.transaction_actions, _open_before(case) >= limits.transactions_open
-    ended = case.noted("transactions", "ended_ns", row) >= 0
 
     def say(index: I64) -> pa.Array:
         kind = np.select([empty[index], long[index], large[index]], ["is empty", "is open for long", "holds many frames"],
                          "begins while many are open")
         return pc.binary_join_element_wise(case.say("transaction {transaction}", index), pa.array(kind.tolist(), pa.string()), " ")
 
-    return Judged(begins & ended, empty | long | large | many, say,
-                  unevaluable=(case.s.gaps_c2s | ~case.s.start_c2s)[d.session])
+    return Judged(begins, empty | long | large | many, say,
+                  unevaluable=~ended | (case.s.gaps_c2s | ~case.s.start_c2s)[d.session], pending=~ended)
 
 
 def _open_before(case: Case) -> I64:

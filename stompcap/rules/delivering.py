@@ -105,6 +105,7 @@ def _equal(case: Case, name: str, left: I64, right: I64) -> Bools:
 
 @DELIVERING.rule(
     "MS-05", versions="1.2", side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 MESSAGE",
     breaks="""
         in 1.2
@@ -128,13 +129,15 @@ def ms_05(case: Case) -> Judged:
     mode, missing = case.n.ack_mode, case.lacks("ack", case.of("MESSAGE"))
     asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & case.n.missed_c2s
-    return Judged(case.of("MESSAGE") & (asked | unknown), missing,
+    unsure = (mode == MODE_UNKNOWN) & ~unknown & ~case.clear
+    return Judged(case.of("MESSAGE") & (asked | unknown | unsure), missing,
                   "MESSAGE {message-id} of subscription {subscription} without ack",
-                  unevaluable=unknown | (missing & case.n.missed_c2s))
+                  unevaluable=unknown | (missing & case.n.missed_c2s), pending=unsure | (asked & missing & ~case.clear))
 
 
 @DELIVERING.rule(
     "MS-07", versions="1.2", side="server", level="I", observed="F",
+    settles="when clear",
     clause="1.2 MESSAGE",
     breaks="""
         in 1.2
@@ -160,6 +163,7 @@ def ms_07(case: Case) -> Judged:
 
 @DELIVERING.rule(
     "MS-08", versions="1.2", side="server", level="I", observed="S",
+    settles="when clear",
     clause="1.2 MESSAGE",
     breaks="""
         in 1.2

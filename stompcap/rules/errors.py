@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, ERROR, I64, SEND, SERVER, SUBSCRIBE, Bools
+from stompcap.session.dialogue import CLIENT, I64, SERVER, Bools
 
 ERRORS = Chapter("Errors")
 HEART_BEAT = r"(?i)heart-?\s?beat"
@@ -22,41 +22,38 @@ def of_heartbeats(case: Case) -> Bools:
     return case.matches("message", HEART_BEAT, error) | case.matches("body_preview", HEART_BEAT, error)
 
 
-def answered_by(case: Case) -> I64:
-    """Per client frame the ERROR whose receipt-id names its receipt, -1 where none does."""
-    row = case.n.receipt_row
-    errors = np.flatnonzero(case.of("ERROR") & (row >= 0))
-    answer = np.full(int(row.max(initial=-1)) + 2, -1, np.int64)  # the last entry is for frames without a row
-    answer[row[errors]] = errors
-    return np.where(case.d.side == CLIENT, answer[row], -1)
-
-
-def refused_by(case: Case, frames: Bools, faulty: Bools) -> I64:
-    """Per frame of `frames` the ERROR that refuses it: by receipt-id, or next behind one that is plainly `faulty`."""
+def latest_of_client(case: Case) -> I64:
+    """Per frame the client's latest frame before it in its session, -1 where there is none."""
     d = case.d
-    by_receipt = answered_by(case)
-    following = case.ends.next_of(np.flatnonzero(d.command == ERROR))
-    soon = (following >= 0) & (d.last_ns[following] - d.last_ns <= case.limits.ns("error_cause_s")) & (d.side[following] == SERVER)
-    return np.where(frames, np.where(by_receipt >= 0, by_receipt, np.where(faulty & soon, following, -1)), -1)
-
-
-def closes_after(case: Case, error: I64) -> tuple[Bools, Bools]:
-    """For ERROR frames (index, -1 for none): the server closed in time; it certainly did not."""
-    d, s = case.d, case.s
+    place = np.where(d.side == CLIENT, np.arange(len(d)), -1)
     if len(d) == 0:
-        return np.zeros(len(error), bool), np.zeros(len(error), bool)
-    at = np.maximum(error, 0)
-    session, said = d.session[at], d.last_ns[at]
-    limit = said + case.limits.ns("error_close_s")
-    shut = (error >= 0) & case.ends.closed_first(SERVER)[session] & (s.closed_ns[session] >= 0) & (s.closed_ns[session] <= limit)
-    stays = (error >= 0) & (case.ends.open_ns[session, SERVER] > limit)
-    return shut, stays & ~shut
+        return place
+    before = np.concatenate([[-1], np.maximum.accumulate(place)[:-1]])
+    return np.where((before >= 0) & (d.session[before] == d.session), before, -1)
 
 
-def must_end(case: Case, error: I64, blames: Bools, evidence: str) -> Judged:
-    """Frames of `blames` whose ERROR (index per frame) must be followed by the server's close."""
-    shut, stays = closes_after(case, error)
-    return Judged(blames & (error >= 0), stays, evidence, unevaluable=~shut & ~stays)
+def soon_after(case: Case, frame: I64) -> Bools:
+    """Frames so soon after one of the client (index, -1 for none) that they may be an answer to it."""
+    soon: Bools = (frame >= 0) & (case.d.last_ns - case.d.last_ns[frame] <= case.limits.ns("error_cause_s"))
+    return soon
+
+
+def refusing(case: Case, frames: Bools, faulty: Bools) -> Bools:
+    """ERRORs that refuse one of `frames`: by its receipt-id, or right behind one that is plainly `faulty`."""
+    named, latest = case.n.answers, latest_of_client(case)
+    by_place = faulty[latest] & soon_after(case, latest)
+    refuses: Bools = case.of("ERROR") & (((named >= 0) & frames[named]) | ((named < 0) & by_place))
+    return refuses
+
+
+def must_end(case: Case, errors: Bools, evidence: str) -> Judged:
+    """ERROR frames that the server's close must follow in time, proved by what was heard of it later."""
+    d, s = case.d, case.s
+    limit = d.last_ns + case.limits.ns("error_close_s")
+    closed_ns = np.where(case.ends.closed_first(SERVER), s.closed_ns, -1)[d.session]
+    shut = (closed_ns >= 0) & (closed_ns <= limit)
+    stays = (case.ends.open_ns[d.session, SERVER] > limit) & ~shut
+    return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, pending=~shut & ~stays)
 
 
 @ERRORS.rule(
@@ -86,6 +83,7 @@ def er_01(case: Case) -> Judged:
 
 @ERRORS.rule(
     "ER-02", versions="1.1 1.2", side="server", level="M", observed="T",
+    settles="when clear",
     clause="1.2 ERROR; 1.1 SEND, SUBSCRIBE",
     breaks="""
         in 1.2
@@ -110,16 +108,14 @@ def er_02(case: Case) -> Judged:
 
     RabbitMQ closes for few errors only, ActiveMQ for fatal ones, Artemis for errors of version and parsing.
     """
-    d = case.d
-    error = np.where(case.of("ERROR"), np.arange(len(d)), -1)
-    asked = np.isin(d.command, (SEND, SUBSCRIBE))
-    refusing = case.none()
-    refusing[answered_by(case)[asked & (answered_by(case) >= 0)]] = True
-    return must_end(case, error, refusing | (d.version != 1), "the connection stays open after ERROR {message}")
+    asked = case.of("SEND", "SUBSCRIBE")
+    errors = case.of("ERROR") & ((case.d.version != 1) | refusing(case, asked, case.none()))
+    return must_end(case, errors, "the connection stays open after ERROR {message}")
 
 
 @ERRORS.rule(
     "ER-03", versions="1.2", side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 ERROR",
     breaks="""
         in 1.2
@@ -144,11 +140,13 @@ def er_03(case: Case) -> Judged:
     RabbitMQ, ActiveMQ and Artemis keep many connections open after an ERROR and go on serving them.
     """
     followed = case.ends.following >= 0
-    return Judged(case.of("ERROR"), followed, "frames follow ERROR {message}", unevaluable=~followed & case.n.missing_later_s2c)
+    return Judged(case.of("ERROR"), followed, "frames follow ERROR {message}",
+                  unevaluable=~followed & case.n.missing_later_s2c, pending=~followed)
 
 
 @ERRORS.rule(
     "ER-04", versions="1.1 1.2", side="server", level="S", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 ERROR",
     breaks="""
         in 1.2
@@ -173,26 +171,14 @@ def er_04(case: Case) -> Judged:
     RabbitMQ never sends the header; ActiveMQ and Artemis do.
     """
     d, n = case.d, case.n
-    latest = _latest_of_client(case)
-    asked = (latest >= 0) & (n.receipt_row[latest] >= 0)
-    unanswered = asked & (case.noted("receipts", "answered_ns", n.receipt_row[latest]) < 0)
+    latest = latest_of_client(case)
+    unanswered = (latest >= 0) & (n.receipt_row[latest] >= 0) & (n.answered_by[latest] < 0)
     error = case.of("ERROR")
     told = case.has("receipt-id", error)
-    soon = (latest >= 0) & (d.last_ns - d.last_ns[latest] <= case.limits.ns("error_cause_s"))
-    silent = ~told & unanswered & soon & ~of_heartbeats(case)
+    silent = ~told & unanswered & soon_after(case, latest) & ~of_heartbeats(case)
     lost = n.missed_c2s | n.missed_s2c | case.s.gaps_s2c[d.session]
     return Judged(error & (told | silent), silent, "ERROR {message} without the receipt-id of the frame before it",
-                  unevaluable=silent & lost)
-
-
-def _latest_of_client(case: Case) -> I64:
-    """Per frame the client's latest frame before it in its session, -1 where there is none."""
-    d = case.d
-    place = np.where(d.side == CLIENT, np.arange(len(d)), -1)
-    if len(d) == 0:
-        return place
-    before = np.concatenate([[-1], np.maximum.accumulate(place)[:-1]])
-    return np.where((before >= 0) & (d.session[before] == d.session), before, -1)
+                  unevaluable=silent & lost, pending=silent)
 
 
 @ERRORS.rule(
@@ -257,7 +243,7 @@ def er_06(case: Case) -> Judged:
     """
     d = case.d
     error = case.of("ERROR") & ~of_heartbeats(case)
-    latest = _latest_of_client(case)
+    latest = latest_of_client(case)
     index = np.flatnonzero(error)
     helpful = case.none()
     if len(index):
@@ -266,5 +252,5 @@ def er_06(case: Case) -> Judged:
         other = ~truth(pc.is_in(names, value_set=pa.array(PLAIN)))
         helpful[index[np.unique(np.asarray(pc.list_parent_indices(headers))[other])]] = True
     opening = case.of("CONNECT", "STOMP")[latest] & (latest >= 0)
-    soon = (latest >= 0) & (d.last_ns - d.last_ns[latest] <= case.limits.ns("error_cause_s"))
-    return Judged(error & ~opening, ~helpful, "ERROR {message} does not identify its frame", unevaluable=~helpful & ~soon)
+    unclear = ~helpful & ~soon_after(case, latest)
+    return Judged(error & ~opening, ~helpful, "ERROR {message} does not identify its frame", unevaluable=unclear)

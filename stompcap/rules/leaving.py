@@ -6,13 +6,14 @@ import numpy as np
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, DISCONNECT, GAP, I64, SERVER, Bools
+from stompcap.session.dialogue import CLIENT, DISCONNECT, GAP, SERVER, Bools
 
 LEAVING = Chapter("Leaving")
 
 
 @LEAVING.rule(
     "DS-01", versions="1.1 1.2", side="client", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 DISCONNECT",
     breaks="""
         in 1.2
@@ -37,7 +38,7 @@ def ds_01(case: Case) -> Judged:
     """
     after = (case.d.side == CLIENT) & (case.n.disconnect_before >= 0)
     first = case.of("DISCONNECT") & ~after
-    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case))
+    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case), pending=first)
 
 
 def _gap_behind(case: Case) -> Bools:
@@ -81,6 +82,7 @@ def _asking(case: Case) -> Bools:
 
 @LEAVING.rule(
     "DS-03", versions="1.1 1.2", side="client", level="S", observed="S",
+    settles="at close",
     clause="1.2 and 1.1 DISCONNECT",
     breaks="""
         in 1.2
@@ -104,7 +106,8 @@ def ds_03(case: Case) -> Judged:
     the server closed first, or the client gave up after `receipt_wait_s` (10 s).
     """
     d, s = case.d, case.s
-    answered = case.noted("receipts", "answered_ns", case.n.receipt_row)
+    answer = case.n.answered_by
+    answered = np.where(answer >= 0, d.last_ns[answer], -1)
     closed = np.where(case.ends.closed_by_client, s.closed_ns, -1)[d.session]
     kept = (answered >= 0) & ((closed < 0) | (answered <= closed))
     patient = closed - d.last_ns > case.limits.ns("receipt_wait_s")
@@ -115,6 +118,7 @@ def ds_03(case: Case) -> Judged:
 
 @LEAVING.rule(
     "DS-05", versions=ALL_VERSIONS, side="server", level="I", observed="S",
+    settles="at close",
     clause="1.2 and 1.1 DISCONNECT, Connection Lingering; 1.0 Receipt",
     breaks="""
         in 1.2
@@ -138,13 +142,14 @@ def ds_05(case: Case) -> Judged:
     gets the RECEIPT that was sent (the texts' section on lingering).
     """
     d = case.d
-    answered = case.noted("receipts", "answered_ns", case.n.receipt_row) >= 0
+    answered = case.n.answered_by >= 0
     silent = ~answered & (case.ends.closed_by_server & case.ends.whole[:, SERVER])[d.session]
     return Judged(_asking(case), silent, "the server closed without RECEIPT {receipt}", unevaluable=~answered & ~silent)
 
 
 @LEAVING.rule(
     "DS-06", versions=ALL_VERSIONS, side="server", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 DISCONNECT (by silence)",
     breaks="""
         in 1.2
@@ -168,16 +173,8 @@ def ds_06(case: Case) -> Judged:
     ActiveMQ may send the RECEIPT twice, from two of its handlers.
     """
     d = case.d
-    farewell = case.of("RECEIPT") & (_request(case) == DISCONNECT)
+    asked = case.n.answers
+    farewell = case.of("RECEIPT") & (asked >= 0) & (d.command[asked] == DISCONNECT)
     followed = case.ends.following >= 0
     return Judged(farewell, followed, "frames follow the RECEIPT of DISCONNECT",
-                  unevaluable=~followed & case.n.missing_later_s2c & ~case.ends.whole[d.session, SERVER])
-
-
-def _request(case: Case) -> I64:
-    """Per RECEIPT the command of the frame it answers, -1 for other frames."""
-    row = case.n.receipt_row
-    asked = np.flatnonzero((row >= 0) & (case.d.side == CLIENT))
-    command = np.full(int(row.max(initial=-1)) + 2, -1, np.int64)  # the last entry is for frames without a row
-    command[row[asked]] = case.d.command[asked]
-    return np.where(case.d.side == SERVER, command[row], -1)
+                  unevaluable=~followed & case.n.missing_later_s2c, pending=~followed)

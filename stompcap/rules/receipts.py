@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import SERVER
+from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.notes import ACTIVE, ENDED, REFUSED, UNKNOWN
+from stompcap.tables import words
 
 RECEIPTS = Chapter("Receipts")
+COMMITTED = words.TRANSACTION_OUTCOMES.index("committed")
 
 
 @RECEIPTS.rule(
@@ -41,6 +42,7 @@ def rc_01(case: Case) -> Judged:
 
 @RECEIPTS.rule(
     "RC-02", versions=ALL_VERSIONS, side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 RECEIPT; 1.0 RECEIPT",
     breaks="""
         in 1.2
@@ -73,6 +75,7 @@ def rc_02(case: Case) -> Judged:
 
 @RECEIPTS.rule(
     "RC-03", versions=ALL_VERSIONS, side="server", level="M", observed="T",
+    settles="when clear",
     clause="1.2 and 1.1 Header receipt, RECEIPT; 1.0 Receipt",
     breaks="""
         in 1.2
@@ -98,27 +101,23 @@ def rc_03(case: Case) -> Judged:
     not evaluable, nor is an unanswered SEND on RabbitMQ at all.
     """
     d, n = case.d, case.n
-    asked = np.flatnonzero((n.receipt_row >= 0) & (d.side != SERVER) & ~case.of("DISCONNECT"))
-    due, missing, unclear = case.none(), case.none(), case.none()
-    due[asked] = True
-    session, row = d.session[asked], n.receipt_row[asked]
-    unanswered = case.noted("receipts", "answered_ns", row) < 0
-    sends = case.of("SEND")[asked]
-    transaction = np.where(sends, n.transaction_row[asked], -1)
-    since = np.maximum(d.last_ns[asked], case.noted("transactions", "ended_ns", transaction))
-    outcome = case.tables["transactions"].column("outcome").combine_chunks()
-    committed = truth(pc.equal(outcome.take(pa.array(transaction, mask=transaction < 0)), "committed"))
-    inside = ~np.asarray(case.lacks("transaction", case.of("SEND")))[asked] & sends
-    rabbitmq = truth(pc.equal(case.of_session("server_product"), "RabbitMQ"))[session]
-    heard = case.ends.open_ns[session, SERVER] > since + case.limits.ns("receipt_wait_s")
-    refused = case.ends.next_of(np.flatnonzero(case.of("ERROR")))[asked] >= 0
-    excused = (inside & ~committed) | (rabbitmq & sends) | refused | case.s.gaps_s2c[session] | ~heard
-    missing[asked], unclear[asked] = unanswered & ~excused, unanswered & excused
-    return Judged(due, missing, "{command} with receipt:{receipt} is not answered", unevaluable=unclear)
+    asks = (n.receipt_row >= 0) & (d.side == CLIENT) & ~case.of("DISCONNECT")
+    unanswered = asks & (n.answered_by < 0)
+    sends = case.of("SEND")
+    inside = sends & ~case.lacks("transaction", sends)
+    committed = n.transaction_outcome == COMMITTED
+    since = np.where(inside & committed, d.last_ns[n.transaction_ended], d.last_ns)
+    heard = case.ends.open_ns[d.session, SERVER] > since + case.limits.ns("receipt_wait_s")
+    rabbitmq = truth(pc.equal(case.of_session("server_product"), "RabbitMQ"))[d.session]
+    refused = case.ends.next_of(np.flatnonzero(case.of("ERROR"))) >= 0
+    excused = (inside & ~committed) | (rabbitmq & sends) | refused | case.s.gaps_s2c[d.session] | ~heard
+    return Judged(asks, unanswered, "{command} with receipt:{receipt} is not answered",
+                  unevaluable=unanswered & excused, pending=unanswered)
 
 
 @RECEIPTS.rule(
     "RC-04", versions=ALL_VERSIONS, side="server", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 RECEIPT; 1.0 RECEIPT (by silence)",
     breaks="""
         in 1.2
@@ -171,6 +170,7 @@ def rc_05(case: Case) -> Judged:
 
 @RECEIPTS.rule(
     "RC-06", versions=ALL_VERSIONS, side="server", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 RECEIPT, ERROR; 1.0 RECEIPT, ERROR",
     breaks="""
         in 1.2
@@ -195,11 +195,12 @@ def rc_06(case: Case) -> Judged:
     refusals = case.of("ERROR") & (state == ACTIVE)
     after = case.of("RECEIPT") & (state == REFUSED)
     return Judged(refusals | after, after, "receipt-id:{receipt-id} after an ERROR for the same frame",
-                  unevaluable=np.where(after, case.n.missed_c2s, case.n.missing_later_s2c))
+                  unevaluable=after & case.n.missed_c2s)
 
 
 @RECEIPTS.rule(
     "RC-07", versions=ALL_VERSIONS, side="client", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 Header receipt; 1.0 Receipt (by silence)",
     breaks="""
         in 1.2

@@ -6,13 +6,10 @@ import numpy as np
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, I8, I64, Bools
+from stompcap.session.dialogue import ACK, CLIENT, I64, Bools
 from stompcap.session.notes import MODE_CLIENT, MODE_INDIVIDUAL
-from stompcap.session.wire import integers
-from stompcap.tables import words
 
 REDELIVERING = Chapter("Redelivering")
-SETTLED = words.DELIVERY_STATUSES.index("settled")
 DELIVERED = """
         in 1.2
         C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client-individual⏎⏎␀
@@ -21,17 +18,8 @@ DELIVERED = """
     """
 
 
-def _words(case: Case, name: str, among: tuple[str, ...]) -> I8:
-    """A column of table deliveries as codes, per MESSAGE in wire order; -1 for null."""
-    column = case.tables["deliveries"].column(name).combine_chunks()
-    codes = np.full(len(column), -1, np.int8)
-    for code, word in enumerate(among):
-        codes[np.asarray(column.is_valid()) & np.asarray(column.to_numpy(zero_copy_only=False) == word)] = code
-    return codes
-
-
 @REDELIVERING.rule(
-    "AK-09", versions="1.1 1.2", side="client", level="M", observed="S",
+    "AK-09", versions="1.1 1.2", side="client", level="M", observed="S", settles="when clear",
     clause="1.2 and 1.1 SUBSCRIBE ack Header",
     keeps=DELIVERED,
 )
@@ -46,9 +34,7 @@ def ak_09(case: Case) -> Judged:
     """
     mode = case.n.ack_mode
     asked = case.of("MESSAGE") & ((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
-    settled = case.none()
-    settled[case.d.messages] = _words(case, "status", words.DELIVERY_STATUSES) == SETTLED
-    return Judged(asked, case.none(), unevaluable=~settled)
+    return Judged(asked, case.none(), unevaluable=~case.n.settled, pending=~case.n.settled)
 
 
 @REDELIVERING.rule(
@@ -101,18 +87,16 @@ def ak_13(case: Case) -> Judged:
     if len(index):
         earlier = before[index]
         same = case.n.subscription_row[index] == case.n.subscription_row[earlier]
-        row = case.n.delivery_row[earlier]
-        by_ack = _words(case, "settlement", words.SETTLEMENTS)[row] == words.SETTLEMENTS.index("ack")
-        outside = ~np.asarray(case.tables["deliveries"].column("transaction").combine_chunks().is_valid())[row]
-        settled_ns = integers(case.tables["deliveries"].column("settled_ns"))[row]
+        by = case.n.acknowledged_by[earlier]
+        outside = (case.n.transaction_row[by] < 0) & case.n.settled[earlier]
         again[index] = same
-        acked[index] = same & by_ack & outside & (settled_ns >= 0) & (settled_ns < d.first_ns[index])
+        acked[index] = same & (by >= 0) & (by < index) & (d.command[by] == ACK) & outside
     said = case.matches("redelivered", "(?i)^true$", message)
     return Judged(again | (message & said), acked, "message-id:{message-id} comes again after its ACK", unevaluable=~again)
 
 
 @REDELIVERING.rule(
-    "AK-14", versions="1.1", side="both", level="I", observed="S",
+    "AK-14", versions="1.1", side="both", level="I", observed="S", settles="when clear",
     clause="1.1 NACK, SUBSCRIBE ack Header",
     breaks="""
         in 1.1
@@ -140,7 +124,7 @@ def ak_14(case: Case) -> Judged:
     d, n = case.d, case.n
     nacks = case.of("NACK") & (n.ack_mode == MODE_CLIENT) & (n.delivery_row >= 0)
     return Judged(nacks, _unsettled_before(case, np.flatnonzero(nacks)), "NACK in mode client with unsettled messages before it",
-                  unevaluable=n.missed_c2s | n.missed_s2c, blamed=np.full(len(d), CLIENT, np.int8))
+                  unevaluable=n.missed_c2s | n.missed_s2c, pending=~case.clear, blamed=np.full(len(d), CLIENT, np.int8))
 
 
 def _unsettled_before(case: Case, nacks: I64) -> Bools:
@@ -149,8 +133,8 @@ def _unsettled_before(case: Case, nacks: I64) -> Bools:
     if len(nacks) == 0:
         return found
     row = case.n.subscription_row[case.d.messages]
-    by = integers(case.tables["deliveries"].column("settle_offset"))
-    until = np.where(by < 0, np.iinfo(np.int64).max, by)  # where in the client's octets it was settled
+    by = case.n.acknowledged_by[case.d.messages]
+    until = np.where(by < 0, len(case.d), by)  # by which frame it was settled
     order = np.lexsort((np.arange(len(row)), row))
     rank = np.empty(len(row), np.int64)
     rank[np.argsort(until, kind="stable")] = np.arange(len(row))
@@ -162,5 +146,5 @@ def _unsettled_before(case: Case, nacks: I64) -> Bools:
     earlier = np.maximum(at - 1, 0)
     beside = (at > 0) & (group[earlier] == group[at])
     ranked = np.sort(until)
-    found[nacks] = beside & (ranked[latest[earlier]] >= case.d.offset[nacks])
+    found[nacks] = beside & (ranked[latest[earlier]] >= nacks)
     return found

@@ -52,6 +52,7 @@ def end_of_stream(case: Case, session: I64, side: I8) -> Units:
 
 @SILENCE.rule(
     "HB-05", versions="1.1 1.2", side="both", level="S", observed="T",
+    settles="at close",
     clause="1.2 and 1.1 Heart-beating",
     breaks="""
         C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:5000,0⏎⏎␀
@@ -140,6 +141,7 @@ def hb_06(case: Case) -> Judged:
 
 @SILENCE.rule(
     "HB-08", versions=ALL_VERSIONS, side="server", level="I", observed="T",
+    settles="at close",
     clause="1.2 and 1.1 Heart-beating; 1.0 (by silence)",
     breaks="""
         in 1.2

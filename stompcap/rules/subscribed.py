@@ -19,6 +19,7 @@ REPLY_QUEUE = r"^/?(temp-queue|temp-topic|reply-queue)/"
 
 @SUBSCRIBED.rule(
     "SB-08", versions=ALL_VERSIONS, side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 UNSUBSCRIBE; 1.0 UNSUBSCRIBE",
     breaks="""
         in 1.2
@@ -49,18 +50,19 @@ def sb_08(case: Case) -> Judged:
     late = case.of("MESSAGE") & (n.subscription_state == ENDED) & (left >= 0)
     trip = np.maximum(integers(case.tables["sessions"].column("connect_latency_us")), 0) * 1000
     over = d.last_ns[left] + trip[d.session] + case.limits.ns("unsubscribe_grace_s")
-    receipted = case.noted("receipts", "answered_ns", np.where(late, n.receipt_row[left], -1))
-    over = np.where(receipted >= 0, np.minimum(receipted, over), over)
+    receipt = np.where(late, n.answered_by[left], -1)
+    over = np.where(receipt >= 0, np.minimum(d.last_ns[receipt], over), over)
     after = late & (d.last_ns > over)
     followed = case.none()
-    followed[left[late]] = True
-    ends = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE) & ~followed
-    return Judged(late | ends, after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-                  unevaluable=np.where(late, after & n.missed_c2s, n.missing_later_s2c))
+    followed[left[after]] = True
+    ends = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE)
+    return Judged(late | (ends & ~followed), after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
+                  unevaluable=np.where(late, after & n.missed_c2s, n.missing_later_s2c), pending=ends | (after & ~case.clear))
 
 
 @SUBSCRIBED.rule(
     "MS-04", versions="1.1 1.2", side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 MESSAGE",
     breaks="""
         in 1.2
@@ -77,8 +79,8 @@ def ms_04(case: Case) -> Judged:
     """MESSAGE names a subscription of this connection.
 
     Fails where the header is missing, or names an id that was never subscribed; whether the id is still active then
-    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave one of its SUBSCRIBEs
-    no id (SB-02), which leaves the server nothing to name. In 1.0 the header is advice, for clients that gave an id.
+    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave an earlier
+    SUBSCRIBE no id (SB-02), which leaves the server nothing to name. In 1.0 the header is advice, for clients that gave an id.
 
     Reply and temporary queues need no SUBSCRIBE: RabbitMQ makes up a subscription of that name. CoilMQ omits the
     header.
@@ -93,14 +95,16 @@ def ms_04(case: Case) -> Judged:
         unknown = case.say("subscription:{subscription} was never subscribed", index)
         return pc.if_else(pa.array(missing[index]), without, unknown)
 
-    nameless = np.zeros(case.d.sessions, bool)
-    nameless[case.d.session[case.lacks("id", case.of("SUBSCRIBE"))]] = True
-    unclear = nameless[case.d.session] | case.s.gaps_c2s[case.d.session] | case.n.missed_c2s
+    nameless = np.full(case.d.sessions, len(case.d))
+    without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
+    nameless[case.d.session[without]] = without
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | case.n.missed_c2s
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
 @SUBSCRIBED.rule(
     "MS-06", versions=ALL_VERSIONS, side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 SUBSCRIBE, MESSAGE; 1.0 SUBSCRIBE",
     breaks="""
         in 1.2
