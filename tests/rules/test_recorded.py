@@ -51,5 +51,4 @@ def test_planted_violations(path):
             missed.append((row["session"], row["rule_id"]))
     assert set(missed) <= TOO_LATE
     if not planted:
-        expected = {"FR-17", "FR-26", "FR-27", "CN-20", "HB-01", "HB-02"}  # what well-behaved clients and brokers do
-        assert {f["rule_id"] for f in findings} <= expected
+        assert {f["rule_id"] for f in findings if f["level"] == "M"} <= {"HB-01", "HB-02"}  # held back on purpose
