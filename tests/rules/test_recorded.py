@@ -50,5 +50,3 @@ def test_planted_violations(path):
         if (stream, row["rule_id"], row["direction"], row["stream_offset"]) not in found:
             missed.append((row["session"], row["rule_id"]))
     assert set(missed) <= TOO_LATE
-    if not planted:
-        assert {f["rule_id"] for f in findings if f["level"] == "M"} <= {"HB-01", "HB-02"}  # held back on purpose
