@@ -95,7 +95,7 @@ def reassemble_block(
         extents,
         overlaps,
         zero_windows(state, over, stalls[:ended]),
-        retransmissions(extents, overlaps, stream_of, forward, np.flatnonzero(late), ts_ns),
+        retransmissions(extents, overlaps, stream_of, forward, marks, np.flatnonzero(late), ts_ns),
         stream_of,
     )
     kept, left = keep != 0, ~over
@@ -147,12 +147,21 @@ def zero_windows(state: Int64s, over: NDArray[np.bool_], ended: Int64s) -> ZeroW
 
 
 def retransmissions(
-    extents: Extents, overlaps: Extents, stream_of: NDArray[np.int32], forward: NDArray[np.uint8], late: Int64s, ts_ns: Int64s
+    extents: Extents,
+    overlaps: Extents,
+    stream_of: NDArray[np.int32],
+    forward: NDArray[np.uint8],
+    marks: NDArray[np.uint8],
+    late: Int64s,
+    ts_ns: Int64s,
 ) -> Retransmissions:
-    """The segments that brought octets again, later than a copy of one packet can be; `late` are those known to be such."""
+    """When octets came again, later than a copy of one packet can; `late` are rows known to be such."""
     rows = late
     if len(overlaps):
         kept = extents.row[covering(extents, overlaps)]
         again, before = np.maximum(overlaps.row, kept), np.minimum(overlaps.row, kept)
-        rows = np.union1d(late, again[ts_ns[again] - ts_ns[before] > COPY_NS])
-    return Retransmissions(stream_of[rows], np.where(forward[rows] != 0, 0, 1).astype(np.int8), ts_ns[rows])
+        later = (ts_ns[again] - ts_ns[before] > COPY_NS) & (marks[again] & s.COPY == 0)
+        rows = np.concatenate((late, again[later]))
+    found = np.stack([stream_of[rows].astype(np.int64), np.where(forward[rows] != 0, 0, 1), ts_ns[rows]])
+    stream, side, at = np.unique(found, axis=1)  # what came again at one time is one
+    return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)
