@@ -41,6 +41,7 @@ def walk_pcap(
     seconds: Int,
     trusting: bool,
     final: bool,
+    stop: Int,
     link: Int,
     place: Int64s,
     captured: Int64s,
@@ -50,11 +51,14 @@ def walk_pcap(
 ) -> tuple[Int, Int, Int, Int]:
     """Fill the columns from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
 
-    Record headers have `head` octets and times `ticks` a second. A header that is not plausible (longer than `longest`,
-    far from the record before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is said.
+    No record that begins at `stop` or behind is taken. Record headers have `head` octets and times `ticks` a second. A
+    header that is not plausible (longer than `longest`, far from the record before in time, ...) is DOUBTFUL, unless
+    plausible ones follow or `trusting` is said.
     """
     end, tick_ns = len(octets), 1_000_000_000 // ticks
     for count in range(len(place)):
+        if at >= stop:
+            return count, at, FULL, seconds
         if at == end:
             return count, at, END, seconds
         if at + head > end:
@@ -92,10 +96,16 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
     if resolution & 0x80:
         seconds = np.int64(np.uint64(ticks) >> np.uint64(power)) if power < 64 else np.int64(0)
         fraction = ticks - (seconds << power) if power < 64 else np.int64(ticks)
-        if power > 30:
-            fraction = np.int64(np.uint64(fraction) >> np.uint64(min(power - 30, 63)))
-            power = 30
-        return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
+        if power <= 30:
+            return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
+        # 10^9 is 5^9 * 2^9; the products of both halves with 5^9 fit in 64 bits
+        high = (np.uint64(fraction) >> np.uint64(32)) * np.uint64(5**9)
+        low = (np.uint64(fraction) & np.uint64(0xFFFFFFFF)) * np.uint64(5**9)
+        if power < 41:
+            part = ((high << np.uint64(32)) + low) >> np.uint64(power - 9)
+        else:
+            part = (high + (low >> np.uint64(32))) >> np.uint64(min(power - 41, 63))
+        return (seconds + offset_s) * 1_000_000_000 + np.int64(part)
     for _ in range(power, 9):
         ticks *= 10
     if power > 9:  # a count of such units since the epoch needs all 64 bits
@@ -112,6 +122,7 @@ def walk_pcapng(
     at: Int,
     big: bool,
     interfaces: Int64s,
+    stop: Int,
     place: Int64s,
     captured: Int64s,
     original: Int64s,
@@ -121,12 +132,12 @@ def walk_pcapng(
 ) -> tuple[Int, Int, Int]:
     """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
 
-    `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or
-    interface block is left to the caller. A simple packet block has no time: 0. Packet blocks that cannot be are passed
-    over; `bad` gets how many, and where the first lies.
+    No block that begins at `stop` or behind is taken. `interfaces`: a row per interface of the section: link type,
+    snaplen, if_tsresol, if_tsoffset. A section or interface block is left to the caller. A simple packet block has no
+    time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies.
     """
     end, count = len(octets), 0
-    while count < len(place):
+    while count < len(place) and at < stop:
         if at == end:
             return count, at, END
         if at + 12 > end:
