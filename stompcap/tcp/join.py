@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -43,8 +43,8 @@ def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
     return end_to_end(moved)
 
 
-def blocks(steps: Sequence[Settled]) -> Reassembly:
-    """Results of all blocks of one flow, as if it had been one: its rows count from the flow's first."""
+def blocks(steps: Iterable[Settled]) -> Reassembly:
+    """Results of all blocks of one flow, as if it had been one: its rows count from the flow's first. Their segments are let go."""
     parts = []
     for step in steps:
         part = shifted(step.reassembly, step.first, step.number)

@@ -5,6 +5,7 @@ Flows of up to a block of packets, all but the largest, are reassembled together
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 
 from stompcap.tcp import join
 from stompcap.tcp.block import column, nothing_carried, reassemble_block
-from stompcap.tcp.machine import POLICIES, Reassembler
+from stompcap.tcp.machine import POLICIES, Reassembler, Settled
 from stompcap.tcp.results import Reassembly
 from stompcap.tcp.settle import BLOCK
 
@@ -23,7 +24,8 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
 
     `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
     are adjacent and in wire order. `overlap`: whether the `first` or the `last` octets captured stand where copies
-    differ; counters and times are those of the octets kept.
+    differ; counters and times are those of the octets kept. `block`: packets of a flow after which what is settled is not looked
+    at again (stompcap.tcp.settle).
     """
     if overlap not in POLICIES:
         raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
@@ -53,5 +55,10 @@ def _whole(segments: pa.Table, source: str, overlap: str, block: int) -> Reassem
     if segments.num_rows <= block or column(segments, "flow")[0] != column(segments, "flow")[-1]:
         found, _, _ = reassemble_block(segments, nothing_carried(), np.arange(segments.num_rows), source, overlap, final=True)
         return found
-    machine = Reassembler(source, overlap, block)
-    return join.blocks([*machine.feed(segments), machine.finish()])
+    return join.blocks(_steps(Reassembler(source, overlap, block), segments))
+
+
+def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Settled]:
+    """All that a machine settles of one flow."""
+    yield from machine.feed(segments)
+    yield machine.finish()
