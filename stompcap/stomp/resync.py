@@ -66,17 +66,23 @@ def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, in
 
 
 @kernel
+def judged(octets: Octets, begin: int, end: int, closed: bool, role: int) -> tuple[int, int]:
+    """As `believable`; what a gap or the end cuts short is believed by what there is of it."""
+    verdict, far = believable(octets, begin, end, role)
+    if closed and verdict == WAIT:
+        verdict, _ = boundary(octets, far, end, role)
+    return verdict, far
+
+
+@kernel
 def look_harder(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
-    """As `look`, where octets before it are missing. What a gap or the end cuts short is believed by what there is of it."""
-    role = p.sender(s)
-    verdict, far = believable(octets, max(nul + 1, s[r.LOOK]), end, role)
+    """As `look`, where octets before it are missing."""
+    verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s))
     if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul
         s[r.LOOK] = far
         return WAIT
     s[r.LOOK] = 0
-    if verdict == WAIT:
-        verdict, _ = boundary(octets, far, end, role)
     return NO if verdict == WAIT else verdict
 
 
@@ -104,7 +110,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
 def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
     begin = s[r.DONE]
-    verdict, far = boundary(octets, max(begin, s[r.LOOK]), end, p.sender(s))
+    verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s))
     if verdict in (WAIT, END) and not closed:
         s[r.LOOK] = far
         return False
