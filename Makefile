@@ -8,7 +8,7 @@ LEFT_OUT := not slow and not brokers and not airflow
 LAKE := demo-lake
 REPORT := report.html
 
-.PHONY: help setup demo test lint docs bench record airflow clean
+.PHONY: help setup demo test lint docs bench score record airflow clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ docs: setup ## Write docs/tables.md and docs/rules.md anew from the declarations
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)
+
+score: setup ## Print how many stream sides of public traces are put together as others do; STOMPCAP_TRACES is their folder
+	@$(PY) -m benchmarks.score
 
 record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
 	$(PY) -m data.recorder data

@@ -56,9 +56,10 @@ def analyse(
 
     held = subscriptions.follow(dialogue)
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
-    dealt = dealings.follow(dialogue, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
+    missed_c2s = gone.before(dialogue, CLIENT)
+    dealt = dealings.follow(dialogue, outcomes.over(notes), missed_c2s, later_c2s)
     settled = settling.follow(dialogue, held, dealt, _habits(table, options.ack_scope))
-    machine = outcomes.Machine(dialogue, notes, held, dealt, settled, receipts.follow(dialogue), later_c2s, later_s2c)
+    machine = outcomes.Machine(dialogue, notes, held, dealt, settled, receipts.follow(dialogue), later_c2s, later_s2c, missed_c2s)
     status = outcomes.delivery_status(machine)
 
     intervals = np.stack([integers(table.column(f"heartbeat_{way}_ms"), 0) for way in ("c2s", "s2c")], axis=1)

@@ -18,7 +18,7 @@ from stompcap.session.lookup import flat
 from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
-from stompcap.session.settling import AUTOMATIC, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
+from stompcap.session.settling import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.tables import words
@@ -32,7 +32,7 @@ PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything the state machines found out, and per frame whether octets of a side may be missing behind it."""
+    """Everything the state machines found out, and per frame whether octets of a side may be missing before it or behind it."""
 
     dialogue: Dialogue
     notes: SessionNotes
@@ -42,6 +42,7 @@ class Machine:
     receipts: Receipts
     later_c2s: Bools
     later_s2c: Bools
+    missed_c2s: Bools
 
     @property
     def ids(self) -> pa.Array:
@@ -152,6 +153,8 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
     committed = np.where(outcome == COMMITTED, chosen(machine.transactions.ended, found.transaction), -1)
     settlement = np.where(found.by < 0, -1, dialogue.command[found.by] == NACK).astype(np.int8)
     inside = np.where(found.transaction >= 0, found.by, -1)
+    # an ACK that was lost in between may have settled what a later, cumulative one seems to have settled
+    doubtful = (found.by >= 0) & (found.how == CUMULATIVE) & machine.later_c2s[frame] & machine.missed_c2s[found.by]
     said = pc.equal(pc.utf8_lower(dialogue.some_header("redelivered", frame)), "true")
     return pa.table(
         {
@@ -173,8 +176,8 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
             "settle_offset": times(chosen(dialogue.offset, found.by)),
             "transaction": dialogue.some("transaction", inside),
             "transaction_outcome": listed(outcome.astype(np.int8), words.TRANSACTION_OUTCOMES),
-            "ack_latency_us": elapsed(delivered, settled),
-            "commit_latency_us": elapsed(delivered, chosen(dialogue.first_ns, committed)),
+            "ack_latency_us": elapsed(delivered, np.where(doubtful, -1, settled)),
+            "commit_latency_us": elapsed(delivered, np.where(doubtful, -1, chosen(dialogue.first_ns, committed))),
         },
         schema=DELIVERIES.arrow,
     )

@@ -43,9 +43,9 @@ OFFERS_MORE, EXACT_LENGTH = 1, 2
 @kernel
 def learn(s: Ints, kind: int) -> None:
     """Keep count of who sends here. A frame that a search found does not count: it may be a quotation in another's body."""
+    if (kind == r.FRAME or kind == r.PARTIAL) and s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
+        s[r.ROLE] = min(max(s[r.ROLE] + ROLE_OF[s[r.COMMAND]], -CERTAIN), CERTAIN)
     if kind == r.FRAME:
-        if s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
-            s[r.ROLE] = min(max(s[r.ROLE] + ROLE_OF[s[r.COMMAND]], -CERTAIN), CERTAIN)
         s[r.FOOTING] = r.FIRM
     elif kind == r.JUNK or s[r.FOOTING] == r.LOST:
         s[r.FOOTING] = r.FOUND

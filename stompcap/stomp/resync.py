@@ -5,10 +5,85 @@ from __future__ import annotations
 from stompcap.kernel import kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import NUL
-from stompcap.stomp.lookahead import END, KNOWN, WAIT, boundary
-from stompcap.stomp.octets import Octets, find_nul
+from stompcap.stomp.grammar import COLON, CR, LF, NUL
+from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, boundary, command_line, follows
+from stompcap.stomp.octets import Octets, equals, find_nul
+from stompcap.stomp.opening import CONTENT_LENGTH, declared_length
 from stompcap.stomp.rows import Ints
+
+
+@kernel
+def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
+    """Where the head whose header lines begin at `line` ends: (verdict, the body's begin, content-length or -1)."""
+    length = -1
+    i = line
+    while i < end:
+        if octets[i] == NUL:
+            return NO, i, -1
+        if octets[i] != LF:
+            i += 1
+            continue
+        stop = i - 1 if i > line and octets[i - 1] == CR else i
+        i += 1
+        if stop == line:
+            return KNOWN, i, length
+        colon = line + CONTENT_LENGTH.size
+        if length < 0 and colon < stop and octets[colon] == COLON and equals(octets, line, colon, CONTENT_LENGTH):
+            length = declared_length(octets, colon + 1, stop)
+        line = i
+    return WAIT, i, -1
+
+
+@kernel
+def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
+    """Whether the stream goes on behind a frame's NUL as it should: NULs and EOLs perhaps, and a command; WAIT where it ends first."""
+    i = nul + 1
+    while i < end and octets[i] == NUL:
+        i += 1
+    verdict, _ = follows(octets, i, end, role)
+    return WAIT if verdict == END else verdict
+
+
+@kernel
+def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
+    """As `boundary`, and stricter: the frame there has a whole head and its end, and behind it the stream goes on.
+
+    What lies before it is missing, and may be a body that quotes frames; other octets of that body follow the quotation.
+    """
+    verdict, i = boundary(octets, begin, end, role)
+    if verdict != KNOWN:
+        return verdict, i
+    _, line = command_line(octets, i, end, role)
+    verdict, body, length = head_end(octets, line, end)
+    if verdict != KNOWN:
+        return verdict, i
+    if 0 <= length < end - body and octets[body + length] == NUL:
+        return goes_on(octets, body + length, end, role), i
+    if length >= end - body:
+        return WAIT, i
+    nul = find_nul(octets, body, end)
+    return (goes_on(octets, nul, end, role) if nul >= 0 else WAIT), i
+
+
+@kernel
+def judged(octets: Octets, begin: int, end: int, closed: bool, role: int) -> tuple[int, int]:
+    """As `believable`; what a gap or the end cuts short is believed by what there is of it."""
+    verdict, far = believable(octets, begin, end, role)
+    if closed and verdict == WAIT:
+        verdict, _ = boundary(octets, far, end, role)
+    return verdict, far
+
+
+@kernel
+def look_harder(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
+    """As `look`, where octets before it are missing."""
+    verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s))
+    if not closed and verdict in (WAIT, END):
+        s[r.SEARCH] = nul
+        s[r.LOOK] = far
+        return WAIT
+    s[r.LOOK] = 0
+    return NO if verdict == WAIT else verdict
 
 
 @kernel
@@ -19,7 +94,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
         nul = find_nul(octets, search, end)
         if nul < 0:
             break
-        verdict = p.look(octets, s, nul, end, closed)
+        verdict = look_harder(octets, s, nul, end, closed) if s[r.FOOTING] == r.LOST else p.look(octets, s, nul, end, closed)
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN:
@@ -35,7 +110,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
 def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
     begin = s[r.DONE]
-    verdict, far = boundary(octets, max(begin, s[r.LOOK]), end, p.sender(s))
+    verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s))
     if verdict in (WAIT, END) and not closed:
         s[r.LOOK] = far
         return False

@@ -145,7 +145,7 @@ DELIVERIES = Table(
         big("settle_offset", "Stream offset of the settling frame, c2s"),
         text("transaction", "Transaction of the settling frame"),
         text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
-        big("ack_latency_us", "settled_ns - delivered_ns"),
+        big("ack_latency_us", "settled_ns - delivered_ns; null where an ACK that the capture lost may have settled it before"),
         big("commit_latency_us", "First octet of the COMMIT - delivered_ns"),
     ),
     key=("stream_id", "stream_offset"),

@@ -1,41 +1,51 @@
 """198 public traces: every stream side on which two independent reassemblers agree, by length and SHA-256."""
 
-import csv
-import hashlib
-from collections import Counter, defaultdict
+import sys
 
 import pytest
 
-from stompcap.tcp import reassemble
-from tests.shared import SHARED, shared
+from benchmarks import score
+from tests.capture.packaging import pcap
+from tests.tcp.wire import Wire
 
-FOLDER = "captures/tcp"
-
-
-def expected():
-    """(source, destination, octets, SHA-256) of each stream side that carries data, by trace."""
-    sides = defaultdict(Counter)
-    table = SHARED / FOLDER / "expected.tsv"
-    if table.exists():
-        with table.open() as file:
-            for row in csv.DictReader(file, delimiter="\t"):
-                sides[row["file"]][row["src"], row["dst"], int(row["bytes"]), row["sha256"]] += 1
-    return sides
-
-
-EXPECTED = expected()
-
-
-def endpoint(address, port):
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+FOLDER = score.folder()
+EXPECTED = score.expected(FOLDER)
 
 
 @pytest.mark.parametrize("trace", sorted(EXPECTED) or ["expected.tsv"])
 def test_streams_are_those_two_others_agree_on(trace):
-    found = Counter()
-    for connection in reassemble(str(shared(f"{FOLDER}/{trace}"))):
-        ends = endpoint(*connection.client), endpoint(*connection.server)
-        for way, stream in ((ends, connection.c2s), (ends[::-1], connection.s2c)):
-            octets = b"".join(piece for _, piece in stream.chunks)
-            found[*way, len(octets), hashlib.sha256(octets).hexdigest()] += bool(octets)
-    assert not EXPECTED[trace] - found
+    if not EXPECTED:
+        pytest.skip(f"needs {FOLDER}, which is not part of the project")
+    assert not EXPECTED[trace] - score.found(FOLDER / trace)
+
+
+@pytest.fixture
+def traces(tmp_path):
+    """A folder with one trace, and a table that says of it what is true."""
+    pcap(tmp_path / "one.pcap", Wire().handshake().c(0, b"hello").frames)
+    ((source, target, octets, digest),) = score.found(tmp_path / "one.pcap")
+    assert (source, target, octets) == ("10.0.0.9:40000", "10.0.0.1:61613", 5)
+    head, row = "file src dst tshark_stream bytes sha256", f"one.pcap {source} {target} 0 {octets} {digest}"
+    (tmp_path / "expected.tsv").write_text(f"{head}\n{row}\n".replace(" ", "\t"))
+    return tmp_path
+
+
+def test_the_score_counts_and_names_what_is_missed(traces, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["score", str(traces)])
+    assert score.main() == 0
+    assert capsys.readouterr().out == f"1 of 1 stream sides, 1 traces in {traces}\n"
+    table = traces / "expected.tsv"
+    table.write_text(table.read_text().replace("\t5\t", "\t6\t") + "two.pcap\ta\tb\t0\t1\tff\n")
+    assert score.main() == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("missed  one.pcap: 10.0.0.9:40000 > 10.0.0.1:61613, 6 octets, ")
+    assert said[0].endswith("found 10.0.0.9:40000 > 10.0.0.1:61613: 5 octets")
+    assert said[1].startswith("missed  two.pcap: a > b, 1 octets, ff; found ")
+    assert said[2] == f"0 of 2 stream sides, 2 traces in {traces}"
+
+
+def test_the_score_says_where_the_traces_must_lie(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(score.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["score"])
+    assert score.main() == 2
+    assert capsys.readouterr().err == f"{tmp_path}: no expected.tsv there; set STOMPCAP_TRACES to the folder that holds it and the traces\n"
