@@ -46,11 +46,11 @@ class Surveyed:
     refused: list[Refused]
 
 
-def survey(spark: SparkSession, paths: Sequence[str], source: str) -> Surveyed:
+def survey(spark: SparkSession, paths: Sequence[str], options: Options) -> Surveyed:
     """Look at every file once: digest, format, counts, times."""
     parallel = min(len(paths), max(2, spark.sparkContext.defaultParallelism * 4))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING").repartition(parallel)
-    answers = listed.mapInArrow(tasks.survey(source), "answer STRING").collect()
+    answers = listed.mapInArrow(tasks.survey(options.source, options.tunnels), "answer STRING").collect()
     decoded = [json.loads(row["answer"]) for row in answers]
     rows = [{**row, "first_ts": _moment(row["first_ns"])} for answer in decoded if (row := answer.get("capture"))]
     refused = [Refused(**answer["refused"]) for answer in decoded if answer.get("refused")]
@@ -76,11 +76,12 @@ def batch_of(captures: Iterable[dict[str, Any]], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def together(spark: SparkSession, captures: Sequence[dict[str, Any]], tasks: int) -> DataFrame:
+def together(spark: SparkSession, captures: Sequence[dict[str, Any]], tasks: int, options: Options) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     register(spark)
     plan = json.dumps([(row["path"], rank) for rank, row in enumerate(captures)])
-    blocks = spark.read.format("pcap").option("view", "blocks").option("plan", plan).option("tasks", str(tasks)).load()
+    source = spark.read.format("pcap").option("view", "blocks").option("plan", plan).option("tasks", str(tasks))
+    blocks = source.option("vlan", str(options.vlan)).option("tunnels", str(options.tunnels)).load()
     return blocks.repartitionById(tasks, "task")
 
 
@@ -104,4 +105,4 @@ def extract(
     """
     tasks_wanted = tasks_for(captures, spark.sparkContext.defaultParallelism)
     work = tasks.Extract(lake, [(row["path"], row["capture_id"]) for row in captures], batch_id, options, tuple(outputs))
-    return collected(together(spark, captures, tasks_wanted).mapInArrow(work, MANIFEST).collect())
+    return collected(together(spark, captures, tasks_wanted, options).mapInArrow(work, MANIFEST).collect())

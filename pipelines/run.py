@@ -106,7 +106,7 @@ class Run:
             return
         known = ledger.captures(self.lake)
         self.progress(f"looking at {len(paths)} capture{'s' if len(paths) != 1 else ''}")
-        found = bronze.survey(self.spark, paths, self.options.source)
+        found = bronze.survey(self.spark, paths, self.options)
         for problem in found.refused:
             self._refuse(problem.path, problem.remedy)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]

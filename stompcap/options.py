@@ -14,7 +14,8 @@ class Options:
     """Choices that change what the tables hold.
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
-    `ack_scope` is auto, subscription or connection. `overlap` is first or last.
+    `ack_scope` is auto, subscription or connection. `overlap` is first or last. `vlan`:
+    VLAN ids tell connections apart. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
 
     source: str = "default"
@@ -24,3 +25,5 @@ class Options:
     keep_credentials: bool = False
     ack_scope: str = "auto"
     overlap: str = "first"
+    vlan: bool = False
+    tunnels: bool = True

@@ -35,10 +35,10 @@ BATCH_PACKETS = 8192
 BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 
 
-def packets(path: str) -> Iterator[pa.RecordBatch]:
-    """The TCP packets of a capture file as batches of the PACKETS schema; errors as `read_segments`."""
+def packets(path: str, *, tunnels: bool = True) -> Iterator[pa.RecordBatch]:
+    """The TCP packets of a capture file as batches of the PACKETS schema; `tunnels` and errors as for `read_segments`."""
     source = open_capture(path)
-    decoder = Decoder()
+    decoder = Decoder(tunnels=tunnels)
     for records in Walk(source, BATCH_PACKETS):
         batch = decoder.decode(records)
         if batch.used:

@@ -15,10 +15,10 @@ HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def survey(path: str, source: str) -> dict[str, Any] | None:
+def survey(path: str, source: str, *, tunnels: bool = True) -> dict[str, Any] | None:
     """The row of a capture file for table `captures`, without run_id; None for an empty file.
 
-    `skipped` and `tcp_segments` add up to `packets`. Raises CaptureError as `open_capture`.
+    `tunnels` as for Decoder. `skipped` and `tcp_segments` add up to `packets`. Raises CaptureError as `open_capture`.
     """
     capture = open_capture(path)
     if not capture.format:
@@ -26,7 +26,7 @@ def survey(path: str, source: str) -> dict[str, Any] | None:
     digest, hashed = hashlib.sha256(), 0
     skipped: Counter[str] = Counter()
     used, first, last = 0, None, None
-    walk, decoder = Walk(capture), Decoder()
+    walk, decoder = Walk(capture), Decoder(tunnels=tunnels)
     for records in walk:
         batch = decoder.decode(records)
         used += batch.used

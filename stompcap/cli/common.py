@@ -6,6 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,8 @@ KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep 
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
 Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
+Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
+Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into tunnels (GRE, VXLAN, ...), or take their outer packets.")]
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
@@ -37,6 +40,8 @@ def options(
     body_preview: int = 256,
     keep_credentials: bool = False,
     ack_scope: str = "auto",
+    vlan: bool = False,
+    tunnels: bool = True,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
@@ -46,7 +51,8 @@ def options(
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
+    chosen = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
+    return replace(chosen, vlan=vlan, tunnels=tunnels)
 
 
 def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:

@@ -50,6 +50,8 @@ def run(
     ack_scope: common.AckScope = "auto",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    vlan: common.Vlan = False,
+    tunnels: common.Tunnels = True,
     fail_on: FailOn = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
@@ -57,7 +59,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, vlan, tunnels)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -70,13 +72,15 @@ def extract(
     keep_credentials: common.KeepCredentials = False,
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    vlan: common.Vlan = False,
+    tunnels: common.Tunnels = True,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials)
+    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, vlan=vlan, tunnels=tunnels)
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 

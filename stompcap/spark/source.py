@@ -42,9 +42,11 @@ class FilePartition(InputPartition):
 class PcapReader(DataSourceReader):
     """Reads each file in a task of its own; `tasks` is how many tasks blocks are packed for, 0 for packets."""
 
-    def __init__(self, files: list[tuple[str, int]], tasks: int) -> None:
+    def __init__(self, files: list[tuple[str, int]], tasks: int, *, vlan: bool, tunnels: bool) -> None:
         self.files = files
         self.tasks = tasks
+        self.vlan = vlan
+        self.tunnels = tunnels
 
     def partitions(self) -> list[InputPartition]:
         """One partition a file, planned on the driver."""
@@ -59,18 +61,21 @@ class PcapReader(DataSourceReader):
         if not isinstance(partition, FilePartition):
             raise TypeError(f"not a partition of this source: {partition!r}")
         if self.tasks:
-            yield from pack(capture.read_segments(partition.path, partition.rank), self.tasks)
+            segments = capture.read_segments(partition.path, partition.rank, vlan=self.vlan, tunnels=self.tunnels)
+            yield from pack(segments, self.tasks)
             return
-        for batch in capture.packets(partition.path):
+        for batch in capture.packets(partition.path, tunnels=self.tunnels):
             # Spark asks for the very schema it was told, in which every column may be null
             loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
             yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 
 
 class PcapDataSource(DataSource):
-    """Packet captures; options: `path` (file, folder or glob), `view` (packets or blocks).
+    """Packet captures; options: `path` (file, folder or glob), `view` (packets or blocks), `tunnels` (true or false).
 
-    For blocks, `plan` is a JSON list of paths and ranks and `tasks` says how many tasks they are packed for.
+    Without tunnels packets are what their outermost IP header says.
+    For blocks, `plan` is a JSON list of paths and ranks and `tasks` says how many tasks they are packed for;
+    `vlan` (true or false) whether VLAN ids tell flows apart.
     """
 
     @classmethod
@@ -92,7 +97,13 @@ class PcapDataSource(DataSource):
 
             named = json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]
             files = [(path, rank) for rank, path in enumerate(find(named))]
-        return PcapReader(files, self._tasks())
+        return PcapReader(files, self._tasks(), vlan=self._flag("vlan", "false"), tunnels=self._flag("tunnels", "true"))
+
+    def _flag(self, name: str, default: str) -> bool:
+        said = self.options.get(name, default).lower()
+        if said not in ("true", "false"):
+            raise ValueError(f"option {name} is true or false, not {said!r}")
+        return said == "true"
 
     def _tasks(self) -> int:
         view = self.options.get("view", "packets")

@@ -28,7 +28,7 @@ BATCH = 65_536
 STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 
 
-def survey(source: str) -> Callable[[Batches], Batches]:
+def survey(source: str, tunnels: bool) -> Callable[[Batches], Batches]:
     """A function from a column of paths to JSON: the row of table captures (times as nanoseconds only), or why the file was refused."""
 
     def work(batches: Batches) -> Batches:
@@ -38,7 +38,7 @@ def survey(source: str) -> Callable[[Batches], Batches]:
             answers = []
             for path in batch.column(0).to_pylist():
                 try:
-                    answers.append(json.dumps({"path": path, "capture": capture.survey(path, source)}, default=_no_json))
+                    answers.append(json.dumps({"path": path, "capture": capture.survey(path, source, tunnels=tunnels)}, default=_no_json))
                 except CaptureError as error:
                     answers.append(json.dumps({"refused": {"path": error.path, "remedy": error.remedy}}))
             yield pa.RecordBatch.from_arrays([pa.array(answers, pa.string())], names=["answer"])

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from stompcap.capture.outer import KEYED, VLAN_BITS
 from stompcap.tcp import assign as a
 from stompcap.tcp import order as o
 
@@ -59,6 +60,7 @@ class Streams:
     close_ns: Int64s  # time of the first FIN or RST, -1: open
     first_capture: NDArray[np.int32]
     first_packet: Int64s
+    outer: Int64s  # what lay around its first packet (stompcap.capture.outer)
     sides: Sides
 
     def __len__(self) -> int:
@@ -186,6 +188,8 @@ def as_streams(
     n = len(state)
     row = state[:, a.FIRST_ROW].copy()
     ends = endpoints[row]
+    outer = pc.take(segments.column("outer"), pa.array(row)).to_numpy()
+    vlans = np.where(outer & KEYED, outer >> 32 & VLAN_BITS, 0)
     by_side = tallies.reshape(n, 2, o.TALLIES)
     own = state[:, a.SIDES :].reshape(n, 2, a.WIDTH)
     sides = Sides(
@@ -201,7 +205,7 @@ def as_streams(
         rst_ns=np.where(own[:, :, a.RST_NS] != 0, own[:, :, a.RST_NS], -1),
     )
     return Streams(
-        stream_id=stream_ids(source, ends, state[:, a.ORIGIN_NS], state[:, a.ORIGIN_SEQ]),
+        stream_id=stream_ids(source, ends, state[:, a.ORIGIN_NS], state[:, a.ORIGIN_SEQ], vlans),
         row=row,
         low=ends[:, :16].copy(),
         low_port=ports(ends, 16),
@@ -218,6 +222,7 @@ def as_streams(
         close_ns=np.where(state[:, a.CLOSE_KIND] == a.CLOSE_OPEN, -1, state[:, a.CLOSE_NS]),
         first_capture=pc.take(segments.column("capture"), pa.array(row)).to_numpy(),
         first_packet=pc.take(segments.column("packet"), pa.array(row)).to_numpy(),
+        outer=outer,
         sides=sides,
     )
 
@@ -227,14 +232,19 @@ def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
     return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
 
 
-def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s) -> pa.StringArray:
-    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN."""
+def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s) -> pa.StringArray:
+    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN.
+
+    And of its VLAN ids where they are part of the flow; 0 for any other.
+    """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
     ids = []
     for i in range(len(ends)):
         digest = known.copy()
         digest.update(ends[i].tobytes() + tails[i].tobytes())
+        if vlans[i]:
+            digest.update(int(vlans[i]).to_bytes(8, "big"))
         ids.append(digest.hexdigest())
     return pa.array(ids, pa.string())
 
