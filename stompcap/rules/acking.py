@@ -84,6 +84,7 @@ def ak_03(case: Case) -> Judged:
 
 @ACKING.rule(
     "AK-04", versions=ALL_VERSIONS, side="client", level="M", observed="S",
+    settles="when clear",
     clause="1.2 ACK; 1.1 ACK; 1.0 ACK",
     breaks="""
         in 1.2

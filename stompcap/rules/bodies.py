@@ -93,6 +93,7 @@ def fr_29(case: Case) -> Judged:
 
 @BODIES.rule(
     "FR-30", versions="1.1 1.2", side="server", level="S", observed="S",
+    settles="at close",
     clause="1.2 Size Limits; 1.1 STOMP Frames",
     keeps="""
         in 1.2

@@ -47,7 +47,8 @@ class Case:
     """Sessions to be judged.
 
     d, n, s   dialogue, its annotations, the annotations of sessions
-    tables    the tables of the analysis, by name
+    tables    the tables of the analysis, by name; of sessions that come in pieces what is new, but all of `sessions`
+    progress  what of the sessions is new, where they come in pieces; for the engine
     frames    the dialogue's frames as units
     rows      the raw rows as units (a gap's time is -1)
     """
@@ -57,6 +58,7 @@ class Case:
         self.n = analysis.notes
         self.s = analysis.notes.sessions
         self.tables = analysis.tables
+        self.progress = analysis.progress
         d, raw = self.d, self.d.rows
         self.frames = Units(d.session, d.side, d.offset, d.at_ns, d.version)
         self.rows = Units(raw.session, raw.side, raw.offset, raw.first_ns, self.s.version[raw.session])
@@ -123,6 +125,11 @@ class Case:
     def missed(self) -> Bools:
         """Frames before which octets of their own direction may be missing."""
         return np.where(self.d.side == 0, self.n.missed_c2s, self.n.missed_s2c)
+
+    @property
+    def clear(self) -> Bools:
+        """Frames that the other side was captured beyond: had octets of it gone missing before them, `missed_*` would say so."""
+        return self.progress.clear
 
     # headers: `among` restricts the look, and the answer, to some frames
 

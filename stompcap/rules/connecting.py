@@ -27,6 +27,7 @@ def names_command(case: Case) -> Bools:
 
 @CONNECTING.rule(
     "CN-01", versions="1.1 1.2", side="client", level="M", observed="F", negotiated=False,
+    settles="at close",
     clause="1.2 and 1.1 CONNECT or STOMP Frame, Protocol Negotiation",
     breaks="""
         C: STOMP⏎host:h⏎⏎␀
@@ -115,6 +116,7 @@ def cn_04(case: Case) -> Judged:
 
 @CONNECTING.rule(
     "CN-05", versions="1.1 1.2", side="client", level="S", observed="F", negotiated=False,
+    settles="at close",
     clause="1.1 CONNECT or STOMP Frame; 1.2 CONNECT or STOMP Frame",
     breaks="""
         C: STOMP⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
@@ -174,6 +176,7 @@ def cn_06(case: Case) -> Judged:
 
 @CONNECTING.rule(
     "CN-07", versions="1.1 1.2", side="client", level="I", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 Connecting, Once Connected",
     breaks="""
         C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀

@@ -108,6 +108,7 @@ def _equal(case: Case, name: str, left: I64, right: I64) -> Bools:
 
 @DELIVERING.rule(
     "MS-04", versions="1.1 1.2", side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 MESSAGE",
     breaks="""
         in 1.2
@@ -124,8 +125,8 @@ def ms_04(case: Case) -> Judged:
     """MESSAGE names a subscription of this connection.
 
     Fails where the header is missing, or names an id that was never subscribed; whether the id is still active then
-    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave one of its SUBSCRIBEs
-    no id (SB-02), which leaves the server nothing to name. Reply and temporary queues need no SUBSCRIBE: RabbitMQ
+    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave an earlier
+    SUBSCRIBE no id (SB-02), which leaves the server nothing to name. Reply and temporary queues need no SUBSCRIBE: RabbitMQ
     makes up a subscription of that name. In 1.0 the header is advice, for clients that gave an id.
     """
     message = case.of("MESSAGE")
@@ -138,14 +139,16 @@ def ms_04(case: Case) -> Judged:
         unknown = case.say("subscription:{subscription} was never subscribed", index)
         return pc.if_else(pa.array(missing[index]), without, unknown)
 
-    nameless = np.zeros(case.d.sessions, bool)
-    nameless[case.d.session[case.lacks("id", case.of("SUBSCRIBE"))]] = True
-    unclear = nameless[case.d.session] | (strange & case.n.missed_c2s)
+    nameless = np.full(case.d.sessions, len(case.d))
+    without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
+    nameless[case.d.session[without]] = without
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | (strange & case.n.missed_c2s)
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
 @DELIVERING.rule(
     "MS-05", versions="1.2", side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 MESSAGE",
     breaks="""
         in 1.2
@@ -167,5 +170,6 @@ def ms_05(case: Case) -> Judged:
     mode, missing = case.n.ack_mode, case.lacks("ack", case.of("MESSAGE"))
     asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & case.n.missed_c2s
-    return Judged(case.of("MESSAGE") & (asked | unknown), missing,
-                  "MESSAGE {message-id} of subscription {subscription} without ack", unevaluable=unknown)
+    unsure = (mode == MODE_UNKNOWN) & ~unknown & ~case.clear
+    return Judged(case.of("MESSAGE") & (asked | unknown | unsure), missing,
+                  "MESSAGE {message-id} of subscription {subscription} without ack", unevaluable=unknown, pending=unsure)

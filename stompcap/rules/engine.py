@@ -1,5 +1,8 @@
 """The engine: every rule over every session of a batch, counted into the tables compliance and compliance_findings.
 
+Sessions may come in pieces (stompcap.session.progress). An opportunity is then counted in the piece that settles it, once, by what
+its rule says of `settles`; counts add up until the session is over, findings are given out as they are settled.
+
 Evidence is short, printable and free of secrets whatever a rule quotes: control characters are escaped, passcodes
 masked.
 """
@@ -17,6 +20,7 @@ from stompcap.rules.catalogue import RULES
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import CLIENT, I64, SERVER, Bools
+from stompcap.session.progress import JUDGED, Progress
 from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
@@ -24,14 +28,39 @@ EVIDENCE_CHARACTERS = 200
 PASSCODE = r"""(?i)(passcode["']?\s*[:=]).*"""
 
 
+LATER = {rule.id: 1 << bit for bit, rule in enumerate(rule for rule in RULES if rule.settles != "at once")}
+COUNTS = COMPLIANCE.arrow.remove(COMPLIANCE.arrow.get_field_index("passed"))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the rules say of sessions, or of pieces of them.
+
+    tables      compliance (of the sessions that are over) and compliance_findings (of what is settled)
+    counts      compliance so far of the sessions that go on, without `passed`
+    holds       per frame: a rule waits for how it goes on; row_holds: the same per raw row
+    counted     per frame, the rules of LATER that have counted it, as bits; row_counted: the same per raw row
+    """
+
+    tables: dict[str, pa.Table]
+    counts: pa.Table
+    holds: Bools
+    row_holds: Bools
+    counted: I64
+    row_counted: I64
+
+
 @dataclass
 class _Ledger:
     """Counts and findings as lists of columns, one entry per rule or answer; joined once at the end.
 
     `counts` has rule, session, applicable, failed and not evaluable, as five rows, of the sessions where a rule applied.
+    `holds` and `counted` are of frames and of raw rows.
     """
 
     sessions: int
+    holds: tuple[Bools, Bools]
+    counted: tuple[I64, I64]
     counts: list[I64] = field(default_factory=list)
     findings: list[dict[str, np.ndarray]] = field(default_factory=list)
     evidence: list[pa.Array] = field(default_factory=list)
@@ -42,20 +71,29 @@ def judge(analysis: Analysis) -> dict[str, pa.Table]:
 
     `compliance` has a row per session and rule that applied at least once; `failed` is the number of findings.
     """
-    case = Case(analysis)
-    ledger = _Ledger(case.d.sessions)
+    return follow(analysis, COUNTS.empty_table()).tables
+
+
+def follow(analysis: Analysis, before: pa.Table) -> Judgement:
+    """Judge one piece of each session; `before` has the counts of the pieces before."""
+    case, progress = Case(analysis), analysis.progress
+    ledger = _Ledger(
+        case.d.sessions, (case.none(), np.zeros(len(case.rows), bool)), (progress.counted.copy(), progress.row_counted.copy())
+    )
     for number, rule in enumerate(RULES):
         answer = rule.judge(case)
         total = np.zeros((3, ledger.sessions), np.int64)
         for judged in answer if isinstance(answer, tuple) else (answer,):
-            total += _settle(case, ledger, number, rule, judged)
+            total += _settle(case, progress, ledger, number, rule, judged)
         session = np.flatnonzero(total[0])
         ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
     streams = case.d.streams.column("stream_id")
-    return {"compliance": _compliance(ledger, streams), "compliance_findings": _findings(ledger, streams)}
+    over, counts = _counts(ledger, streams, before, progress.closing)
+    tables = {"compliance": over, "compliance_findings": _findings(ledger, streams)}
+    return Judgement(tables, counts, *ledger.holds, *ledger.counted)
 
 
-def _settle(case: Case, ledger: _Ledger, number: int, rule: Rule, judged: Judged) -> I64:
+def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: Rule, judged: Judged) -> I64:
     """Note the findings of one answer; returns applicable, failed, not evaluable opportunities, shape (3, sessions)."""
     units = case.frames if judged.units is None else judged.units
     applicable, unevaluable = judged.applicable, np.zeros(len(units), bool)
@@ -66,13 +104,41 @@ def _settle(case: Case, ledger: _Ledger, number: int, rule: Rule, judged: Judged
         unknown = units.version < 0
         applicable = applicable & due[units.version]
         unevaluable = unevaluable | unknown
-    unevaluable = unevaluable & applicable
-    failed = judged.failed & applicable & ~unevaluable
+    failed = judged.failed & ~unevaluable
+    if not progress.whole:
+        applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, failed)
+    unevaluable, failed = unevaluable & applicable, failed & applicable
     index = np.flatnonzero(failed)
     if len(index):
         ledger.findings.append(_places(number, rule, judged, units, index))
         ledger.evidence.append(_evidence(case, judged, index))
     return np.stack([_count(mask, units, judged.weight, ledger.sessions) for mask in (applicable, failed, unevaluable)])
+
+
+def _due(
+    case: Case, progress: Progress, ledger: _Ledger, rule: Rule, judged: Judged, applicable: Bools, failed: Bools
+) -> Bools:
+    """The units that a rule counts in this piece; notes those it still waits for."""
+    later = rule.settles != "at once"
+    if judged.units is None:
+        kind, ripe, told, closing = 0, progress.ripe, progress.told, progress.closing[case.d.session]
+    elif judged.units is case.rows:
+        kind, ripe, told, closing = 1, progress.row_ripe, progress.row_told, progress.closing[case.d.rows.session]
+    else:  # of tables, which hold what is new
+        over: Bools = progress.closing[judged.units.session]
+        return over if later else np.ones(len(over), bool)
+    if not later:
+        untold: Bools = ripe & ((told & JUDGED) == 0)
+        return untold
+    bit = LATER[rule.id]
+    fresh: Bools = ripe & ((ledger.counted[kind] & bit) == 0)
+    pending = ~closing
+    if rule.settles == "when clear":
+        pending &= failed & ~progress.clear if judged.pending is None else judged.pending
+    ledger.holds[kind][fresh & applicable & pending] = True
+    due: Bools = fresh & ~pending
+    ledger.counted[kind][due] |= bit
+    return due
 
 
 def _count(mask: Bools, units: Units, weight: I64 | None, sessions: int) -> I64:
@@ -137,14 +203,25 @@ def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
     return pa.array(choice, pa.string()).take(pa.array(codes.astype(np.int64)))
 
 
-def _compliance(ledger: _Ledger, streams: pa.ChunkedArray) -> pa.Table:
-    """The table compliance, by session and then in the catalogue's order."""
+def _counts(ledger: _Ledger, streams: pa.ChunkedArray, before: pa.Table, closing: Bools) -> tuple[pa.Table, pa.Table]:
+    """The table compliance of sessions that are over, by session and then in the catalogue's order, and counts of the others."""
     counts = np.concatenate(ledger.counts, axis=1)
-    rule, session, applicable, failed, unevaluable = counts[:, np.lexsort((counts[0], counts[1]))]
+    if before.num_rows:
+        keys = (before.column("rule_id"), pa.array([r.id for r in RULES])), (before.column("stream_id"), streams.combine_chunks())
+        found = [np.asarray(pc.index_in(column, value_set=of)) for column, of in keys]
+        numbers = [before.column(name).to_numpy() for name in ("applicable", "failed", "not_evaluable")]
+        counts = np.concatenate([counts, np.stack([*found, *numbers]).astype(np.int64)], axis=1)
+    pairs, inverse = np.unique(counts[1] * len(RULES) + counts[0], return_inverse=True)
+    sums = np.zeros((3, len(pairs)), np.int64)
+    for which in range(3):
+        np.add.at(sums[which], inverse, counts[2 + which])
+    session, rule = np.divmod(pairs, len(RULES))
     ids = tuple(r.id for r in RULES)
-    passed = applicable - failed - unevaluable
-    columns = [streams.take(pa.array(session)), _words(ids, rule), applicable, passed, failed, unevaluable]
-    return pa.table(columns, schema=COMPLIANCE.arrow)
+    applicable, failed, unevaluable = sums
+    columns = [streams.take(pa.array(session)), _words(ids, rule), applicable, applicable - failed - unevaluable, failed, unevaluable]
+    table = pa.table(columns, schema=COMPLIANCE.arrow)
+    over = pa.array(closing[session], pa.bool_())
+    return table.filter(over), table.filter(pc.invert(over)).select(COUNTS.names).cast(COUNTS)
 
 
 def _findings(ledger: _Ledger, streams: pa.ChunkedArray) -> pa.Table:

@@ -43,6 +43,7 @@ def fr_19(case: Case) -> Judged:
 
 @ESCAPES.rule(
     "FR-19b", versions="1.1 1.2", side="both", level="M", observed="S",
+    settles="when clear",
     clause="1.2 Value Encoding; 1.1 STOMP Frames",
     breaks=r"""
         in 1.2
@@ -76,6 +77,7 @@ def fr_19b(case: Case) -> Judged:
         applicable=case.bits(Syntax.UNDEFINED_ESCAPE) & ~case.handshake,
         failed=went_on,
         unevaluable=~went_on & ~died,
+        pending=~went_on,
         blamed=receiver.astype(np.int8),
         evidence="the receiver goes on after {command} with an undefined escape",
     )

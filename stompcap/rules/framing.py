@@ -191,6 +191,7 @@ def fr_12(case: Case) -> Judged:
 
 @FRAMING.rule(
     "FR-13", versions=ALL_VERSIONS, side="both", level="I", observed="F",
+    settles="at close",
     clause="1.2 and 1.1 Augmented BNF (frame-stream)",
     breaks="""
         C: ⏎

@@ -132,6 +132,7 @@ def cn_18(case: Case) -> Judged:
 
 @GREETING.rule(
     "CN-19", versions=ALL_VERSIONS, side="server", level="I", observed="T",
+    settles="at close",
     clause="1.2, 1.1 and 1.0 Connecting",
     breaks="""
         C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
@@ -189,6 +190,7 @@ def _credentials(case: Case, index: np.ndarray) -> pa.Array:
 
 @GREETING.rule(
     "CN-21", versions="1.1 1.2", side="server", level="I", observed="F", negotiated=False,
+    settles="at close",
     clause="1.2 and 1.1 CONNECT or STOMP Frame (host)",
     breaks="""
         C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀

@@ -116,6 +116,7 @@ def _closed_after_error(case: Case) -> Bools:
 
 @NEGOTIATING.rule(
     "CN-11", versions="1.1 1.2", side="server", level={"1.1": "S", "1.2": "M"}, observed="S", negotiated=False,
+    settles="at close",
     clause="1.2 and 1.1 Protocol Negotiation",
     breaks="""
         C: CONNECT⏎accept-version:2.0⏎host:h⏎⏎␀
@@ -157,6 +158,7 @@ def _refusal(case: Case, applicable: Bools, evidence: str) -> Judged:
 
 @NEGOTIATING.rule(
     "CN-12", versions=ALL_VERSIONS, side="server", level="S", observed="S",
+    settles="at close",
     clause="1.2 and 1.1 Connecting; 1.0 Protocol",
     breaks="""
         C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀
@@ -180,6 +182,7 @@ def cn_12(case: Case) -> Judged:
 
 @NEGOTIATING.rule(
     "CN-13", versions="1.2", side="server", level="M", observed="S", negotiated=False,
+    settles="at close",
     clause="1.2 CONNECT or STOMP Frame",
     breaks="""
         C: STOMP⏎accept-version:1.1,1.2⏎host:h⏎⏎␀

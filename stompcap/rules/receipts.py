@@ -38,6 +38,7 @@ def rc_01(case: Case) -> Judged:
 
 @RECEIPTS.rule(
     "RC-02", versions=ALL_VERSIONS, side="server", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 RECEIPT; 1.0 RECEIPT",
     breaks="""
         in 1.2
@@ -93,6 +94,7 @@ def er_01(case: Case) -> Judged:
 
 @RECEIPTS.rule(
     "DS-01", versions="1.1 1.2", side="client", level="M", observed="S",
+    settles="when clear",
     clause="1.2 and 1.1 DISCONNECT",
     breaks="""
         in 1.2
@@ -115,7 +117,7 @@ def ds_01(case: Case) -> Judged:
     """
     after = (case.d.side == CLIENT) & (case.n.disconnect_before >= 0)
     first = case.of("DISCONNECT") & ~after
-    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case))
+    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case), pending=first)
 
 
 def _gap_behind(case: Case) -> Bools:

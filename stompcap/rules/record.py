@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ALL_VERSIONS = "1.0 1.1 1.2"
 LENIENCY = "M S I"  # strictest first
+SETTLES = ("at once", "when clear", "at close")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Judged:
     lenient      failures that have the second of the rule's two levels
     blamed       the side that broke it, where that is not the one that sent the unit
     weight       how many opportunities a unit stands for, one each by default; a failed unit is always one
+    pending      opportunities that what comes later may still decide otherwise, for rules that settle "when clear"
     """
 
     applicable: Bools
@@ -63,6 +65,7 @@ class Judged:
     lenient: Bools | None = None
     blamed: I8 | None = None
     weight: I64 | None = None
+    pending: Bools | None = None
 
 
 Verdict = Callable[["Case"], "Judged | tuple[Judged, ...]"]
@@ -83,6 +86,12 @@ class Rule:
     breaks       a short transcript that breaks it; empty where no capture can show that
     keeps        one that keeps it
     negotiated   whether the session's version decides if it applies; else the function does
+    settles      when an opportunity can be told, so that a session of days need not be kept until it ends:
+                 `at once`, from the unit, the row behind it in its direction and what came before them on the wire;
+                 `when clear`, as soon as nothing to come can change it: that is what `Judged.pending` does not name, by default
+                 what passes, what is not evaluable and what failed and the other side has been captured beyond (a gap of
+                 the other side shows only when it goes on, so a rule that looks at its `missed_*` is of this kind);
+                 `at close`, for it looks at how the session goes on or ends. Such units are remembered until then
     judge        the function
     """
 
@@ -97,6 +106,7 @@ class Rule:
     breaks: str
     keeps: str
     negotiated: bool
+    settles: str
     judge: Verdict = field(repr=False, compare=False)
 
     @property
@@ -136,6 +146,7 @@ class Chapter:
         keeps: str,
         breaks: str = "",
         negotiated: bool = True,
+        settles: str = "at once",
     ) -> Callable[[Verdict], Verdict]:
         """Register the decorated function; its docstring's first line is the rule's title, the rest its explanation."""
 
@@ -154,6 +165,7 @@ class Chapter:
                     inspect.cleandoc(breaks),
                     inspect.cleandoc(keeps),
                     negotiated,
+                    settles,
                     judge,
                 )
             )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import annotate, heartbeats, missing, outcomes, receipts, sessions, settling, subscriptions
+from stompcap.session import annotate, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions
 from stompcap.session import transactions as dealings
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.dialogue import CLIENT, SERVER, Bools
@@ -72,4 +72,4 @@ def analyse(
         "heartbeats": beats,
         "heartbeat_violations": silences,
     }
-    return Analysis(tables, dialogue, annotate.annotate(machine, gone))
+    return Analysis(tables, dialogue, annotate.annotate(machine, gone), progress.whole(dialogue))

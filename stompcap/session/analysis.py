@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.notes import Annotations
+from stompcap.session.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,10 @@ class Analysis:
               heartbeats, heartbeat_violations; rows of `sessions` follow `dialogue.streams`
     dialogue  the frames in wire order
     notes     what was noticed about each frame
+    progress  what of it is new, where sessions come in pieces
     """
 
     tables: dict[str, pa.Table] = field(repr=False)
     dialogue: Dialogue = field(repr=False)
     notes: Annotations = field(repr=False)
+    progress: Progress = field(repr=False)
