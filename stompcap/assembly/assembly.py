@@ -22,7 +22,7 @@ from stompcap.options import Options
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
-from stompcap.tcp.reassembly import Reassembly
+from stompcap.tcp.results import Reassembly
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # what sessions and rules never look at

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
 from stompcap.stomp.rows import Rows, Runs, State
-from stompcap.tcp.reassembly import Extents, Reassembly
+from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
 WINDOW = 64 * 1024 * 1024

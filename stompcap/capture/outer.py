@@ -50,6 +50,11 @@ def keyed(flow: NDArray[np.int64], outer: NDArray[np.int64]) -> tuple[NDArray[np
     return flow ^ ids * np.int64(0x1E3779B97F4A7C15), outer | KEYED
 
 
+def keyed_ids(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The VLAN ids that are part of the flow, as one number; 0 for none."""
+    return np.where(outer & KEYED, outer >> 32 & VLAN_BITS, 0)
+
+
 def encapsulation(outer: int) -> str | None:
     """The layers as words, the outermost first: vlan/vxlan."""
     layers = (outer >> shift & 15 for shift in range(28, -4, -4))

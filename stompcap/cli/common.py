@@ -6,7 +6,6 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +23,9 @@ Source = Annotated[str, typer.Option("--source", help="Name of the capture point
 BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
 KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
+Overlap = Annotated[
+    str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
+]
 Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
@@ -40,19 +42,21 @@ def options(
     body_preview: int = 256,
     keep_credentials: bool = False,
     ack_scope: str = "auto",
+    overlap: str = "first",
     vlan: bool = False,
     tunnels: bool = True,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
         raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
+    if overlap not in ("first", "last"):
+        raise UsageError(f"--overlap {overlap}: say first or last")
     extra = set()
     for word in filter(None, (part.strip() for part in ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    chosen = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
-    return replace(chosen, vlan=vlan, tunnels=tunnels)
+    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, vlan, tunnels)
 
 
 def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:

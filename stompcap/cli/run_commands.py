@@ -48,6 +48,7 @@ def run(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     vlan: common.Vlan = False,
@@ -59,7 +60,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, vlan, tunnels)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, vlan, tunnels)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -70,6 +71,7 @@ def extract(
     master: common.Master = None,
     conf: common.Conf = None,
     keep_credentials: common.KeepCredentials = False,
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
     vlan: common.Vlan = False,
@@ -80,7 +82,7 @@ def extract(
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, vlan=vlan, tunnels=tunnels)
+    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, vlan=vlan, tunnels=tunnels)
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 

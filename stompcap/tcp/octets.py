@@ -9,7 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.kernel import kernel
-from stompcap.tcp.reassembly import Extents, Reassembly, column, covering
+from stompcap.tcp.reassembly import column
+from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
