@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
-from stompcap.stomp.rows import Rows, Runs, State
+from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
 from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
 WINDOW = 64 * 1024 * 1024
-LARGEST = 1 << 30  # octets in one buffer: Arrow's binary columns end at 2 GiB
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,8 @@ class _Reader:
         reach, total = np.zeros(2, np.int64), self.reassembly.streams.sides.octets[stream]
         step = size
         while True:
-            reach = np.minimum(np.maximum(reach, pending) + step, total)
+            # the delimiter leaves no more undecided than a frame may have; that many octets and some are enough to get on
+            reach = np.minimum(np.minimum(np.maximum(reach, pending) + step, pending + FRAME_LIMIT + size), total)
             final = reach >= total
             parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
             extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
@@ -95,7 +95,7 @@ class _Reader:
             moved = bool((state.pending > pending).any())
             pending = state.pending.copy()
             # a frame larger than a piece: take more at a time, so that what is presented again stays linear
-            step = size if moved else min(2 * step, LARGEST)
+            step = size if moved else 2 * step
             yield window
             if final.all():
                 return

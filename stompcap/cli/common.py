@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stompcap.errors import UsageError
-from stompcap.options import STOMP_PORTS, Options
+from stompcap.options import SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +30,9 @@ Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
 Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into tunnels (GRE, VXLAN, ...), or take their outer packets.")]
+SplitOctets = Annotated[
+    int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture one task reads; the tables are the same for any number.")
+]
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
@@ -43,6 +46,7 @@ def options(
     keep_credentials: bool = False,
     ack_scope: str = "auto",
     overlap: str = "first",
+    split_octets: int = SPLIT_OCTETS,
     vlan: bool = False,
     tunnels: bool = True,
 ) -> Options:
@@ -56,7 +60,7 @@ def options(
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, vlan, tunnels)
+    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, vlan, tunnels)
 
 
 def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:

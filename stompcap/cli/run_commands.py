@@ -12,6 +12,7 @@ import typer
 from stompcap.cli import common, render
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
+from stompcap.options import SPLIT_OCTETS
 
 if TYPE_CHECKING:
     from stompcap.options import Options
@@ -53,6 +54,7 @@ def run(
     all_ports: common.AllPorts = False,
     vlan: common.Vlan = False,
     tunnels: common.Tunnels = True,
+    split_octets: common.SplitOctets = SPLIT_OCTETS,
     fail_on: FailOn = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
@@ -60,7 +62,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, vlan, tunnels)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, vlan, tunnels)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -76,13 +78,16 @@ def extract(
     all_ports: common.AllPorts = False,
     vlan: common.Vlan = False,
     tunnels: common.Tunnels = True,
+    split_octets: common.SplitOctets = SPLIT_OCTETS,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, vlan=vlan, tunnels=tunnels)
+    chosen = common.options(
+        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets, vlan=vlan, tunnels=tunnels
+    )
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 
