@@ -70,7 +70,7 @@ class _Count:
         self.carried += whole or sum(map(len, batch.payloads.values()))
 
 
-class _Digest:
+class Digest:
     """The SHA-256 of a capture's octets, taken while its pages are at hand."""
 
     def __init__(self, capture: Window) -> None:
@@ -104,7 +104,7 @@ def examine(
     if not capture.format:
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
-    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), _Digest(capture)
+    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture)
     count, size, continues = _Count(whole), len(capture.raw), None
     cuts = Cuts(path, size, NO_END if whole else split_octets)
     ahead = [] if whole else sorted(known, key=lambda one: -one.used_octets)
