@@ -53,7 +53,7 @@ class Kept:
         except CaptureError as error:
             raise CaptureError(self.path, f"the lake has read it from here, and now: {error.remedy}; put it back") from error
         digest = Digest(source)
-        if len(source.raw) >= self.used_octets:
+        if source.size >= self.used_octets:
             digest.to(self.used_octets)
         if digest.sha.hexdigest() != self.used_sha256:
             raise CaptureError(self.path, "is not the file that the lake has read from here (its SHA-256 differs); put that one back")
