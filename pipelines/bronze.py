@@ -62,7 +62,8 @@ def survey(spark: SparkSession, paths: Sequence[str], options: Options, known: I
             beginnings[_name(row["path"])].append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
     octets = sizes(paths)
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
-    work = tasks.Survey([[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs], options.source, options.split_octets)
+    named = [[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs]
+    work = tasks.Survey(named, options.source, options.split_octets, options.tunnels)
     rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
     answers = sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
     return Surveyed(
@@ -95,12 +96,12 @@ def batch_of(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def together(spark: SparkSession, captures: Sequence[Survey], number: int) -> DataFrame:
+def together(spark: SparkSession, captures: Sequence[Survey], number: int, options: Options) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     parts = [(rank, split) for rank, one in enumerate(captures) for split in one.splits]
     octets = [part.octets * (DEFLATED if captures[rank].row["compression"] else 1) for rank, part in parts]
     reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    work = tasks.Read([[parts[i] for i in pack] for pack in packed(octets, reading)], number)
+    work = tasks.Read([[parts[i] for i in pack] for pack in packed(octets, reading)], number, options.vlan, options.tunnels)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
 
@@ -130,4 +131,4 @@ def extract(
     number = tasks_for(captures, spark.sparkContext.defaultParallelism)
     named = [(one.row["path"], one.row["capture_id"]) for one in captures]
     work = tasks.Extract(lake, named, batch_id, options, tuple(outputs))
-    return collected(together(spark, captures, number).mapInArrow(work, MANIFEST).collect())
+    return collected(together(spark, captures, number, options).mapInArrow(work, MANIFEST).collect())

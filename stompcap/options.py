@@ -19,6 +19,7 @@ class Options:
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
+    `vlan`: VLAN ids tell connections apart. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
 
     source: str = "default"
@@ -30,3 +31,5 @@ class Options:
     overlap: str = "first"
     split_octets: int = SPLIT_OCTETS
     settings: Settings = field(default_factory=Settings)
+    vlan: bool = False
+    tunnels: bool = True

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stompcap.assembly import addresses
 from stompcap.assembly.choice import TLS
 from stompcap.assembly.rows import as_table, coded, constant, moments
+from stompcap.capture.outer import encapsulation, vlan_ids
 from stompcap.tables import words
 from stompcap.tcp import history_for
 from stompcap.tcp.results import Reassembly
@@ -43,6 +44,8 @@ def stream_rows(
         "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
         "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
+        "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
+        "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
         "transport": coded(words.TRANSPORTS, np.where(protocol[which] == TLS, words.TRANSPORTS.index("tls"), 0)),
         "protocol": coded(words.PROTOCOLS, protocol[which]),
         "first_ns": first,

@@ -23,6 +23,7 @@ SEGMENTS = pa.schema(
         pa.field("wire_octets", pa.int64(), False),  # TCP payload by the IP length
         pa.field("captured_octets", pa.int64(), False),  # the part of it in the file (snaplen)
         pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
+        pa.field("outer", pa.int64(), False),  # what lay around it (stompcap.capture.outer)
         pa.field("payload", pa.binary(), True),
     ]
 )

@@ -25,7 +25,7 @@ MAX_TUNNELS = 8  # one in the other
 # what the kernel makes of a packet, an array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
-    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place",
+    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place outer",
 )
 KINDS = {
     "verdict": np.uint8,
@@ -126,19 +126,21 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
 
 
 @kernel
-def through(octets: NDArray[np.uint8], at: Int, protocol: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int, Int]:
-    """Walk tunnels down to the innermost packet: (USED or why not, its IP header), then as `find_tcp`.
+def through(
+    octets: NDArray[np.uint8], at: Int, protocol: Int, limit: Int, wire_limit: Int, outer: Int
+) -> tuple[Int, Int, Int, Int, Int, Int]:
+    """Walk tunnels down to the innermost packet: (USED or why not, its IP header), as `find_tcp`, the layers around it.
 
     What looks like a tunnel and holds no sound packet is for scapy to judge.
     """
     for _ in range(MAX_TUNNELS):
-        verdict, ip = inside(octets, at, limit, protocol)
+        verdict, ip, outer = inside(octets, at, limit, protocol, outer)
         if verdict == USED:
             verdict, at, protocol, wire_limit = find_tcp(octets, ip, limit, wire_limit)
         if verdict != TUNNEL:
             refused = verdict == MALFORMED or verdict == NOT_IP
-            return (REFUSED if refused else verdict), ip, at, protocol, wire_limit
-    return REFUSED, 0, 0, 0, 0
+            return (REFUSED if refused else verdict), ip, at, protocol, wire_limit, outer
+    return REFUSED, 0, 0, 0, 0, 0
 
 
 @kernel
@@ -149,19 +151,25 @@ def decode(
     original: NDArray[np.int64],
     links: NDArray[np.int32],
     out: Decoded,
+    tunnels: bool = True,
 ) -> Int:
-    """Decode a batch of records into `out`, a row each; the number of rows that are not USED."""
+    """Decode a batch of records into `out`, a row each; the number of rows that are not USED.
+
+    `tunnels`: whether the innermost packet of a tunnel counts, not the outer one.
+    """
     # one name for each array: a field of a tuple costs a reference count each time it is named
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place = out
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place, outers = out
     others = 0
     for row in range(len(places)):
         limit = places[row] + captured[row]
-        verdict, ip = find_ip(octets, places[row], limit, links[row])
+        verdict, ip, outer = find_ip(octets, places[row], limit, links[row])
         if verdict == USED:
             verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
-            if verdict == TUNNEL:
-                verdict, ip, tcp, payload, wire_end = through(octets, tcp, payload, limit, wire_end)
-        verdicts[row] = verdict
+            if verdict == TUNNEL and tunnels:
+                verdict, ip, tcp, payload, wire_end, outer = through(octets, tcp, payload, limit, wire_end, outer)
+            elif verdict == TUNNEL:
+                verdict = NOT_TCP
+        verdicts[row], outers[row] = verdict, outer
         if verdict != USED:
             others += 1
             place[row] = ip  # for fragments to be put together

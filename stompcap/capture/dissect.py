@@ -1,85 +1,83 @@
-"""Packets that the kernels refuse, dissected by scapy one at a time: other link types and tunnels.
+"""Where IP lies in frames that the kernels refuse: simple headers by a table of our own, everything else by scapy.
 
-The innermost TCP segment counts. Its octets come along as a copy, for scapy tells no place in the file.
+Only where it lies: the kernels go on from there, so lengths, fragments and further tunnels mean the same behind every header.
+scapy sees a frame's first octets and no more, which bounds what a hostile frame costs.
 """
 
 from __future__ import annotations
 
-import ipaddress
 from functools import cache
 from typing import Any
 
-import numpy as np
+from stompcap.capture import outer as o
+from stompcap.capture.headers import HEADERS
+from stompcap.capture.links import RAW_LINK
+from stompcap.capture.verdicts import LINK_TYPE, MALFORMED, NOT_IP, NOT_TCP, USED
 
-from stompcap.capture.decode import Decoded, flow_hash
-from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, UNKNOWN_LINK, USED
+HEAD_OCTETS = 2048  # of a frame; what lies before the innermost IP header is shorter
+# Link types that scapy finds IP in: Ethernet and IP themselves for the tunnels in them, PPP (9), IEEE 802.11 (105), with a prism
+# header (119), radiotap (127) or PPI (192), PPP in HDLC (50), PPPoE (51), PPP with a direction (204), Ethernet's preamble (274).
+# It knows others, which never carry IP: radios, buses.
+SCAPY_LINKS = frozenset({0, 1, 9, 50, 51, 101, 105, 108, 113, 119, 127, 192, 204, 274})
+# layers as scapy names their classes
+LAYERS = {
+    "Dot1Q": o.VLAN, "Dot1AD": o.VLAN, "Dot1AH": o.PBB, "MPLS": o.MPLS, "PPPoE": o.PPPOE, "PPP": o.PPP, "GRE": o.GRE,
+    "GRE_PPTP": o.GRE, "VXLAN": o.VXLAN, "GENEVE": o.GENEVE, "GTP_U_Header": o.GTP, "ERSPAN_I": o.ERSPAN, "ERSPAN": o.ERSPAN,
+    "ERSPAN_II": o.ERSPAN, "ERSPAN_III": o.ERSPAN, "L2TP": o.L2TP,
+}  # fmt: skip
+Located = tuple[int, int, int, int]  # USED or why not; octets before; link type of what follows; the layers between
 
 
 @cache
 def _scapy() -> Any:
     """All of scapy, with the layers of tunnels; imported on first use, for it takes a second."""
     import scapy.all
+    import scapy.contrib.erspan
     import scapy.contrib.geneve
     import scapy.contrib.gtp
     import scapy.contrib.mpls  # binds Ethernet's MPLS types
+    import scapy.contrib.nsh
 
     return scapy.all
 
 
-def _mapped(address: str) -> bytes:
-    """16 octets of an address, IPv4 mapped."""
-    ip = ipaddress.ip_address(address)
-    return ip.packed if ip.version == 6 else b"\0" * 10 + b"\xff\xff" + ip.packed
+def locate(frame: bytes, link: int, tunnels: bool = True) -> Located:
+    """Where the kernels should look next in a frame, given by its first HEAD_OCTETS or all of it; never raises.
 
-
-def dissect(frame: bytes, original: int, link: int, row: int, out: Decoded) -> tuple[int, bytes]:
-    """Dissect one frame into a row of `out`: (verdict, TCP payload). Odd octets are MALFORMED, never an error."""
+    `tunnels`: whether the innermost IP packet is meant, not the outermost.
+    """
+    if link in HEADERS:
+        peeled = HEADERS[link](frame)
+        return (USED, *peeled, 0) if peeled else (MALFORMED, 0, 0, 0)
+    link = link if link < 1 << 16 else RAW_LINK
+    if link not in SCAPY_LINKS:
+        return LINK_TYPE, 0, 0, 0
     lib = _scapy()
-    layer = lib.conf.l2types.num2layer.get(link)
-    if layer is None:
-        return UNKNOWN_LINK, b""
     try:
-        return _fill(lib, layer(frame), max(0, original - len(frame)), row, out)
+        found, layers = _ip(lib, lib.conf.l2types.num2layer[link](frame), tunnels)
+        at = frame.find(found) if found else -1
     except Exception:  # noqa: BLE001  scapy's layers raise whatever their octets make them raise
-        return MALFORMED, b""
+        return MALFORMED, 0, 0, 0
+    if not found:
+        return NOT_IP, 0, 0, 0
+    if at < 0 or (at == 0 and link == RAW_LINK):
+        return NOT_TCP, 0, 0, 0  # nothing further in than what the kernels saw
+    return USED, at, RAW_LINK, layers
 
 
-def _fill(lib: Any, packet: Any, missing: int, row: int, out: Decoded) -> tuple[int, bytes]:
-    ip = tcp = None
-    at = packet
-    while at is not None and not isinstance(at, lib.NoPayload):
-        if isinstance(at, lib.IP | lib.IPv6):
-            ip = at
-        elif isinstance(at, lib.TCP):
-            tcp = at
-            break
-        elif isinstance(at, lib.IPv6ExtHdrFragment) and (at.offset or at.m):
-            return FRAGMENT, b""
-        at = at.payload
-    if ip is None:
-        return NOT_IP, b""
-    if isinstance(ip, lib.IP) and (ip.frag or ip.flags.MF):
-        return FRAGMENT, b""
-    if tcp is None:
-        return NOT_TCP, b""
-    if tcp.dataofs < 5:
-        return MALFORMED, b""
-    octets = tcp.original[tcp.dataofs * 4 :]
-    if isinstance(ip, lib.IP):
-        wire = ip.len - (ip.ihl + tcp.dataofs) * 4 if ip.len else len(octets) + missing
-    else:
-        extension = len(ip.payload.original) - len(tcp.original)
-        wire = ip.plen - extension - tcp.dataofs * 4 if ip.plen else len(octets) + missing
-    if wire < 0:
-        return MALFORMED, b""
-    source = _mapped(ip.src) + tcp.sport.to_bytes(2, "big")
-    target = _mapped(ip.dst) + tcp.dport.to_bytes(2, "big")
-    out.forward[row] = source <= target
-    out.endpoints[row] = np.frombuffer(min(source, target) + max(source, target), np.uint8)
-    out.flow[row] = flow_hash(out.endpoints, row)
-    out.seq[row], out.ack[row] = tcp.seq, tcp.ack
-    out.flags[row], out.window[row] = int(tcp.flags) & 0xFF, tcp.window
-    out.ip_id[row], out.ttl[row] = (ip.id, ip.ttl) if isinstance(ip, lib.IP) else (-1, ip.hlim)
-    payload = octets[:wire]
-    out.wire_octets[row], out.captured_octets[row], out.place[row] = wire, len(payload), -1
-    return USED, payload
+def _ip(lib: Any, packet: Any, tunnels: bool) -> tuple[bytes, int]:
+    """The octets of the IP packet meant, as scapy was given them, and the layers before it."""
+    found, before, layers, at, last = b"", 0, 0, packet, ""
+    while not isinstance(at, lib.NoPayload):
+        kind = type(at).__name__
+        if type(at) in (lib.IP, lib.IPv6):  # and not the copy inside an ICMP error, of a class derived from these
+            layers = o.within(layers, o.IPIP) if found and last in ("IP", "IPv6") else layers
+            found, before = at.original, layers
+            if not tunnels:
+                break
+        elif kind in ("Dot1Q", "Dot1AD"):
+            layers = o.tagged(layers, at.vlan)
+        elif kind in LAYERS and not (kind == "MPLS" and last == "MPLS"):
+            layers = o.within(layers, LAYERS[kind])
+        last, at = kind, at.payload
+    return found, before

@@ -7,6 +7,7 @@ given up. The state can be saved at any packet and taken up again, so a capture 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,15 +18,13 @@ MAX_DATAGRAMS = 4096
 MAX_PIECES = 8192  # of a datagram
 MAX_OCTETS = 1 << 26
 EXTENSIONS = (0, 43, 60, 51)  # hop by hop, routing, destination, authentication
-TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00", b"\x92\x00")
-VLAN_MASK = 0x0FFF
 
 
 @dataclass(frozen=True)
 class Fragment:
     """One fragment: what its datagram is known by, where its octets belong, and the header of a packet around them all."""
 
-    key: tuple[bytes, ...]
+    key: tuple[bytes | int, ...]
     header: bytes
     offset: int
     length: int  # on the wire
@@ -44,6 +43,7 @@ class Datagram:
     captured: int = 0
     wire: int = 0  # lengths of all pieces
     overlapped: bool = False
+    packets: list[int] = field(default_factory=list)  # numbers of those that brought the pieces
 
     def overlaps(self, piece: Fragment) -> bool:
         """Whether a fragment brings octets that are there already."""
@@ -72,7 +72,7 @@ class Defragmenter:
     """Datagrams in the making, over all batches of a capture."""
 
     def __init__(self) -> None:
-        self.datagrams: dict[tuple[bytes, ...], Datagram] = {}
+        self.datagrams: dict[tuple[bytes | int, ...], Datagram] = {}
         self.octets = 0
 
     def saved(self, most: int) -> bytes | None:
@@ -93,8 +93,11 @@ class Defragmenter:
             made.octets = sum(datagram.captured for datagram in made.datagrams.values())
         return made
 
-    def add(self, piece: Fragment, ts_ns: int) -> tuple[bool, tuple[bytes, int] | None]:
-        """Take a fragment: (whether it overlaps others, the whole packet and its length on the wire if this completes it)."""
+    def add(self, piece: Fragment, ts_ns: int, packets: Sequence[int] = ()) -> tuple[bool, tuple[bytes, int, list[int]] | None]:
+        """Take a fragment: (whether it overlaps others, the whole packet if this completes it).
+
+        The whole: its octets, its length on the wire, and the numbers of the `packets` that brought its pieces.
+        """
         self._make_room(len(piece.octets), ts_ns)
         known = self.datagrams.get(piece.key)
         if known is not None and (abs(ts_ns - known.ts_ns) > TIMEOUT_NS or len(known.pieces) == MAX_PIECES):
@@ -108,6 +111,7 @@ class Defragmenter:
         known.overlapped |= overlap
         known.pieces.append((piece.offset, piece.length, piece.octets))
         known.captured += len(piece.octets)
+        known.packets += packets
         known.wire += piece.length
         self.octets += len(piece.octets)
         if piece.offset == 0:
@@ -127,7 +131,7 @@ class Defragmenter:
             return True, None  # RFC 8200, 4.5: such a datagram is discarded, so TCP never saw it
         else:
             header = header[:4] + (length if length <= 0xFFFF else 0).to_bytes(2, "big") + header[6:]
-        return overlap, (header + octets, len(header) + length)
+        return overlap, (header + octets, len(header) + length, known.packets)
 
     def _make_room(self, octets: int, ts_ns: int) -> None:
         """Give up the oldest datagrams where they are too old, too many, or too much."""
@@ -138,37 +142,31 @@ class Defragmenter:
                 return
             self._drop(oldest)
 
-    def _drop(self, key: tuple[bytes, ...]) -> None:
+    def _drop(self, key: tuple[bytes | int, ...]) -> None:
         self.octets -= self.datagrams.pop(key).captured
 
 
-def fragment_at(frame: NDArray[np.uint8], ip: int) -> Fragment | None:
-    """The fragment whose IP header is at `ip` in a frame; None where its headers are cut off or wrong."""
-    packet, tags = frame[ip:].tobytes(), vlan_tags(frame[:ip].tobytes())
-    return fragment_of_4(packet, tags) if packet[0] >> 4 == 4 else fragment_of_6(packet, tags)
+def fragment_at(octets: NDArray[np.uint8], vlans: int) -> Fragment | None:
+    """The fragment whose IP header these octets begin with; None where its headers are cut off or wrong.
+
+    `vlans`: the ids of the VLANs it came in, for two VLANs may use the same addresses.
+    """
+    packet = octets.tobytes()
+    return fragment_of_4(packet, vlans) if packet[0] >> 4 == 4 else fragment_of_6(packet, vlans)
 
 
-def vlan_tags(link: bytes) -> bytes:
-    """The VLAN identifiers between an Ethernet frame's addresses and IP, for two VLANs may use the same addresses."""
-    tags, at = bytearray(), 12
-    while link[at : at + 2] in TAGS and at + 4 <= len(link):
-        tags += (int.from_bytes(link[at + 2 : at + 4], "big") & VLAN_MASK).to_bytes(2, "big")
-        at += 4
-    return bytes(tags)
-
-
-def fragment_of_4(packet: bytes, tags: bytes) -> Fragment | None:
+def fragment_of_4(packet: bytes, vlans: int) -> Fragment | None:
     """An IPv4 packet as a fragment."""
     head, total = (packet[0] & 15) * 4, int.from_bytes(packet[2:4], "big")
     place = int.from_bytes(packet[6:8], "big")
     if total <= head or len(packet) < head:
         return None
     header = packet[:6] + b"\0\0" + packet[8:head]
-    key = (packet[12:20], packet[9:10], packet[4:6], tags)
+    key = (packet[12:20], packet[9:10], packet[4:6], vlans)
     return Fragment(key, header, (place & 0x1FFF) * 8, total - head, packet[head:total], not place & 0x2000)
 
 
-def fragment_of_6(packet: bytes, tags: bytes) -> Fragment | None:
+def fragment_of_6(packet: bytes, vlans: int) -> Fragment | None:
     """An IPv6 packet as a fragment; the extension headers before the fragment header are left out of the whole."""
     protocol, at, end = packet[6], 40, 40 + int.from_bytes(packet[4:6], "big")
     while protocol in EXTENSIONS and at + 2 <= len(packet):
@@ -177,5 +175,5 @@ def fragment_of_6(packet: bytes, tags: bytes) -> Fragment | None:
         return None
     place = int.from_bytes(packet[at + 2 : at + 4], "big")
     header = packet[:6] + packet[at : at + 1] + packet[7:40]
-    key = (packet[8:40], packet[at + 4 : at + 8], tags)
+    key = (packet[8:40], packet[at + 4 : at + 8], vlans)
     return Fragment(key, header, place & 0xFFF8, end - at - 8, packet[at + 8 : end], not place & 1)

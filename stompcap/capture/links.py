@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int, u16, u32
+from stompcap.capture.outer import MPLS, PBB, PPPOE, VNTAG, tagged, within
 from stompcap.capture.verdicts import MALFORMED, NOT_IP, REFUSED, USED
 from stompcap.kernel import inline, kernel
 
 # how a link type's frames begin
-NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL = 0, 1, 2, 3, 4, 5
+NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL, TYPED = 0, 1, 2, 3, 4, 5, 6
+RAW_LINK, ETHERNET_LINK = 101, 1
+TYPED_LINK = 1 << 16  # with an ethertype in the low bits: what that type says begins at once; no LINKTYPE_ is as large
 
 
 @inline
@@ -26,62 +29,106 @@ def link_kind(link: Int) -> Int:
         return RAW
     if link == 0 or link == 108:
         return NULL
-    return NO_LINK
+    return TYPED if link >= TYPED_LINK else NO_LINK
+
+
+@inline
+def ethernet_like(octets: NDArray[np.uint8], at: Int, limit: Int) -> bool:
+    """Whether an Ethernet frame that leads to IP may lie at `at`."""
+    if at + 14 > limit:
+        return False
+    ethertype = u16(octets, at + 12, True)
+    return bool(ethertype == 0x0800 or ethertype == 0x86DD or ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x8847)
 
 
 @kernel
-def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int) -> tuple[Int, Int]:
-    """Walk what an ethertype says lies at `at`, down to IP: (USED, where IP begins) or (why not, 0).
+def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
+    """Walk what an ethertype says lies at `at`, down to IP: (USED, where IP begins, the layers around it) or (why not, 0, 0).
 
-    VLAN tags (IEEE 802.1Q), MPLS labels (RFC 3032), PPPoE sessions (RFC 2516), bridged Ethernet (RFC 1701).
+    VLAN tags (IEEE 802.1Q), MPLS labels (RFC 3032) with IP or an Ethernet pseudowire (RFC 4448) behind them, PPPoE sessions
+    (RFC 2516), bridged Ethernet (RFC 1701), provider backbone bridges (IEEE 802.1ah), VN-tags (IEEE 802.1BR's forerunner), LLC
+    with SNAP (RFC 1042). A number up to 1500 is no type but a length, and LLC follows.
     """
     while True:
         if ethertype == 0x0800 or ethertype == 0x86DD:
-            return USED, at
+            return USED, at, outer
         if ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
             if at + 4 > limit:
-                return MALFORMED, 0
+                return MALFORMED, 0, 0
+            outer = tagged(outer, u16(octets, at, True))
             ethertype = u16(octets, at + 2, True)
             at += 4
         elif ethertype == 0x6558:
             if at + 14 > limit:
-                return MALFORMED, 0
+                return MALFORMED, 0, 0
             ethertype = u16(octets, at + 12, True)
             at += 14
         elif ethertype == 0x8847 or ethertype == 0x8848:
             bottom = False
             while not bottom:
                 if at + 4 > limit:
-                    return MALFORMED, 0
+                    return MALFORMED, 0, 0
                 bottom = octets[at + 2] & 1 != 0
                 at += 4
             if at >= limit:
-                return MALFORMED, 0
+                return MALFORMED, 0, 0
+            outer = within(outer, MPLS)
             version = octets[at] >> 4  # labels do not say what they carry
-            return (USED, at) if version == 4 or version == 6 else (REFUSED, 0)
+            if (version == 4 and octets[at] & 15 >= 5) or (version == 6 and not ethernet_like(octets, at, limit)):
+                return USED, at, outer
+            if version == 0 and ethernet_like(octets, at + 4, limit):  # a control word
+                at += 4
+            elif not ethernet_like(octets, at, limit):
+                return REFUSED, 0, 0
+            ethertype = 0x6558
         elif ethertype == 0x8864:
             if at + 8 > limit:
-                return MALFORMED, 0
+                return MALFORMED, 0, 0
             protocol = u16(octets, at + 6, True)
-            return (USED, at + 8) if protocol == 0x0021 or protocol == 0x0057 else (REFUSED, 0)
-        elif ethertype == 0x88E7 or ethertype <= 1500:
-            return REFUSED, 0  # PBB, IEEE 802.3 with LLC, maybe SNAP
+            return (USED, at + 8, within(outer, PPPOE)) if protocol == 0x0021 or protocol == 0x0057 else (REFUSED, 0, 0)
+        elif ethertype == 0x88E7:
+            if at + 18 > limit:
+                return MALFORMED, 0, 0
+            outer = within(outer, PBB)
+            ethertype = u16(octets, at + 16, True)
+            at += 18
+        elif ethertype == 0x8926:
+            if at + 6 > limit:
+                return MALFORMED, 0, 0
+            outer = within(outer, VNTAG)
+            ethertype = u16(octets, at + 4, True)
+            at += 6
+        elif ethertype <= 1500:
+            if at + 3 > limit:
+                return NOT_IP, 0, 0
+            service = u16(octets, at, True)
+            if service == 0x0606 and octets[at + 2] == 3:
+                return USED, at + 3, outer
+            # the OUI 0 of RFC 1042, or that of bridges (IEEE 802.1H)
+            if service != 0xAAAA or at + 8 > limit or (u32(octets, at + 2, True) & 0xFFFFFF not in (0, 0xF8)):
+                return NOT_IP, 0, 0
+            ethertype = u16(octets, at + 6, True)
+            at += 8
+            if ethertype <= 1500:
+                return NOT_IP, 0, 0
         else:
-            return NOT_IP, 0
+            return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0  # a network service header (RFC 8300)
 
 
 @inline
-def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int]:
-    """Walk the link header of the frame in [at, limit): (USED, where IP begins) or (why not, 0)."""
+def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int, Int]:
+    """Walk the link header of the frame in [at, limit): (USED, where IP begins, the layers before it) or (why not, 0, 0)."""
     kind = link_kind(link)
     if kind == RAW:
-        return (USED, at) if at < limit else (MALFORMED, 0)
+        return (USED, at, 0) if at < limit else (MALFORMED, 0, 0)
     if kind == NULL:
         if at + 4 > limit:
-            return MALFORMED, 0
+            return MALFORMED, 0, 0
         family = min(u32(octets, at, False), u32(octets, at, True))  # the capturing host's order, or network order
         ip = family == 2 or family == 10 or family == 24 or family == 28 or family == 30
-        return (USED, at + 4) if ip else (NOT_IP, 0)
+        return (USED, at + 4, 0) if ip else (NOT_IP, 0, 0)
+    if kind == TYPED:
+        return by_ethertype(octets, at, limit, link & 0xFFFF, 0)
     if kind == ETHERNET:
         head, where = 14, 12
     elif kind == COOKED:
@@ -89,11 +136,11 @@ def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[
     elif kind == COOKED_2:
         head, where = 20, 0
     else:
-        return REFUSED, 0
+        return REFUSED, 0, 0
     if at + head > limit:
-        return MALFORMED, 0
+        return MALFORMED, 0, 0
     ethertype = u16(octets, at + where, True)
     at += head
     if ethertype == 0x0800 or ethertype == 0x86DD:
-        return USED, at
-    return by_ethertype(octets, at, limit, ethertype)
+        return USED, at, 0
+    return by_ethertype(octets, at, limit, ethertype, 0)

@@ -35,9 +35,9 @@ BATCH_PACKETS = 8192
 BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 
 
-def packets(what: str | Split) -> Iterator[pa.RecordBatch]:
-    """The TCP packets of a capture file, or of a part of one, as batches of the PACKETS schema; errors as `read_segments`."""
-    source, batches = read(what, BATCH_PACKETS)
+def packets(what: str | Split, *, tunnels: bool = True) -> Iterator[pa.RecordBatch]:
+    """The TCP packets of a capture file, or of a part of one, as batches of the PACKETS schema; else as `read_segments`."""
+    source, batches = read(what, BATCH_PACKETS, tunnels=tunnels)
     for batch in batches:
         if batch.used:
             yield from _slices(source.path, batch.records.octets, segment_batch(batch, 0, carry=False))

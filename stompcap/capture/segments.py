@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.decode import Decoded, decode, empty
-from stompcap.capture.dissect import dissect
+from stompcap.capture.dissect import HEAD_OCTETS, locate
 from stompcap.capture.files import Octets, Window, open_capture
 from stompcap.capture.fragments import Defragmenter, fragment_at
+from stompcap.capture.links import RAW_LINK
+from stompcap.capture.outer import VLAN_BITS, joined, keyed
 from stompcap.capture.records import Records, Walk
 from stompcap.capture.splits import Split
-from stompcap.capture.verdicts import FRAGMENT, OVERLAP, REASONS, REFUSED, USED
+from stompcap.capture.verdicts import FRAGMENT, NOT_TCP, OVERLAP, REASONS, REFUSED, USED
 from stompcap.kernel import kernel
 
-RAW_LINK = 101  # frames that begin with IP
+ROUNDS = 8  # headers that the kernels refuse, one in the other
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Batch:
     rows: NDArray[np.int64] | None
     payloads: dict[int, bytes]
     skipped: Counter[str]
+    fragments: dict[int, list[int]]  # by row, the numbers of the packets whose fragments make up the row's one
 
     @property
     def used(self) -> int:
@@ -50,77 +53,121 @@ class Batch:
 class Decoder:
     """Decodes the batches of one capture in order, for fragments of one packet may lie in several.
 
+    `vlan`: whether VLAN ids tell flows apart; `tunnels`: whether the innermost packet of a tunnel counts, not the outer one.
     `pending`: what another one had of such packets where this one begins (`fragments.Defragmenter.saved`).
     """
 
-    def __init__(self, pending: bytes = b"") -> None:
+    def __init__(self, pending: bytes = b"", *, vlan: bool = False, tunnels: bool = True) -> None:
+        self.vlan = vlan
+        self.tunnels = tunnels
         self.defragmenter = Defragmenter.restored(pending)
 
     def decode(self, records: Records) -> Batch:
-        """Decode a batch of records: kernels first, scapy for what they refuse, fragments put together."""
-        octets, decoded = records.octets, empty(len(records))
-        payloads: dict[int, bytes] = {}
+        """Decode a batch of records: kernels first, then what they refuse, then fragments put together."""
+        octets, payloads, fragments = records.octets, dict[int, bytes](), dict[int, list[int]]()
         skipped: Counter[str] = Counter()
-        if not decode(octets, records.place, records.captured, records.original, records.links, decoded):
-            return Batch(records, decoded, None, payloads, skipped)
-        for row in np.flatnonzero((decoded.verdict == REFUSED) | (decoded.verdict == FRAGMENT)).tolist():
-            begin, length = int(records.place[row]), int(records.captured[row])
-            if decoded.verdict[row] == FRAGMENT:
-                ip, ts_ns = int(decoded.place[row]), int(records.ts_ns[row])
-                verdict, payload = self._fragment(octets[begin : begin + length], ip - begin, ts_ns, row, decoded)
-            else:
-                frame = octets[begin : begin + length].tobytes()
-                verdict, payload = dissect(frame, int(records.original[row]), int(records.links[row]), row, decoded)
-            decoded.verdict[row] = verdict
+        decoded, others = look(octets, records.place, records.captured, records.original, records.links, self.tunnels)
+        if others:
+            for row in np.flatnonzero(decoded.verdict == FRAGMENT).tolist():
+                end = int(records.place[row] + records.captured[row])
+                verdict, payload, packets = self._fragment(octets[int(decoded.place[row]) : end], records, row, decoded)
+                decoded.verdict[row] = verdict
+                if verdict == USED:
+                    payloads[row], fragments[row] = payload, packets
+            counts = np.bincount(decoded.verdict)
+            skipped.update({REASONS[code]: int(n) for code, n in enumerate(counts) if n and code != USED})
+        if self.vlan:
+            decoded.flow[:], decoded.outer[:] = keyed(decoded.flow, decoded.outer)
+        rows = np.flatnonzero(decoded.verdict == USED) if others else None
+        return Batch(records, decoded, rows, payloads, skipped, fragments)
+
+    def _fragment(self, packet: Octets, records: Records, row: int, out: Decoded) -> tuple[int, bytes, list[int]]:
+        """Take a fragment that begins with IP; the one that completes its packet stands for it: (verdict, TCP payload, packets)."""
+        packets = [records.first + row]
+        for _ in range(ROUNDS):  # fragments may lie in a tunnel whose packets are in fragments
+            piece = fragment_at(packet, int(out.outer[row]) >> 32 & VLAN_BITS)
+            if piece is None:
+                break
+            overlap, whole = self.defragmenter.add(piece, int(records.ts_ns[row]), packets)
+            if whole is None:
+                return (OVERLAP if overlap else FRAGMENT), b"", []
+            packets = whole[2]
+            packet = np.frombuffer(whole[0], np.uint8)
+            lengths = np.array([len(packet)]), np.array([whole[1]])
+            one, _ = look(packet, np.zeros(1, np.int64), *lengths, np.array([RAW_LINK], np.int32), self.tunnels)
+            verdict, place = int(one.verdict[0]), int(one.place[0])
+            out.outer[row] = joined(int(out.outer[row]), int(one.outer[0]))
             if verdict == USED:
-                payloads[row] = payload
-        counts = np.bincount(decoded.verdict)
-        skipped.update({REASONS[code]: int(n) for code, n in enumerate(counts) if n and code != USED})
-        return Batch(records, decoded, np.flatnonzero(decoded.verdict == USED), payloads, skipped)
-
-    def _fragment(self, frame: Octets, ip: int, ts_ns: int, row: int, out: Decoded) -> tuple[int, bytes]:
-        """Take a fragment; the one that completes its packet stands for it: (verdict, TCP payload)."""
-        piece = fragment_at(frame, ip)
-        if piece is None:
-            return FRAGMENT, b""
-        overlap, whole = self.defragmenter.add(piece, ts_ns)
-        if whole is None:
-            return (OVERLAP if overlap else FRAGMENT), b""
-        packet, original = np.frombuffer(whole[0], np.uint8), whole[1]
-        one = empty(1)
-        decode(packet, np.zeros(1, np.int64), np.array([len(packet)]), np.array([original]), np.array([RAW_LINK], np.int32), one)
-        verdict, place = int(one.verdict[0]), int(one.place[0])
-        if verdict == FRAGMENT:  # a fragment in a tunnel whose packets are in fragments
-            return self._fragment(packet, place, ts_ns, row, out)
-        if verdict == REFUSED:
-            return dissect(whole[0], original, RAW_LINK, row, out)
-        if verdict != USED:
-            return verdict, b""
-        for column, value in zip(out, one, strict=True):
-            column[row] = value[0]
-        out.place[row] = -1
-        return USED, whole[0][place : place + int(one.captured_octets[0])]
+                for name in Decoded._fields:
+                    if name != "outer":
+                        getattr(out, name)[row] = getattr(one, name)[0]
+                out.place[row] = -1
+                return USED, packet[place : place + int(one.captured_octets[0])].tobytes(), packets
+            if verdict != FRAGMENT:
+                return verdict, b"", []
+            packet = packet[place:]
+        return FRAGMENT, b"", []
 
 
-def read_segments(what: str | Split, capture: int, batch_packets: int = 65536) -> Iterator[pa.RecordBatch]:
+def look(
+    octets: Octets,
+    place: NDArray[np.int64],
+    captured: NDArray[np.int64],
+    original: NDArray[np.int64],
+    links: NDArray[np.int32],
+    tunnels: bool,
+) -> tuple[Decoded, int]:
+    """Decode frames by kernels, what they refuse by kernels again behind the header that `locate` passes; how many are not USED."""
+    decoded = empty(len(place))
+    others = decode(octets, place, captured, original, links, decoded, tunnels)
+    if not others:
+        return decoded, 0
+    rows, link, past = np.flatnonzero(decoded.verdict == REFUSED), links, np.zeros(len(place), np.int64)
+    layers: dict[int, int] = {}
+    for _ in range(ROUNDS):
+        if not len(rows):
+            break
+        link = link.copy() if link is links else link
+        for row in rows.tolist():
+            begin = int(place[row] + past[row])
+            size = min(int(captured[row] - past[row]), HEAD_OCTETS)
+            verdict, skip, link[row], around = locate(octets[begin : begin + size].tobytes(), int(link[row]), tunnels)
+            decoded.verdict[row] = verdict
+            past[row] += skip
+            layers[row] = joined(layers.get(row, 0), around)
+        rows = rows[decoded.verdict[rows] == USED]
+        again = empty(len(rows))
+        decode(octets, place[rows] + past[rows], captured[rows] - past[rows], original[rows] - past[rows], link[rows], again, tunnels)
+        for column, values in zip(decoded, again, strict=True):
+            column[rows] = values
+        rows = rows[again.verdict == REFUSED]
+    decoded.verdict[rows] = NOT_TCP
+    for row, around in layers.items():
+        decoded.outer[row] = joined(around, int(decoded.outer[row]))
+    return decoded, int(np.count_nonzero(decoded.verdict != USED))
+
+
+def read_segments(
+    what: str | Split, capture: int, batch_packets: int = 65536, *, vlan: bool = False, tunnels: bool = True
+) -> Iterator[pa.RecordBatch]:
     """The TCP segments of a capture file or of a part of one, as batches of the SEGMENTS schema.
 
-    `capture` is its rank in the run. A truncated or damaged file gives all that can be read. Raises CaptureError as
-    `open_capture`.
+    `capture` is its rank in the run; `vlan` and `tunnels` as for Decoder. A truncated or damaged file gives all that can be
+    read. Raises CaptureError as `open_capture`.
     """
-    source, batches = read(what, batch_packets)
+    source, batches = read(what, batch_packets, vlan=vlan, tunnels=tunnels)
     for batch in batches:
         source.release(batch.records.begin, batch.records.end)
         if batch.used:
             yield segment_batch(batch, capture, carry=source.compression is not None, base=source.base)
 
 
-def read(what: str | Split, batch_packets: int) -> tuple[Window, Iterator[Batch]]:
+def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: bool = True) -> tuple[Window, Iterator[Batch]]:
     """A capture or a part of one: its window, and its decoded batches; each is good until the next is asked for."""
     part = what if isinstance(what, Split) else Split(what)
     first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
     source = open_capture(part.path, size=part.size, begin=first, until=part.end.offset if part.end else None)
-    walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending)
+    walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending, vlan=vlan, tunnels=tunnels)
     return source, (decoder.decode(records) for records in walk)
 
 

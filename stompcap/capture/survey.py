@@ -72,7 +72,7 @@ class _Count:
         self.carried += whole or sum(map(len, batch.payloads.values()))
 
 
-class _Digest:
+class Digest:
     """The SHA-256 of a capture's octets, taken while its pages are at hand."""
 
     def __init__(self, capture: Window) -> None:
@@ -87,24 +87,26 @@ class _Digest:
             self.reached = until
 
 
-def survey(path: str, source: str) -> dict[str, Any] | None:
+def survey(path: str, source: str, *, tunnels: bool = True) -> dict[str, Any] | None:
     """The row of a capture file for table `captures`, without run_id and batch_id; None for an empty file."""
-    found = examine(path, source)
+    found = examine(path, source, tunnels=tunnels)
     return found.row if found else None
 
 
-def examine(path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Iterable[Known] = ()) -> Survey | None:
+def examine(
+    path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Iterable[Known] = (), *, tunnels: bool = True
+) -> Survey | None:
     """Look at a capture file, once, from its beginning to its end; None for an empty one.
 
     It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
     behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
-    `packets`. Raises CaptureError as `open_capture`.
+    `packets`; `tunnels` as for Decoder. Raises CaptureError as `open_capture`.
     """
     capture = open_capture(path)
     if not capture.format:
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
-    walk, decoder, digest = Walk(capture), Decoder(), _Digest(capture)
+    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture)
     if isinstance(capture, Ranged):
         capture.sliding = digest.to
     count, size, continues = _Count(whole), capture.size, None
@@ -158,7 +160,7 @@ def examine(path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Ite
     return Survey(row, (Split(path, size),) if whole else cuts.splits(walk.reached), count.carried)
 
 
-def parts(path: str, split_octets: int) -> tuple[Split, ...]:
+def parts(path: str, split_octets: int, *, tunnels: bool = True) -> tuple[Split, ...]:
     """The parts of about `split_octets` to read a capture file in; one that is smaller or compressed is one part.
 
     Errors as `open_capture`.
@@ -167,7 +169,7 @@ def parts(path: str, split_octets: int) -> tuple[Split, ...]:
     size = capture.size
     if capture.compression is not None or size <= split_octets:
         return (Split(path, size),) if size else ()
-    walk, decoder, cuts = Walk(capture), Decoder(), Cuts(path, size, split_octets)
+    walk, decoder, cuts = Walk(capture), Decoder(tunnels=tunnels), Cuts(path, size, split_octets)
     walk.stop = cuts.next
     for records in walk:
         decoder.decode(records)

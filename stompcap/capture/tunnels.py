@@ -1,7 +1,7 @@
 """Kernels that pass IP's extension headers and the tunnels that carry another packet; the innermost flow counts.
 
-GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN (RFC 7348), Geneve (RFC 8926). Others
-are for scapy.
+GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN (RFC 7348), Geneve (RFC 8926), Teredo
+(RFC 4380). Others are for scapy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.links import by_ethertype
+from stompcap.capture.outer import GENEVE, GRE, IPIP, TEREDO, VXLAN, within
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
 from stompcap.kernel import inline, kernel
 
@@ -58,36 +59,54 @@ def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
 
 
 @kernel
-def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int]:
-    """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet) or (why not, 0)."""
+def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int, outer: Int) -> tuple[Int, Int, Int]:
+    """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet, the layers around it).
+
+    Where it carries none: (why not, 0, 0).
+    """
     if protocol == 4 or protocol == 41:
-        return USED, at
+        return USED, at, within(outer, IPIP)
     if protocol == 137:
-        return by_ethertype(octets, at, limit, MPLS_TYPE)
+        return by_ethertype(octets, at, limit, MPLS_TYPE, outer)
     if protocol == 47:
-        return gre(octets, at, limit)
+        return gre(octets, at, limit, outer)
     if protocol == 17 and at + 16 <= limit:
         source, target = u16(octets, at, True), u16(octets, at + 2, True)
         if (target == 4789 or target == 8472) and octets[at + 8] & 8:
-            return by_ethertype(octets, at + 16, limit, ETHERNET_TYPE)
+            return by_ethertype(octets, at + 16, limit, ETHERNET_TYPE, within(outer, VXLAN))
         if target == 6081 and octets[at + 8] >> 6 == 0:
-            return by_ethertype(octets, at + 16 + np.int64(octets[at + 8] & 63) * 4, limit, u16(octets, at + 10, True))
+            kind = u16(octets, at + 10, True)
+            return by_ethertype(octets, at + 16 + np.int64(octets[at + 8] & 63) * 4, limit, kind, within(outer, GENEVE))
+        if source == 3544 or target == 3544:
+            return teredo(octets, at + 8, limit, outer)
         for port in (source, target):
-            if port == 4789 or port == 8472 or port == 6081 or port == 2152 or port == 3544:
-                return REFUSED, 0  # GTP-U, Teredo, and what is odd of the others
-    return NOT_TCP, 0
+            if port == 4789 or port == 4790 or port == 8472 or port == 6081 or port == 2152 or port == 1701:
+                return REFUSED, 0, 0  # GTP-U, L2TP, VXLAN's generic extension, and what is odd of the others
+    return NOT_TCP, 0, 0
 
 
 @kernel
-def gre(octets: NDArray[np.uint8], at: Int, limit: Int) -> tuple[Int, Int]:
+def teredo(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
+    """What a Teredo datagram carries (RFC 4380, 5.1.1): IPv6, maybe behind an authentication and an origin header."""
+    if at + 4 <= limit and u16(octets, at, True) == 1:
+        at += 13 + np.int64(octets[at + 2]) + np.int64(octets[at + 3])
+    if at + 2 <= limit and u16(octets, at, True) == 0:
+        at += 8
+    if at < limit and octets[at] >> 4 == 6:
+        return USED, at, within(outer, TEREDO)
+    return NOT_TCP, 0, 0
+
+
+@kernel
+def gre(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a GRE header carries, as `inside`."""
     if at + 4 > limit:
-        return MALFORMED, 0
+        return MALFORMED, 0, 0
     bits, kind = u16(octets, at, True), u16(octets, at + 2, True)
     if bits & 0x4FFF or kind == 0x88BE or kind == 0x22EB or kind == 0x880B:
-        return REFUSED, 0  # source routes, other versions, ERSPAN, PPP
+        return REFUSED, 0, 0  # source routes, other versions, ERSPAN, PPP
     at += 4
     for bit in (0x8000, 0x2000, 0x1000):  # checksum, key, sequence number
         if bits & bit:
             at += 4
-    return by_ethertype(octets, at, limit, kind)
+    return by_ethertype(octets, at, limit, kind, within(outer, GRE))

@@ -32,6 +32,8 @@ Overlap = Annotated[
 ]
 Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
+Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
+Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into tunnels (GRE, VXLAN, ...), or take their outer packets.")]
 SplitOctets = Annotated[
     int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture one task reads; the tables are the same for any number.")
 ]
@@ -50,6 +52,8 @@ def options(
     overlap: str = "first",
     split_octets: int = SPLIT_OCTETS,
     settings: str | None = None,
+    vlan: bool = False,
+    tunnels: bool = True,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
@@ -62,6 +66,7 @@ def options(
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
     found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
+    found = replace(found, vlan=vlan, tunnels=tunnels)
     if settings is None:
         return found
     from stompcap.rules import settings_of

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from stompcap.cli import lake_commands, rule_commands, run_commands
+from stompcap.cli import export_command, lake_commands, rule_commands, run_commands
 from stompcap.errors import StompcapError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 run_commands.register(app)
 lake_commands.register(app)
+export_command.register(app)
 rule_commands.register(app)
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it

@@ -53,6 +53,8 @@ def run(
     overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    vlan: common.Vlan = False,
+    tunnels: common.Tunnels = True,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
     fail_on: FailOn = None,
     as_json: common.Json = False,
@@ -61,7 +63,9 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings)
+    chosen = common.options(
+        source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings, vlan, tunnels
+    )
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -75,6 +79,8 @@ def extract(
     overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    vlan: common.Vlan = False,
+    tunnels: common.Tunnels = True,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
@@ -83,7 +89,7 @@ def extract(
     """Captures to bronze: streams and raw frames."""
     del verbose
     chosen = common.options(
-        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets
+        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets, vlan=vlan, tunnels=tunnels
     )
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 

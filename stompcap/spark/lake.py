@@ -12,7 +12,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
@@ -134,9 +134,9 @@ def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: 
     return commit(lake, table, files, units, run_id)
 
 
-def small(lake: str, table: str, columns: list[str] | None = None) -> pa.Table:
-    """A small table (captures, runs) as Arrow, without a Spark job; the rows must fit the driver."""
-    return DeltaTable(location(lake, table)).to_pyarrow_table(columns=columns)
+def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
+    """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
+    return DeltaTable(location(lake, table)).to_pyarrow_table(columns=columns, filters=filters)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:

@@ -43,15 +43,16 @@ class Parts(InputPartition):
 class PcapReader(DataSourceReader):
     """Reads captures, `split_octets` a task."""
 
-    def __init__(self, paths: Sequence[str], split_octets: int) -> None:
+    def __init__(self, paths: Sequence[str], split_octets: int, *, tunnels: bool) -> None:
         self.paths = paths
         self.split_octets = split_octets
+        self.tunnels = tunnels
 
     def partitions(self) -> list[InputPartition]:
         """The tasks, planned on the driver."""
         from stompcap import capture
 
-        parts = [part for path in self.paths for part in capture.parts(path, self.split_octets)]
+        parts = [part for path in self.paths for part in capture.parts(path, self.split_octets, tunnels=self.tunnels)]
         octets = [part.octets for part in parts]
         tasks = -(-(sum(octets) + len(octets) * FILE_OCTETS) // self.split_octets)
         return [Parts(number, [parts[i] for i in pack]) for number, pack in enumerate(packed(octets, tasks))]
@@ -65,14 +66,17 @@ class PcapReader(DataSourceReader):
         if not isinstance(partition, Parts):
             raise TypeError(f"not a partition of this source: {partition!r}")
         for part in partition.parts:
-            for batch in capture.packets(part):
+            for batch in capture.packets(part, tunnels=self.tunnels):
                 # Spark asks for the very schema it was told, in which every column may be null
                 loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 
 
 class PcapDataSource(DataSource):
-    """Packet captures; options: `path` (file, folder, glob or URI) and `splitOctets` (64 KiB at least)."""
+    """Packet captures; options: `path` (file, folder, glob or URI), `splitOctets` (64 KiB at least) and `tunnels` (true or false).
+
+    Without tunnels packets are what their outermost IP header says.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -92,7 +96,11 @@ class PcapDataSource(DataSource):
         wanted = self.options.get("splitOctets", str(SPLIT_OCTETS))
         if not wanted.isdecimal() or int(wanted) < SMALLEST_OCTETS:
             raise ValueError(f"option splitOctets is a number of octets, {SMALLEST_OCTETS} at least, not {wanted!r}")
-        return PcapReader(find(json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]), int(wanted))
+        tunnels = self.options.get("tunnels", "true").lower()
+        if tunnels not in ("true", "false"):
+            raise ValueError(f"option tunnels is true or false, not {tunnels!r}")
+        named = json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]
+        return PcapReader(find(named), int(wanted), tunnels=tunnels == "true")
 
 
 def register(spark: SparkSession) -> None:

@@ -37,6 +37,7 @@ class Survey:
     packs: Sequence[Sequence[tuple[str, Sequence[Known]]]]
     source: str
     split_octets: int
+    tunnels: bool
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield pickled pairs of path and what was found: a Survey, None for an empty file, or the CaptureError."""
@@ -46,7 +47,7 @@ class Survey:
             found: list[tuple[str, Found | CaptureError | None]] = []
             for path, known in (one for task in batch.column(0).to_pylist() for one in self.packs[task]):
                 try:
-                    found.append((path, capture.examine(path, self.source, self.split_octets, known)))
+                    found.append((path, capture.examine(path, self.source, self.split_octets, known, tunnels=self.tunnels)))
                 except CaptureError as error:
                     found.append((path, error))
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(one) for one in found], pa.binary())], names=["found"])
@@ -58,6 +59,8 @@ class Read:
 
     packs: Sequence[Sequence[tuple[int, Split]]]
     tasks: int
+    vlan: bool
+    tunnels: bool
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
@@ -65,7 +68,12 @@ class Read:
 
         for batch in batches:
             parts = (part for task in batch.column(0).to_pylist() for part in self.packs[task])
-            yield from pack((rows for rank, split in parts for rows in capture.read_segments(split, rank)), self.tasks)
+            read = (
+                rows
+                for rank, split in parts
+                for rows in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
+            )
+            yield from pack(read, self.tasks)
 
 
 @dataclass(frozen=True)

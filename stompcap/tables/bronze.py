@@ -74,6 +74,8 @@ STREAMS = Table(
         text("source", "The capture point", nullable=False),
         *ENDPOINTS,
         text("community_id", "Community ID 1 of the connection, seed 0"),
+        text("encapsulation", "What lay around the IP header of its first captured packet, outermost first: vlan/vxlan; null if nothing"),
+        text("vlan", "The VLAN ids of that packet, the innermost two at most: 100.7; null if none"),
         text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
         text("protocol", "What the connection speaks", *words.PROTOCOLS, nullable=False),
         big("first_ns", "Time of its first captured packet", nullable=False),

@@ -6,6 +6,7 @@ Prose that belongs to no single table stands here; names, types, comments and wo
 from __future__ import annotations
 
 from stompcap.tables import TABLES, Column, Table
+from stompcap.tables.words import SKIPPED
 
 LAYERS = {
     "bronze": "What was on the wire: captures, connections, and every octet of STOMP in exactly one row.",
@@ -64,6 +65,12 @@ def _contents() -> list[str]:
     return [*lines, ""]
 
 
+def _skipped() -> list[str]:
+    """Why packets are left out."""
+    words = [f"| `{word}` | {_cell(meaning)} |" for word, meaning in SKIPPED.items()]
+    return ["The keys of `captures.skipped`, why a packet is not used:", "", "| reason | meaning |", "| --- | --- |", *words, ""]
+
+
 def _table(table: Table) -> str:
     """One table: what a row is, what identifies it, its columns."""
     key = ", ".join(f"`{name}`" for name in table.key)
@@ -78,6 +85,7 @@ def _table(table: Table) -> str:
         "| --- | --- | --- | --- |",
         *(_column(column) for column in table.columns),
         "",
+        *(_skipped() if table.name == "captures" else ()),
     ]
     return "\n".join(lines)
 

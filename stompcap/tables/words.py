@@ -38,3 +38,15 @@ EXCUSES = ("capture_gap", "zero_window", "retransmission")
 LEVELS = ("M", "S", "I")
 RUN_STATUSES = ("running", "done", "failed")
 SEVERITIES = ("error", "warning")
+
+# why a packet is not used, as keys of captures.skipped
+SKIPPED = {
+    "not_ip": "Carries no IP: ARP, spanning tree, a management frame of IEEE 802.11, ...",
+    "not_tcp": "Carries IP, and no TCP that can be read: UDP, ICMP, an encrypted tunnel, a tunnel nobody looks into, ...",
+    "ip_fragment": "A fragment of an IP packet: the one that completes it stands for it, the others are here, "
+    "and all of a packet that never was complete",
+    "malformed": "Headers that are cut off or contradict themselves",
+    "link_type": "Of a link type that carries no IP, or one that is not known",
+    "ip_fragment_overlap": "A fragment that brings octets other fragments had brought; an IPv6 packet of such fragments is discarded "
+    "(RFC 8200, 4.5)",
+}

@@ -61,7 +61,7 @@ def reassemble_block(
     `segments`: the rows that `before` still needs, then those that came since, `number` telling their place in the flow. Several
     flows may come together if nothing is carried.
     """
-    names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet")
+    names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet", "outer")
     columns = {name: column(segments, name) for name in names}
     wire, ts_ns = columns["wire_octets"], columns["ts_ns"]
     forward = column(segments, "forward").astype(np.uint8)
@@ -79,7 +79,8 @@ def reassemble_block(
         padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone,
     )  # fmt: skip
     first = held + state[known:, s.FIRST_ROW]
-    state[known:, s.FIRST_CAPTURE], state[known:, s.FIRST_PACKET] = columns["capture"][first], columns["packet"][first]
+    for at, name in ((s.FIRST_CAPTURE, "capture"), (s.FIRST_PACKET, "packet"), (s.OUTER, "outer")):
+        state[known:, at] = columns[name][first]
     ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)

@@ -67,14 +67,17 @@ class Connection:
     close_kind: str  # fin, rst, open
 
 
-def reassemble(path: str, source: str = "default", overlap: str = "first") -> Iterator[Connection]:
+def reassemble(
+    path: str, source: str = "default", overlap: str = "first", *, vlan: bool = False, tunnels: bool = True
+) -> Iterator[Connection]:
     """The TCP connections of a capture file, in order of their first packet.
 
-    Where segments overlap with other octets, the `first` captured stand, or the `last`.
+    Where segments overlap with other octets, the `first` captured stand, or the `last`. `vlan`: VLAN ids tell connections apart.
+    `tunnels`: the innermost packet of a tunnel counts, not the outer one.
 
     Raises CaptureError for a file that cannot be read; a truncated or damaged one gives what it has.
     """
-    segments = pa.Table.from_batches(read_segments(path, 0), SEGMENTS).sort_by(WIRE_ORDER).combine_chunks()
+    segments = pa.Table.from_batches(read_segments(path, 0, vlan=vlan, tunnels=tunnels), SEGMENTS).sort_by(WIRE_ORDER).combine_chunks()
     if not segments.num_rows:
         return
     result = reassemble_columns(segments, source, overlap)

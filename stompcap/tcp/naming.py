@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.outer import keyed_ids
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.history import spell
@@ -34,7 +35,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         rst_ns=np.where(own[:, :, s.RST_NS] != 0, own[:, :, s.RST_NS], -1),
     )
     return Streams(
-        stream_id=stream_ids(source, ends, state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ]),
+        stream_id=stream_ids(source, ends, state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ], keyed_ids(state[:, s.OUTER])),
         low=ends[:, :16].copy(),
         low_port=ports(ends, 16),
         high=ends[:, 18:34].copy(),
@@ -50,6 +51,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
         first_capture=state[:, s.FIRST_CAPTURE].astype(np.int32),
         first_packet=state[:, s.FIRST_PACKET].copy(),
+        outer=state[:, s.OUTER].copy(),
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
         sides=sides,
     )
@@ -60,13 +62,18 @@ def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
     return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
 
 
-def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s) -> pa.StringArray:
-    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN."""
+def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s) -> pa.StringArray:
+    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN.
+
+    And of its VLAN ids where these are part of the flow; 0 for any other.
+    """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
     ids = []
     for i in range(len(ends)):
         digest = known.copy()
         digest.update(ends[i].tobytes() + tails[i].tobytes())
+        if vlans[i]:
+            digest.update(int(vlans[i]).to_bytes(8, "big"))
         ids.append(digest.hexdigest())
     return pa.array(ids, pa.string())

@@ -52,6 +52,7 @@ class Streams:
     close_ns: Int64s  # time of the first FIN or RST, -1: open
     first_capture: NDArray[np.int32]
     first_packet: Int64s
+    outer: Int64s  # what lay around its first packet (stompcap.capture.outer)
     clock_steps_back: Int64s  # packets whose time lies before that of the packet before
     sides: Sides
 

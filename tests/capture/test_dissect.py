@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from stompcap.capture.decode import decode, empty
-from stompcap.capture.dissect import dissect
 from stompcap.capture.files import is_capture, open_capture
 from stompcap.capture.records import Walk
 from stompcap.capture.verdicts import NOT_IP, USED
+from tests.capture.by_scapy import dissect
 from tests.shared import SHARED, shared
 
 TRACES = sorted(p.relative_to(SHARED).as_posix() for p in SHARED.glob("captures/**/*") if is_capture(str(p)))
@@ -31,11 +31,3 @@ def test_kernels_and_scapy_agree(trace):
                 assert np.array_equal(getattr(ours, name)[row], getattr(theirs, name)[row]), (row, name)
             place = int(ours.place[row])
             assert capture.octets[place : place + int(ours.captured_octets[row])].tobytes() == payload
-
-
-def test_odd_octets_never_raise():
-    out = empty(1)
-    frame = bytes(12) + b"\x08\x00" + bytes(range(200)) * 2
-    for cut in range(len(frame)):
-        verdict, _ = dissect(frame[cut:], len(frame), 1, 0, out)
-        assert verdict in range(8)

@@ -17,8 +17,8 @@ from scapy.layers.vxlan import VXLAN
 
 from stompcap.capture import SEGMENTS, read_segments, survey
 from stompcap.capture.decode import decode, empty
-from stompcap.capture.dissect import dissect
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, USED
+from tests.capture.by_scapy import dissect
 from tests.capture.packaging import Frame, pcap
 from tests.capture.test_dissect import COLUMNS
 from tests.capture.test_segments import ETHER, PAYLOAD, check, read, tcp4, tcp6

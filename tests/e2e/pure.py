@@ -16,10 +16,14 @@ from stompcap.tcp import WIRE_ORDER
 def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:
     """All tables made session by session of these captures, by name."""
     options = options or Options()
-    surveyed = [row for path in paths if (row := capture.survey(path, options.source))]
+    surveyed = [row for path in paths if (row := capture.survey(path, options.source, tunnels=options.tunnels))]
     surveyed.sort(key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
     segments = pa.Table.from_batches(
-        [batch for rank, row in enumerate(surveyed) for batch in capture.read_segments(row["path"], rank)],
+        [
+            batch
+            for rank, row in enumerate(surveyed)
+            for batch in capture.read_segments(row["path"], rank, vlan=options.vlan, tunnels=options.tunnels)
+        ],
         capture.SEGMENTS,
     ).sort_by(WIRE_ORDER)
     order = {row["capture_id"]: rank for rank, row in enumerate(surveyed)}

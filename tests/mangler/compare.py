@@ -14,6 +14,7 @@ from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 
 LINEAGE = frozenset({"first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet", "batch_id"})
+PACKAGING = frozenset({"encapsulation", "vlan"})  # says itself how a connection was packaged
 Tables = dict[str, list[dict[str, Any]]]
 Excused = Mapping[str, Sequence[str]]  # columns by table; a table with no column is left out
 
@@ -35,7 +36,7 @@ def named(tables: Mapping[str, pa.Table]) -> Tables:
     assert len(set(ports.values())) == len(streams), "a client's port names one stream"
     found = {}
     for name, table in tables.items():
-        kept = [column for column in table.column_names if column not in LINEAGE]
+        kept = [column for column in table.column_names if column not in LINEAGE | PACKAGING]
         found[name] = table.select(kept).to_pylist(maps_as_pydicts="strict")
         for row in found[name]:
             row["stream"] = ports[row["stream_id"]]

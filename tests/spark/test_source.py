@@ -10,6 +10,8 @@ from stompcap import spark as stompcap_spark
 from tests.e2e.truth import DATA
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
@@ -60,3 +62,16 @@ def test_decode_agrees_with_the_table(spark: SparkSession, lake: object) -> None
                     ["stream_id", "direction", "stream_offset"])  # fmt: skip
     decoded = both.withColumn("d", stompcap_spark.decode("raw", f.col("version")))
     assert decoded.where("d.command <> command OR d.headers <> headers OR d IS NULL").count() == 0
+
+
+def test_tunnels_may_be_left_closed(spark: SparkSession, tmp_path: Path) -> None:
+    from scapy.layers.inet import GRE, IP, TCP
+    from scapy.layers.l2 import Ether
+
+    from tests.capture.packaging import frames, pcap
+
+    inner = IP(src="10.0.0.2", dst="10.0.0.1") / TCP(sport=40000, dport=61613)
+    path = str(pcap(tmp_path / "a.pcap", frames([Ether() / inner, Ether() / IP(src="1.1.1.1", dst="2.2.2.2") / GRE() / inner])))
+    stompcap_spark.register(spark)
+    assert spark.read.format("pcap").load(path).count() == 2
+    assert spark.read.format("pcap").option("tunnels", "false").load(path).count() == 1

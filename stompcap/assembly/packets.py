@@ -1,0 +1,161 @@
+"""From a stream back to its packets: which packets of which captures belong to one TCP connection.
+
+The captures are read again, the flow's segments go through the reassembler, and what it takes for that connection is the answer,
+fragments included. Memory holds what describes the flow's segments, some tens of octets each.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.capture.columns import SEGMENTS
+from stompcap.capture.decode import flow_hash
+from stompcap.capture.files import open_capture
+from stompcap.capture.outer import keyed
+from stompcap.capture.records import Records, Walk
+from stompcap.capture.segments import read, segment_batch
+from stompcap.capture.splits import Split
+from stompcap.capture.survey import Digest
+from stompcap.errors import CaptureError
+from stompcap.tcp import WIRE_ORDER, reassemble_columns
+
+Ints = NDArray[np.int64]
+BATCH_PACKETS = 65536
+CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")  # what a stream must have again
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A capture as table `captures` has it: how much of the file was used, its digest, and how many packets an earlier row covers."""
+
+    path: str
+    used_octets: int
+    used_sha256: str
+    compressed: bool
+    before: int = 0
+
+    @property
+    def part(self) -> Split:
+        """What of the file is read."""
+        return Split(self.path, None if self.compressed else self.used_octets)
+
+    def check(self) -> None:
+        """Raise CaptureError where the file is gone, or is not the one it was."""
+        try:
+            source = open_capture(self.path)
+        except CaptureError as error:
+            raise CaptureError(self.path, f"the lake has read it from here, and now: {error.remedy}; put it back") from error
+        digest = Digest(source)
+        if source.size >= self.used_octets:
+            digest.to(self.used_octets)
+        if digest.sha.hexdigest() != self.used_sha256:
+            raise CaptureError(self.path, "is not the file that the lake has read from here (its SHA-256 differs); put that one back")
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packets of a stream: numbers by rank of the capture, ascending; and the link types they have."""
+
+    numbers: Mapping[int, Ints]
+    links: frozenset[int]
+
+
+def endpoints_of(stream: Mapping[str, Any]) -> tuple[bytes, bool]:
+    """The 36 octets that a stream's flow is known by, and whether its client is the low endpoint."""
+    ends = []
+    for role in ("client", "server"):
+        ip = ipaddress.ip_address(stream[f"{role}_ip"])
+        address = ip.packed if ip.version == 6 else b"\0" * 10 + b"\xff\xff" + ip.packed
+        ends.append(address + int(stream[f"{role}_port"]).to_bytes(2, "big"))
+    return b"".join(sorted(ends)), ends[0] <= ends[1]
+
+
+def packets_of(stream: Mapping[str, Any], captures: Sequence[Kept], *, tunnels: bool = True) -> Packets | None:
+    """The packets of a stream, a row of table `streams`, in captures given in wire order; None where these do not make it up.
+
+    `tunnels`: whether the run that found it looked into them. Raises CaptureError.
+    """
+    endpoints, client_low = endpoints_of(stream)
+    flow = _Flow(endpoints, tunnels)
+    for rank, capture in enumerate(captures):
+        flow.add(capture, rank)
+    for vlan in (False, True):
+        numbers = flow.incarnation(stream, client_low, vlan=vlan)
+        if numbers is not None:
+            return Packets(numbers, frozenset(flow.links))
+    return None
+
+
+class _Flow:
+    """What describes the segments of one flow, of all captures."""
+
+    def __init__(self, endpoints: bytes, tunnels: bool) -> None:
+        self.endpoints = np.frombuffer(endpoints, np.uint8).reshape(1, 36)
+        self.hash = int(flow_hash(self.endpoints, 0))
+        self.tunnels = tunnels
+        self.batches: list[pa.RecordBatch] = []
+        self.pieces: dict[tuple[int, int], list[int]] = {}  # of packets put together: by rank and number, numbers of all
+        self.links: set[int] = set()
+
+    def add(self, capture: Kept, rank: int) -> None:
+        """Read a capture for its segments of the flow."""
+        source, batches = read(capture.part, BATCH_PACKETS, tunnels=self.tunnels)
+        seen: set[int] = set()
+        for batch in batches:
+            decoded, records = batch.decoded, batch.records
+            seen.update(np.unique(records.links).tolist())
+            rows = np.arange(len(records)) if batch.rows is None else batch.rows
+            rows = rows[(decoded.flow[rows] == self.hash) & (records.first + rows > capture.before)]
+            rows = rows[(decoded.endpoints[rows] == self.endpoints).all(axis=1)]
+            if len(rows):
+                self.batches.append(segment_batch(replace(batch, rows=rows, payloads={}), rank, carry=False))
+                self.links.update(records.links[rows].tolist())
+                for row in rows.tolist():
+                    if row in batch.fragments:
+                        self.pieces[rank, records.first + row] = batch.fragments[row]
+                        self.links |= seen  # its fragments may have come by any
+            source.release(records.begin, records.end)
+
+    def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool) -> dict[int, Ints] | None:
+        """The numbers of one connection's packets by capture; None where the flow has no such connection."""
+        segments = pa.Table.from_batches(self.batches, SEGMENTS)
+        if vlan:
+            flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
+            for name, values in (("flow", flow), ("outer", outer)):
+                segments = segments.set_column(segments.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))
+        segments = segments.sort_by(WIRE_ORDER).combine_chunks()
+        if not segments.num_rows:
+            return None
+        found = reassemble_columns(segments, stream["source"])
+        which = found.streams.stream_id.index(stream["stream_id"]).as_py()
+        if which < 0:
+            return None
+        octets = found.streams.sides.octets[which].tolist()
+        again = (int(found.streams.first_ns[which]), int(found.streams.last_ns[which]), *(octets if client_low else octets[::-1]))
+        if again != tuple(stream[name] for name in CHECKED):
+            return None
+        mine = found.stream_of == which
+        rank, packet = (segments.column(name).to_numpy()[mine] for name in ("capture", "packet"))
+        numbers = {}
+        for one in np.unique(rank).tolist():
+            own = set(packet[rank == one].tolist())
+            whole = own.union(*(self.pieces[one, number] for number in own if (one, number) in self.pieces))
+            numbers[one] = np.array(sorted(whole), np.int64)
+        return numbers
+
+
+def records_of(capture: Kept, numbers: Ints) -> Iterator[tuple[Records, Ints]]:
+    """The records of a capture that have these numbers: batches, and the rows of them; each is good until the next is asked for."""
+    source = open_capture(capture.path, size=capture.part.size)
+    for records in Walk(source, BATCH_PACKETS, last=int(numbers[-1])):
+        begin, end = np.searchsorted(numbers, [records.first, records.first + len(records)])
+        if end > begin:
+            yield records, numbers[begin:end] - records.first
+        source.release(records.begin, records.end)

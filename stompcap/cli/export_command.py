@@ -1,0 +1,149 @@
+"""`export`: the packets of one stream, out of the captures they were read from, as a capture file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stompcap.cli import common
+from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
+from stompcap.spark import lake as lakes
+
+if TYPE_CHECKING:
+    from stompcap.assembly.packets import Kept, Packets
+
+StreamId = Annotated[str, typer.Argument(metavar="STREAM_ID", help="The stream_id of any table.", show_default=False)]
+Out = Annotated[
+    str, typer.Option("-o", "--output", help="The file to write, over an older one; pcapng by that extension.", show_default=False)
+]
+LATEST_NS = (1 << 32) * 1_000_000_000  # where the seconds of pcap end
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(export)
+
+
+def export(
+    stream_id: StreamId,
+    lake: common.Lake,
+    output: Out,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
+) -> None:
+    """Write the packets of one stream to a capture file that Wireshark opens; passcodes are in it as they were captured."""
+    del verbose
+    lakes.demand(lake)
+    stream, captures = known(lake, stream_id)
+    _spare(output, [row["path"] for row in captures])
+    with common.progress(quiet or as_json) as say:
+        say("looking for the packets")
+        chosen, found = find(stream, captures)
+        say(f"writing {output}")
+        kind = write(output, chosen, found, stream)
+    used = [chosen[rank].path for rank in found.numbers]
+    count = sum(map(len, found.numbers.values()))
+    if as_json:
+        print(json.dumps({"stream_id": stream_id, "output": output, "format": kind, "packets": count, "captures": used}))
+    elif not quiet:
+        print(f"{output}: {count} packet{'s' if count != 1 else ''} from {', '.join(used)} ({kind})")
+
+
+def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The row of a stream, and those of the captures of its source.
+
+    Raises UsageError for a stream the lake does not have.
+    """
+    rows = lakes.small(lake, "streams", filters=[("stream_id", "=", stream_id)]).to_pylist()
+    if not rows:
+        raise UsageError(f"{stream_id}: no such stream in {lake}; list them with: stompcap sql 'SELECT * FROM streams' --lake {lake}")  # noqa: S608  words, not a query
+    captures: list[dict[str, Any]] = lakes.small(lake, "captures", filters=[("source", "=", rows[0]["source"])]).to_pylist()
+    return rows[0], captures
+
+
+def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> list[Kept]:
+    """Some rows of table captures as files to read, in wire order; `rows` are all, for one may go on where another ends."""
+    from stompcap.assembly.packets import Kept
+
+    by_id = {row["capture_id"]: row for row in rows}
+
+    def before(row: dict[str, Any]) -> int:
+        earlier = by_id.get(row["continues"])
+        return earlier["packets"] + before(earlier) if earlier else 0
+
+    ordered = sorted(wanted, key=lambda row: (row["first_ns"], row["capture_id"]))
+    return [Kept(r["path"], r["used_octets"], r["used_sha256"], r["compression"] is not None, before(r)) for r in ordered]
+
+
+def find(stream: dict[str, Any], rows: Sequence[dict[str, Any]]) -> tuple[list[Kept], Packets]:
+    """The captures a stream lies in and its packets there.
+
+    First those of its batch and its time are read. Raises CaptureError where a file is gone or changed, or none has the stream.
+    """
+    from stompcap.assembly.packets import packets_of
+
+    some = [row for row in rows if row["first_ns"] is not None]
+    batch = [row for row in some if row["batch_id"] == stream["batch_id"]]
+    near = [row for row in batch if row["first_ns"] <= stream["last_ns"] and row["last_ns"] >= stream["first_ns"]]
+    tried: list[list[Kept]] = []
+    checked: set[Kept] = set()
+    for wanted in (near, batch, some):
+        files = kept(rows, wanted)
+        if files in tried:
+            continue
+        tried.append(files)
+        for file in files:
+            if file not in checked:
+                file.check()
+                checked.add(file)
+        for tunnels in (True, False):
+            found = packets_of(stream, files, tunnels=tunnels)
+            if found is not None:
+                return files, found
+    names = ", ".join(sorted({file.path for files in tried for file in files})) or "none"
+    remedy = f"is not in the captures of its source as they are read now ({names}); run them into a new lake"
+    raise CaptureError(stream["stream_id"], remedy)
+
+
+def _spare(output: str, paths: Sequence[str]) -> None:
+    """Raise UsageError where the file to write is one of the captures."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if os.path.samefile(output, path):
+                raise UsageError(f"{output}: is a capture of this lake; name another file with -o")
+
+
+def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[str, Any]) -> str:
+    """Write the packets; the format used. The file appears when it is whole; raises EnvironmentProblem where it cannot."""
+    from stompcap.assembly.packets import records_of
+    from stompcap.capture.writing import Writer
+
+    fits = stream["first_ns"] >= 0 and stream["last_ns"] < LATEST_NS
+    pcap = fits and len(found.links) == 1 and not output.lower().endswith(".pcapng")
+    part = f"{output}.part"
+    with _writable(output, part):
+        with open(part, "wb") as file:
+            writer = Writer(file, min(found.links) if pcap else None)
+            for rank, numbers in found.numbers.items():
+                for records, rows in records_of(captures[rank], numbers):
+                    writer.write(records, rows, os.path.basename(captures[rank].path))
+        os.replace(part, output)
+    return "pcap" if pcap else "pcapng"
+
+
+@contextlib.contextmanager
+def _writable(output: str, part: str) -> Iterator[None]:
+    """Nothing is left half written, and what the system says becomes a line."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentProblem(f"{output}: cannot be written ({error.strerror}); make room or name another file with -o") from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
