@@ -19,7 +19,7 @@ from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constan
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.windows import WINDOW, Window, windows
 from stompcap.capture.columns import SPILLED
-from stompcap.capture.files import Source
+from stompcap.capture.files import Mapped, Source
 from stompcap.options import Options
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
@@ -61,7 +61,7 @@ class Assembly:
         batch_id: str,
         options: Options,
         window: int = WINDOW,
-        spilled: Callable[[], NDArray[np.uint8]] | None = None,
+        spilled: Callable[[], Source] | None = None,
     ) -> None:
         self.window = window
         self.batch_id = batch_id
@@ -80,7 +80,6 @@ class Assembly:
         for window in windows(reassembly, kept, flows, self.sources, self.window):
             part = state.part(window)
             yield part
-            self.sources.release()
             held.append(Part({name: _light(table) for name, table in part.tables.items()}))
             if window.last:
                 yield Part({}, _sessions(held))
@@ -95,7 +94,7 @@ class _Sources(Mapping[int, Source]):
 
     MOST_OPEN = 256
 
-    def __init__(self, paths: Sequence[str], spilled: Callable[[], NDArray[np.uint8]] | None) -> None:
+    def __init__(self, paths: Sequence[str], spilled: Callable[[], Source] | None) -> None:
         self.paths = paths
         self.spilled = spilled
         self.open: dict[int, capture.Window] = {}
@@ -107,18 +106,14 @@ class _Sources(Mapping[int, Source]):
             if len(self.open) == self.MOST_OPEN:
                 self.open.pop(next(iter(self.open)))
             self.open[rank] = capture.open_capture(self.paths[rank])
-        return self.open[rank].raw
+        window = self.open[rank]
+        return window if isinstance(window, Mapped) else window.raw
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.paths)))
 
     def __len__(self) -> int:
         return len(self.paths)
-
-    def release(self) -> None:
-        """Let the pages go that were read: they count as this process's memory."""
-        for window in self.open.values():
-            window.release(0, window.size)
 
 
 class _Batch:

@@ -79,7 +79,7 @@ class Mapped:
 
 
 Window = Mapped | Ranged | Decompressed
-Source = Octets | Ranges  # what extents are read from
+Source = Octets | Mapped | Ranges  # what extents are read from
 
 
 def format_of(head: bytes) -> str:

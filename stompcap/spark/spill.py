@@ -11,9 +11,9 @@ import tempfile
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import SPILLED
+from stompcap.capture.files import Mapped
 
 
 class Spill:
@@ -22,7 +22,7 @@ class Spill:
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(dir=os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)  # noqa: SIM115  lives as long as this
         self._size = 0
-        self._mapped = np.empty(0, np.uint8)
+        self._mapped = Mapped("", np.empty(0, np.uint8), "", None)
 
     def take(self, segments: pa.Table) -> pa.Table:
         """Rows of SEGMENTS, their payload in the file and `place` saying where; nothing of `segments` is held."""
@@ -43,9 +43,10 @@ class Spill:
         return kept.take(pa.array(np.arange(len(kept))))
 
     @property
-    def octets(self) -> NDArray[np.uint8]:
+    def octets(self) -> Mapped:
         """All that was written."""
-        if len(self._mapped) != self._size:
+        if self._mapped.size != self._size:
             self._file.flush()
-            self._mapped = np.frombuffer(mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ), np.uint8)
+            mapping = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
+            self._mapped = Mapped("", np.frombuffer(mapping, np.uint8), "", mapping)
         return self._mapped

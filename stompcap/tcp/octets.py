@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SPILLED
-from stompcap.capture.files import Source
+from stompcap.capture.files import Mapped, Source
 from stompcap.capture.remote import RANGE_OCTETS
 from stompcap.kernel import kernel
 from stompcap.tcp.block import column
@@ -18,6 +18,7 @@ from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
+STRETCHES = 8192  # a mapped file's pages are held for
 BETWEEN_OCTETS = 1 << 20  # quicker read than asked for around
 REQUESTS = 4  # at a time
 
@@ -64,9 +65,18 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
 
 
 def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
-    """Copy stretches of a capture to their places in `out`: in place, or by ranges that hold many of them."""
+    """Copy stretches of a capture to their places in `out`: in place, or by ranges that hold many of them.
+
+    The pages of a mapped file are let go now and then, for the system maps many around each that is touched.
+    """
     if isinstance(source, np.ndarray):
         copy_runs(source, begins, lengths, targets, out)
+        return
+    if isinstance(source, Mapped):
+        for some in range(0, len(begins), STRETCHES):
+            part = slice(some, some + STRETCHES)
+            copy_runs(source.octets, begins[part], lengths[part], targets[part], out)
+            source.release(0, source.size)
         return
 
     def fetch(which: Int64s) -> None:

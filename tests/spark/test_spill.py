@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import SPILLED
+from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.spill import Spill
+from stompcap.tcp import Extents, gather
 
 ROWS = st.lists(st.one_of(st.none(), st.binary(max_size=9)), max_size=8)
 
@@ -32,11 +38,32 @@ def test_octets_are_found_again(tables: list[list[list[bytes | None]]], skip: in
                 assert place == 7
             else:
                 assert place <= SPILLED
-                assert spill.octets[SPILLED - place : SPILLED - place + len(payload)].tobytes() == payload
+                assert spill.octets.octets[SPILLED - place : SPILLED - place + len(payload)].tobytes() == payload
 
 
 def test_nothing_is_written_where_nothing_is_carried() -> None:
     spill = Spill()
     assert spill.take(table([None, None])).num_rows == 2
-    assert len(spill.octets) == 0
-    assert spill.octets.dtype == np.uint8
+    assert spill.octets.size == 0
+
+
+@pytest.mark.slow
+def test_more_than_a_column_can_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One connection carries more than two gigabytes: its blocks come one after the other, its octets are found by place."""
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    size, count, blocks = 1 << 16, 512, 68
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for block in range(blocks):
+            rows = table([bytes([block]) * size] * count)
+            rows = rows.set_column(1, SEGMENTS.field("packet"), pa.array(np.arange(count) + block * count))
+            yield from pack(rows.combine_chunks().to_batches(), 1)
+
+    spill = Spill()
+    found = unpack(batches(), spill)
+    assert spill.octets.size == size * count * blocks > 1 << 31
+    assert found.nbytes < 10_000_000
+    chosen = np.array([0, count * blocks - 1, count * 5])
+    n = len(chosen)
+    extents = Extents(np.zeros(n, np.int32), np.zeros(n, np.int8), chosen * size, np.full(n, 3), chosen, np.zeros(n, np.int64))
+    assert gather(extents, found, {SPILLED: spill.octets}).tolist() == [0, 0, 0, blocks - 1, blocks - 1, blocks - 1, 5, 5, 5]
