@@ -27,9 +27,9 @@ def meaning(sessions: Sessions, order: Mapping[str, int], options: Options, want
         whole.segments,
         dict(order),
         whole.stalls,
-        session.Options(ack_scope=options.ack_scope),
+        session.Options(options.ack_scope, options.settings.thresholds),
     )
     found = {name: table for name, table in analysis.tables.items() if wants(name)}
     if any(wants(name) for name in JUDGED):
-        found |= rules.judge(analysis)
+        found |= rules.judge(analysis, options.settings)
     return found

@@ -9,6 +9,7 @@ import pyarrow as pa
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.notes import Annotations
 from stompcap.session.progress import Progress
+from stompcap.settings import Thresholds
 
 
 @dataclass(frozen=True)
@@ -16,13 +17,11 @@ class Options:
     """What the user may choose.
 
     ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
-    late, violation, dead  thresholds of heart-beat gaps, as multiples of the negotiated interval
+    thresholds  what counts as a late, violating or dead gap between heart-beats
     """
 
     ack_scope: str = "auto"
-    late: float = 1.1
-    violation: float = 1.5
-    dead: float = 3.0
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def tables(
     end = np.where(side == CLIENT, notes.end_c2s[session], notes.end_s2c[session])
     shut = np.where(side == CLIENT, notes.shut_c2s[session], notes.shut_s2c[session])
     last_ender = np.where(shut, CLOSE, CAPTURE_END).astype(np.int8)
-    limit = np.floor(options.late * interval * MILLISECOND).astype(np.int64)
+    bounds = options.thresholds
+    limit = np.floor(bounds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
 
     arrivals = gather(dialogue.rows, segments, streams, number)
     most = len(arrivals.ts) + len(watched)
@@ -140,7 +141,8 @@ def tables(
         *_stalls(stalls, streams, number), excuse,
     )
     ratio = (stop - start) / (interval[found] * MILLISECOND)
-    severity = np.select([ratio > options.dead, ratio > options.violation], [DEAD, VIOLATION], LATE).astype(np.int8)
+    worse = [ratio > bounds.heartbeat_dead, ratio > bounds.heartbeat_violation]
+    severity = np.select(worse, [DEAD, VIOLATION], LATE).astype(np.int8)
     ids, ways = flat(streams.column("stream_id")), pa.array(words.DIRECTIONS)
     violations = pa.table(
         {

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session import Analysis, analyse
+from stompcap.session import Analysis, Options, analyse
+from stompcap.settings import Thresholds
 from stompcap.stomp import Rows, Runs, decode, delimit, negotiate
 from stompcap.tables import TABLES, words
 
@@ -112,7 +113,7 @@ def opening(lines: list[str]) -> list[str]:
     return [f"C: {offer}", f"S: CONNECTED⏎version:{version}⏎session:1⏎⏎␀", *lines[1:]]
 
 
-def analysed(*transcripts: str | Conversation, version: int | None = None) -> Analysis:
+def analysed(*transcripts: str | Conversation, version: int | None = None, thresholds: Thresholds | None = None) -> Analysis:
     """Sessions s0, s1, ... of transcripts; `version` (0, 1, 2) overrules what the frames say."""
     talks = [read(t) if isinstance(t, str) else t for t in transcripts]
     directions = [d for talk in talks for d in talk.sides]
@@ -125,7 +126,8 @@ def analysed(*transcripts: str | Conversation, version: int | None = None) -> An
         versions[:], source[:] = version, 0
     raw = _raw_frames(rows, directions)
     frames = _frames(buffer, rows, raw, versions, source)
-    return analyse(_streams(talks), raw, frames, _segments(directions), {"cap": 0})
+    chosen = Options(thresholds=thresholds or Thresholds())
+    return analyse(_streams(talks), raw, frames, _segments(directions), {"cap": 0}, options=chosen)
 
 
 def _runs(directions: list[Direction], talks: list[Conversation]) -> Runs:
