@@ -20,8 +20,8 @@ PRODUCTS = """
 SELECT server_product, version, count(*) AS sessions FROM sessions
 WHERE server_product IS NOT NULL GROUP BY server_product, version ORDER BY sessions DESC, server_product, version LIMIT 200"""
 COUNTS = """
-SELECT c.rule_id, s.server_product, count(*) AS sessions, sum(c.applicable - c.not_evaluable) AS judged,
-       sum(coalesce(f.broken, 0)) AS broken, sum(CASE WHEN f.broken > 0 THEN 1 ELSE 0 END) AS breaking
+SELECT c.rule_id, s.server_product, count(*) AS sessions, CAST(sum(c.applicable - c.not_evaluable) AS BIGINT) AS judged,
+       CAST(sum(coalesce(f.broken, 0)) AS BIGINT) AS broken, count(f.broken) AS breaking
 FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
 LEFT JOIN (
     SELECT stream_id, rule_id, count(*) AS broken FROM compliance_findings WHERE side = 'server' GROUP BY stream_id, rule_id
