@@ -35,10 +35,11 @@ lint: ## Check style and types
 	.venv/bin/mypy || failed=1; \
 	exit $$failed
 
-docs: setup ## Write docs/tables.md and docs/rules.md anew from the declarations in the code
+docs: setup ## Write the generated pages of docs/ anew, from the declarations in the code and from the recordings
 	@for name in tables rules; do \
 		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
+	@$(PY) -m tests.e2e.documents docs
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)

@@ -9,6 +9,7 @@ import typer
 from stompcap.cli import common
 
 RuleId = Annotated[str, typer.Argument(help="For instance FR-07.", show_default=False)]
+Products = Annotated[list[str], typer.Argument(help="Brokers, as sessions.server_product has them.", show_default=False)]
 MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose place is checked as well.", show_default=False)]
 ENVIRONMENT = 3
 
@@ -35,6 +36,19 @@ def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
     from stompcap.rules import explain_rule, settings_of
 
     print(explain_rule(rule, settings_of(settings)), end="")
+
+
+@rules.command()
+def compare(
+    products: Products, lake: common.Lake, master: common.Master = None, conf: common.Conf = None, verbose: common.Verbose = False
+) -> None:
+    """Brokers of a lake side by side, rule by rule, as a page of Markdown."""
+    del verbose
+    from stompcap.report.compare import compare as page
+    from stompcap.spark.lake import demand
+
+    demand(lake)
+    print(page(common.session(master, conf)(), lake, products), end="")
 
 
 def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from data.recorder.libraries import play
 from data.recorder.scenario import Scenario
 from data.recorder.scenarios import (
+    aftermath,
     bodies,
     dialogue,
     endings,
@@ -26,4 +27,5 @@ PROGRAMME: list[Scenario] = [
     *stalls.SCENARIOS,
     *midstream.SCENARIOS,
     *violations.SCENARIOS,
+    *aftermath.SCENARIOS,
 ]

@@ -1,0 +1,110 @@
+"""Brokers side by side: what each has kept and broken of the rules that brokers must obey, as a page of Markdown.
+
+Counted is what the broker itself broke (`compliance_findings.side`), never its clients. A rule of both sides has one count of
+opportunities, the clients' frames among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stompcap.errors import UsageError
+from stompcap.tables.words import VERSIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLES = ("compliance", "compliance_findings", "rules", "sessions")
+PRODUCTS = """
+SELECT server_product, version, count(*) AS sessions FROM sessions
+WHERE server_product IS NOT NULL GROUP BY server_product, version ORDER BY sessions DESC, server_product, version LIMIT 200"""
+COUNTS = """
+SELECT c.rule_id, s.server_product, count(*) AS sessions, CAST(sum(c.applicable - c.not_evaluable) AS BIGINT) AS judged,
+       CAST(sum(coalesce(f.broken, 0)) AS BIGINT) AS broken, count(f.broken) AS breaking
+FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
+LEFT JOIN (
+    SELECT stream_id, rule_id, count(*) AS broken FROM compliance_findings WHERE side = 'server' GROUP BY stream_id, rule_id
+) f ON f.stream_id = c.stream_id AND f.rule_id = c.rule_id
+GROUP BY c.rule_id, s.server_product"""
+RULES = "SELECT id, level, versions, side, title FROM rules WHERE side <> 'client'"
+
+Row = dict[str, Any]
+
+
+def compare(spark: SparkSession, lake: str, products: Sequence[str]) -> str:
+    """The page for these brokers (names as in `sessions.server_product`).
+
+    Raises UsageError where the lake has no session of one of them, and what `stompcap.spark.lake.demand` raises.
+    """
+    from stompcap.spark.lake import demand, read
+
+    demand(lake)
+    for table in TABLES:
+        read(spark, lake, table).createOrReplaceTempView(table)
+    seen = spark.sql(PRODUCTS).toArrow().to_pylist()
+    known = list(dict.fromkeys(row["server_product"] for row in seen))
+    for product in products:
+        if product not in known:
+            raise UsageError(f"{lake}: no session with {product}; brokers there: {', '.join(known) or 'none'}")
+    asked = spark.sql(COUNTS)
+    counts = asked.filter(asked["server_product"].isin(list(products))).toArrow().to_pylist()
+    return page(products, seen, spark.sql(RULES).toArrow().to_pylist(), counts)
+
+
+def page(products: Sequence[str], seen: Sequence[Row], rules: Sequence[Row], counts: Sequence[Row]) -> str:
+    """Markdown of the answers to PRODUCTS, RULES and COUNTS."""
+    told = {(row["rule_id"], row["server_product"]): row for row in counts}
+    titled = " and ".join([", ".join(products[:-1]), products[-1]]) if len(products) > 1 else products[0]
+    lines = [
+        f"# Rules kept and broken by {titled}", "",
+        "Of the rules that a broker must obey: how often each was broken by the broker itself, of the times it could be judged. A rule of",
+        "both sides could also be broken by clients; their opportunities are counted, what they broke is not. Level: M must, S should,",
+        "I informational. What a rule says: `stompcap rules explain ID`.", "",
+        f"| | {' | '.join(products)} |",
+        f"| --- |{' ---: |' * len(products)}",
+        f"| sessions | {' | '.join(_sessions(product, seen) for product in products)} |",
+    ]
+    for title, chosen in _sections(products, rules, told):
+        lines += ["", f"## {title}", ""]
+        if not chosen:
+            lines.append("None.")
+            continue
+        lines += [f"| rule | level | what | {' | '.join(products)} |", f"| --- | --- | --- |{' ---: |' * len(products)}"]
+        for rule in chosen:
+            cells = " | ".join(_cell(told.get((rule["id"], product))) for product in products)
+            lines.append(f"| {rule['id']} | {rule['level']} | {_plain(rule['title'])} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sections(products: Sequence[str], rules: Sequence[Row], told: dict[tuple[str, str], Row]) -> list[tuple[str, list[Row]]]:
+    """Rules by what became of them, in the catalogue's order; a rule that never applied has no line."""
+    broken, kept = [], []
+    for rule in sorted(rules, key=lambda rule: str(rule["id"])):
+        found = [told[rule["id"], product] for product in products if (rule["id"], product) in told]
+        if any(row["broken"] for row in found):
+            broken.append(rule)
+        elif any(row["judged"] for row in found):
+            kept.append(rule)
+    every = "all" if len(products) > 2 else "both"
+    return [("Broken by one of them at least", broken), (f"Kept by {every if len(products) > 1 else 'it'}", kept)]
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row["judged"] == 0:
+        return "not judged"
+    if row["broken"] == 0:
+        return f"kept, {row['judged']:,}"
+    return f"**{row['broken']:,}** of {row['judged']:,}, in {row['breaking']:,} of {row['sessions']:,} sessions"
+
+
+def _sessions(product: str, seen: Sequence[Row]) -> str:
+    """How many, and of which version."""
+    own = {row["version"]: row["sessions"] for row in seen if row["server_product"] == product}
+    named = [f"{own[version]:,} of {version}" for version in VERSIONS if version in own]
+    return f"{sum(own.values()):,}" + (f" ({', '.join(named)})" if named else "")
+
+
+def _plain(text: str) -> str:
+    """Text whose backslashes, stars and pipes Markdown leaves alone."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")

@@ -1,0 +1,53 @@
+"""What real brokers and client libraries break: the MUST rules that clean sessions break, and where every broken rule is recorded."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from tests.e2e.truth import Observed, Row, Session, all_sessions
+
+LIBRARIES = ("library", "stompjs", "gostomp", "vertx", "stompest")  # captures in which libraries do nothing wrong on purpose
+PRODUCTS = {"rabbitmq": "RabbitMQ", "activemq": "ActiveMQ", "artemis": "Artemis"}
+
+# (rule, who breaks it): why the finding is right.
+MUST = {
+    ("CN-02", "stompjs"): "stompjs writes a `host` header only where the application puts one among its `connectHeaders`; the examples "
+    "in its documentation do not. STOMP 1.1 and 1.2 ask for it without exception (CONNECT or STOMP Frame). All three brokers let it in.",
+    ("HB-02", "ActiveMQ"): "ActiveMQ checks at the agreed interval whether it wrote anything since the last check, so what it wrote just "
+    "after a check is followed by up to twice the interval of silence (its own issue AMQ-4710). The specification asks for new data at "
+    "least every interval; an error margin is the receiver's to add, and the half that stompcap allows is exceeded.",
+}
+
+
+class Recorded:
+    """Findings of recorded sessions, each with its session and the product that is to blame."""
+
+    def __init__(self, tables: dict[str, pa.Table]) -> None:
+        self.tables = tables
+        self.seen = Observed(tables)
+        self.sessions: dict[str, tuple[str, Session]] = {}  # by stream: capture without its broker, session
+        for capture, session in all_sessions():
+            self.sessions[self.seen.stream_of(session)] = capture.split("_")[1], session
+
+    def broken(self) -> list[tuple[str, Row, str, Session]]:
+        """(product, finding, capture, session) of all that is no scripted client's, in order of session, rule and place."""
+        found = []
+        for rows in self.seen.by_stream["compliance_findings"].values():
+            for row in rows:
+                capture, session = self.sessions[row["stream_id"]]
+                product = self.blamed(row, session)
+                if product is not None:
+                    found.append((product, row, capture, session))
+        return sorted(found, key=lambda one: (one[3].name, one[1]["rule_id"], one[1]["ts_ns"], one[1]["stream_offset"], one[1]["evidence"]))
+
+    def blamed(self, finding: Row, session: Session) -> str | None:
+        """The broker, or the library without its version; null where a scripted client did it, on purpose."""
+        if finding["side"] == "server":
+            return PRODUCTS[session.summary["broker"]]
+        client = str(session.summary["client"])
+        return None if client == "scripted" else client.split("/")[0]
+
+    def clean(self, level: str) -> list[tuple[str, Row, Session]]:
+        """(product, finding, session) of clean sessions, one level."""
+        found = [one for one in self.broken() if one[2] in LIBRARIES]
+        return [(product, row, session) for product, row, _, session in found if row["level"] == level]
