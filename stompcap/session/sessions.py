@@ -20,14 +20,13 @@ from stompcap.session.dialogue import (
     RECEIPT,
     SERVER,
     STOMP,
-    Bools,
     Dialogue,
 )
 from stompcap.session.lookup import flat
 from stompcap.session.missing import Missing
 from stompcap.session.notes import SessionNotes
+from stompcap.session.sums import Sums
 from stompcap.session.wire import integers, repeated_codes
-from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS
 
@@ -137,8 +136,8 @@ class _Frames:
         return self.dialogue.some(name, self.at).take(self.back)
 
 
-def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
-    """Table sessions, one row per stream in the dialogue's order."""
+def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
+    """Table sessions, one row per stream in the dialogue's order; `sums` of all frames, also those no longer at hand."""
     streams, count = dialogue.streams, dialogue.sessions
     spoken = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
     first, asked = _Frames(dialogue, spoken), _Frames(dialogue, notes.connect)
@@ -163,7 +162,6 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
         _Frames(dialogue, _first(dialogue, SERVER, MESSAGE)).column("message_id"),
     )
     ended = np.where(notes.disconnect >= 0, END_DISCONNECT, notes.close_kind + 1).astype(np.int8)
-    sent = np.bincount(dialogue.session * 2 + dialogue.side, minlength=2 * count).reshape(count, 2)
     gaps = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
     columns = {name: flat(streams.column(name)) for name in
                ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "transport")}
@@ -196,21 +194,13 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
         "error_message": _Frames(dialogue, notes.error).header("message"),
         "end_kind": listed(ended, words.END_KINDS),
         "ended_by": listed(np.where(ended == END_DISCONNECT, CLIENT, notes.closed_by).astype(np.int8), words.CLOSERS),
-        "frames_c2s": pa.array(sent[:, CLIENT]),
-        "frames_s2c": pa.array(sent[:, SERVER]),
+        "frames_c2s": pa.array(sums.frames[:, CLIENT]),
+        "frames_s2c": pa.array(sums.frames[:, SERVER]),
         "complete_start": pc.and_(
             flat(streams.column("syn_seen")).fill_null(False), flat(streams.column("synack_seen")).fill_null(False)
         ),
         "complete_end": pa.array(notes.close_kind != OPEN),
         "gap_octets": pa.array(gaps),
-        "cleartext_credentials": pa.array(_leaks(dialogue) & ~notes.encrypted),
+        "cleartext_credentials": pa.array(sums.leaks.any(axis=1) & ~notes.encrypted),
     }
     return pa.table(columns, schema=SESSIONS.arrow)
-
-
-def _leaks(dialogue: Dialogue) -> Bools:
-    """Per session: a passcode header was seen."""
-    found = np.zeros(dialogue.sessions, np.bool_)
-    found[dialogue.session[(dialogue.syntax & int(Syntax.PASSCODE)) != 0]] = True
-    found[dialogue.rows.session[dialogue.rows.redacted]] = True
-    return found
