@@ -45,6 +45,13 @@ def held(lake: str) -> Iterator[None]:
         os.close(handle)
 
 
+def known(lake: str) -> list[dict[str, Any]]:
+    """The captures in the lake: what tells them, and the files that go on where they end, again."""
+    columns = ["capture_id", "path", "source", "compression", "used_octets", "used_sha256"]
+    rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
+    return rows
+
+
 def captures(lake: str) -> dict[str, int]:
     """The ids of all captures in the lake, ranked in wire order: by first packet's time, then id."""
     rows = lakes.small(lake, "captures", ["capture_id", "first_ns"]).to_pylist()

@@ -25,6 +25,7 @@ from stompcap.tables import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from stompcap.capture import Survey
     from stompcap.options import Options
     from stompcap.spark.lake import DataFile
 
@@ -104,30 +105,32 @@ class Run:
         if not paths:
             self.result.warnings.append("no captures found: nothing to do")
             return
-        known = ledger.captures(self.lake)
+        known = ledger.known(self.lake)
+        ids = {row["capture_id"] for row in known}
         self.progress(f"looking at {len(paths)} capture{'s' if len(paths) != 1 else ''}")
-        found = bronze.survey(self.spark, paths, self.options.source)
+        found = bronze.survey(self.spark, paths, self.options, known)
         for problem in found.refused:
             self._refuse(problem.path, problem.remedy)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
-        for row in found.rows:
-            status = "known" if row["capture_id"] in known else row["status"]
+        for one in found.captures:
+            row = one.row
+            status = row["status"] if bronze.is_new(one, ids) else "known"
             self.result.captures.append({"path": row["path"], "capture_id": row["capture_id"], "status": status})
             if row["damage"]:
                 self.result.warnings.append(f"{row['path']}: {row['status']}: {row['damage']}")
-        new = bronze.ranked(found.rows, set(known))
+        new = bronze.ranked(found.captures, ids)
         if new:
             self._extract(new, whole=whole)
 
-    def _extract(self, captures: Sequence[dict[str, Any]], *, whole: bool) -> None:
+    def _extract(self, captures: Sequence[Survey], *, whole: bool) -> None:
         batch = bronze.batch_of(captures, self.options.source)
         outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
-        self.progress(f"reading {sum(row['size_octets'] for row in captures) / 1e6:,.1f} MB")
-        with self.stage("extract", [row["capture_id"] for row in captures]) as rows:
+        self.progress(f"reading {sum(split.octets for one in captures for split in one.splits) / 1e6:,.1f} MB")
+        with self.stage("extract", [one.row["capture_id"] for one in captures]) as rows:
             files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs)
             self.admit(files, batch, rows, outputs)
             table = pa.Table.from_pylist(
-                [{**row, "batch_id": batch, "run_id": self.result.run_id} for row in captures], schema=TABLES["captures"].arrow
+                [{**one.row, "batch_id": batch, "run_id": self.result.run_id} for one in captures], schema=TABLES["captures"].arrow
             )
             rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
         if whole:

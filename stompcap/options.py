@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 # and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
 STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
 
+SPLIT_OCTETS = 1 << 26
+
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that change what the tables hold.
+    """Choices that change what the tables hold; `split_octets` alone changes nothing in them: how much of a capture one task reads.
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last.
@@ -24,3 +26,4 @@ class Options:
     keep_credentials: bool = False
     ack_scope: str = "auto"
     overlap: str = "first"
+    split_octets: int = SPLIT_OCTETS

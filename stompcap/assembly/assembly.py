@@ -6,7 +6,7 @@ the `raw` column without another copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +18,14 @@ from stompcap.assembly import choice
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.windows import WINDOW, Window, windows
+from stompcap.capture.columns import SPILLED
 from stompcap.options import Options
 from stompcap.places import END
 from stompcap.places import at as place
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
-from stompcap.tcp.reassembly import Reassembly
+from stompcap.tcp.results import Reassembly
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # what sessions and rules never look at
@@ -55,14 +56,24 @@ class Part:
 
 
 class Assembly:
-    """The way of one batch of captures: `captures` are path and id by rank, `window` the octets held at a time."""
+    """The way of one batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
-    def __init__(self, captures: Sequence[tuple[str, str]], batch_id: str, options: Options, window: int = WINDOW) -> None:
+    `spilled` gives the payload that segments carried, where it was laid aside.
+    """
+
+    def __init__(
+        self,
+        captures: Sequence[tuple[str, str]],
+        batch_id: str,
+        options: Options,
+        window: int = WINDOW,
+        spilled: Callable[[], NDArray[np.uint8]] | None = None,
+    ) -> None:
         self.window = window
         self.batch_id = batch_id
         self.options = options
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
-        self.sources = _Sources([path for path, _ in captures])
+        self.sources = _Sources([path for path, _ in captures], spilled)
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
@@ -74,6 +85,7 @@ class Assembly:
         for window in windows(reassembly, kept, flows, self.sources, self.window):
             part = state.part(window)
             yield part
+            self.sources.release()
             yield Part({}, state.sessions(window, part))
         others = np.flatnonzero(~kept)
         if others.size:
@@ -81,22 +93,34 @@ class Assembly:
 
 
 class _Sources(Mapping[int, NDArray[np.uint8]]):
-    """The mapped captures by rank, each opened when first asked for."""
+    """The captures' octets by rank, each file opened when first asked for, not too many at a time; and what was laid aside."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    MOST_OPEN = 256
+
+    def __init__(self, paths: Sequence[str], spilled: Callable[[], NDArray[np.uint8]] | None) -> None:
         self.paths = paths
-        self.open: dict[int, NDArray[np.uint8]] = {}
+        self.spilled = spilled
+        self.open: dict[int, capture.Window] = {}
 
     def __getitem__(self, rank: int) -> NDArray[np.uint8]:
+        if rank == SPILLED and self.spilled:
+            return self.spilled()
         if rank not in self.open:
-            self.open[rank] = capture.octets(self.paths[rank])
-        return self.open[rank]
+            if len(self.open) == self.MOST_OPEN:
+                self.open.pop(next(iter(self.open)))
+            self.open[rank] = capture.open_capture(self.paths[rank])
+        return self.open[rank].raw
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.paths)))
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    def release(self) -> None:
+        """Let the pages go that were read: they count as this process's memory."""
+        for window in self.open.values():
+            window.release(0, len(window.raw))
 
 
 class _Batch:
@@ -193,7 +217,7 @@ class _Batch:
         begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
         index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
         came = self.reassembly.extents.row[index]
-        e = self.reassembly.extents.take(index[(came > window.since) & (came <= window.until)])
+        e = self.reassembly.extents.take(index[(came > window.since) & ((came < window.behind) | (window.behind < 0))])
         rows, first, inverse = np.unique(e.row, return_index=True, return_inverse=True)
         octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
         order = np.argsort(first, kind="stable")

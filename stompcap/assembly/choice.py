@@ -19,7 +19,7 @@ from stompcap.stomp.peek import HTTP as SAYS_HTTP
 from stompcap.stomp.peek import TLS as SAYS_TLS
 from stompcap.stomp.peek import UNKNOWN as SAYS_NOTHING
 from stompcap.tables.words import PROTOCOLS
-from stompcap.tcp.reassembly import Extents, Reassembly
+from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
 GLANCE = 2048  # octets of a direction that are looked at

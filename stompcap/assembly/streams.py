@@ -10,7 +10,8 @@ from stompcap.assembly import addresses
 from stompcap.assembly.choice import TLS
 from stompcap.assembly.rows import as_table, coded, constant, moments
 from stompcap.tables import words
-from stompcap.tcp.reassembly import Reassembly, history_for
+from stompcap.tcp import history_for
+from stompcap.tcp.results import Reassembly
 
 Ints = NDArray[np.int64]
 
@@ -54,6 +55,7 @@ def stream_rows(
         "close_kind": coded(words.CLOSE_KINDS, s.close_kind[which]),
         "closed_by": coded(words.CLOSERS, closer),
         "rst_ns": pa.array(any_rst, mask=any_rst < 0),
+        "clock_steps_back": pa.array(s.clock_steps_back[which]),
         "batch_id": constant(batch_id, which.size),
     }
     for index, way in enumerate(words.DIRECTIONS):
@@ -76,6 +78,7 @@ def _side(
         f"segments_{way}": pa.array(sides.segments[which, side]),
         f"retransmitted_octets_{way}": pa.array(sides.retransmitted_octets[which, side]),
         f"overlap_conflict_octets_{way}": pa.array(conflicts[which, side]),
+        f"duplicate_segments_{way}": pa.array(sides.duplicate_segments[which, side]),
         f"out_of_order_segments_{way}": pa.array(sides.out_of_order_segments[which, side]),
         f"gap_octets_{way}": pa.array(sides.gap_octets[which, side]),
         f"truncated_octets_{way}": pa.array(sides.truncated_octets[which, side]),

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
-from stompcap.stomp.rows import Rows, Runs, State
-from stompcap.tcp.reassembly import Extents, Reassembly
+from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
+from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
 WINDOW = 64 * 1024 * 1024
-LARGEST = 1 << 30  # octets in one buffer: Arrow's binary columns end at 2 GiB
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,8 @@ class Window:
     extents: Extents
     first: bool  # the streams begin here
     last: bool  # and end here
-    since: int = -1  # of the segment rows of the streams, those above `since`
-    until: int = LARGEST  # and not above `until` came with this window
-    behind: int = -1  # segment row of the first octet that is not yet in a row; -1 where all are
+    since: int = -1  # of the segment rows of the streams, those above this one come with this window,
+    behind: int = -1  # and below this one: it brought the first octet that is in no row yet; -1 where all are
 
 
 def windows(
@@ -95,17 +93,20 @@ class _Reader:
             until = int(arrived[max(index - 1, 0)]) if index < arrived.size else int(arrived[-1])
             taken = max(taken, int(octets[max(index - 1, 0)]))
             reach = np.array([self._reach(stream, side, until, int(total[side])) for side in (0, 1)])
+            if state is None:  # what tells version and client is looked for here
+                reach = np.maximum(reach, np.minimum(size, total))
             final = reach >= total
             parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
             extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
             window = self._window(streams, extents, extents.side.astype(np.int64), state, final, first=state is None)
             state = window.rows.state
-            window = replace(window, since=since, until=until, behind=self._behind(stream, state.pending))
-            since = until
+            window = replace(window, since=since, behind=self._behind(stream, state.pending))
+            since = max(since, window.behind - 1)
             moved = bool((state.pending > pending).any())
             pending = state.pending.copy()
-            # a frame larger than a piece: take more at a time, so that what is presented again stays linear
-            step = size if moved else min(2 * step, LARGEST)
+            # a frame larger than a piece: take more at a time, so that what is presented again stays linear; but no more than
+            # the delimiter may leave undecided
+            step = size if moved else min(2 * step, FRAME_LIMIT + size)
             yield window
             if final.all():
                 return

@@ -1,9 +1,25 @@
 """Captures: files to TCP segments, as columns."""
 
 from stompcap.capture.columns import SEGMENTS
-from stompcap.capture.files import is_capture, octets
+from stompcap.capture.files import Window, is_capture, octets, open_capture
 from stompcap.capture.packet_rows import PACKETS, packets
 from stompcap.capture.segments import read_segments
-from stompcap.capture.survey import survey
+from stompcap.capture.splits import Split
+from stompcap.capture.survey import Known, Survey, examine, parts, survey
 
-__all__ = ["PACKETS", "SEGMENTS", "is_capture", "octets", "packets", "read_segments", "survey"]
+__all__ = [
+    "PACKETS",
+    "SEGMENTS",
+    "Known",
+    "Split",
+    "Survey",
+    "Window",
+    "examine",
+    "is_capture",
+    "octets",
+    "open_capture",
+    "packets",
+    "parts",
+    "read_segments",
+    "survey",
+]

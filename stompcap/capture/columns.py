@@ -26,4 +26,5 @@ SEGMENTS = pa.schema(
         pa.field("payload", pa.binary(), True),
     ]
 )
+SPILLED = -2  # a place from here down counts backwards: SPILLED - place is where the payload lies in the file a task laid it aside in
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32

@@ -122,7 +122,7 @@ class Decompressed:
         self.path, self.compression, self.mapping = path, kind, mapping
         self.raw: Octets = np.frombuffer(mapping, np.uint8)
         self.limit = limit_in_force() if limit is None else limit
-        self.format = ""
+        self.format, self.head = "", b""
         self.octets: Octets = np.empty(0, np.uint8)
         self.base = 0
         self.ended = False

@@ -49,6 +49,11 @@ class Mapped:
         """The file's own octets."""
         return self.octets
 
+    @property
+    def head(self) -> bytes:
+        """The first octets, as many as a file header has."""
+        return self.octets[:PCAP_HEADER_OCTETS].tobytes()
+
     def more(self, keep: int) -> bool:
         """Nothing is behind the octets of a mapped file."""
         del keep
@@ -60,6 +65,9 @@ class Mapped:
         first, last = -(-begin // page) * page, end // page * page
         if self.mapping is not None and last > first and hasattr(mmap, "MADV_DONTNEED"):
             self.mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+Window = Mapped | Decompressed
 
 
 def format_of(head: bytes) -> str:
@@ -90,26 +98,33 @@ def _remedy(problem: OSError) -> str:
             return f"cannot be read ({problem.strerror}); check the file and its disk"
 
 
-def map_file(path: str) -> mmap.mmap | None:
-    """A file's octets, None where it is empty. Raises CaptureError where it is missing, unreadable or a folder."""
+def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
+    """A file's octets, the first `size` where that is said, None where it is empty.
+
+    Raises CaptureError where it is missing, unreadable, a folder, or has become shorter.
+    """
     try:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
+            there = os.fstat(file.fileno()).st_size
+            if size is not None and there < size:
+                raise CaptureError(path, "has become shorter since the run began; run again when it is no longer changed")
+            if (there if size is None else size) == 0:
                 return None
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mmap.mmap(file.fileno(), size or 0, access=mmap.ACCESS_READ)
     except OSError as problem:
         raise CaptureError(path, _remedy(problem)) from problem
 
 
-def open_capture(path: str, limit: int | None = None) -> Mapped | Decompressed:
+def open_capture(path: str, limit: int | None = None, size: int | None = None) -> Window:
     """Open a capture file. An empty file gives no octets and the format "".
 
     `limit`: how many octets a compressed one may decompress to, `compressed.limit_in_force()` where none is given.
-    Raises CaptureError for a file that is missing, unreadable, a folder, or no capture by its magic.
+    `size`: how many octets of the file count, for it may be growing. Raises CaptureError for a file that is missing,
+    unreadable, a folder, or no capture by its magic.
     """
-    mapping = map_file(path)
+    mapping = map_file(path, size)
     if mapping is None:
         return Mapped(path, np.empty(0, np.uint8), "", None)
     head = mapping[:16]
@@ -120,7 +135,8 @@ def open_capture(path: str, limit: int | None = None) -> Mapped | Decompressed:
         raise CaptureError(path, "is not a pcap or pcapng capture by its first octets; leave it out")
     window = Decompressed(path, mapping, compression, limit)
     window.more(0, HEAD_OCTETS)
-    window.format = format_of(window.octets[:16].tobytes())
+    window.head = window.octets[:PCAP_HEADER_OCTETS].tobytes()
+    window.format = format_of(window.head)
     if not window.format:
         why = f"; {window.flaw[1]}" if window.flaw else ""
         raise CaptureError(path, f"is compressed with {compression} and holds no pcap or pcapng capture{why}; leave it out")

@@ -1,11 +1,12 @@
 """IP fragments put together: datagrams that came in pieces, in any order, as one packet (RFC 791, 3.2; RFC 8200, 4.5).
 
 The octets captured first stand where IPv4 fragments overlap. What is not complete after a minute, or too much at a time, is
-given up.
+given up. The state can be saved at any packet and taken up again, so a capture can be read in parts.
 """
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,9 +75,27 @@ class Defragmenter:
         self.datagrams: dict[tuple[bytes, ...], Datagram] = {}
         self.octets = 0
 
+    def saved(self, most: int) -> bytes | None:
+        """The state as octets, b"" for none; None where those would be more than `most`."""
+        if not self.datagrams:
+            return b""
+        if self.octets > most:
+            return None
+        state = pickle.dumps(self.datagrams)
+        return state if len(state) <= most else None
+
+    @classmethod
+    def restored(cls, state: bytes) -> Defragmenter:
+        """One that goes on from a saved state; only this program's own are taken, for they are pickled."""
+        made = cls()
+        if state:
+            made.datagrams = pickle.loads(state)  # noqa: S301
+            made.octets = sum(datagram.captured for datagram in made.datagrams.values())
+        return made
+
     def add(self, piece: Fragment, ts_ns: int) -> tuple[bool, tuple[bytes, int] | None]:
         """Take a fragment: (whether it overlaps others, the whole packet and its length on the wire if this completes it)."""
-        self._make_room(len(piece.octets))
+        self._make_room(len(piece.octets), ts_ns)
         known = self.datagrams.get(piece.key)
         if known is not None and (abs(ts_ns - known.ts_ns) > TIMEOUT_NS or len(known.pieces) == MAX_PIECES):
             self._drop(piece.key)
@@ -110,10 +129,14 @@ class Defragmenter:
             header = header[:4] + (length if length <= 0xFFFF else 0).to_bytes(2, "big") + header[6:]
         return overlap, (header + octets, len(header) + length)
 
-    def _make_room(self, octets: int) -> None:
-        """Give up the oldest datagrams where there are too many, or too much of them."""
-        while self.datagrams and (len(self.datagrams) > MAX_DATAGRAMS or self.octets + octets > MAX_OCTETS):
-            self._drop(next(iter(self.datagrams)))
+    def _make_room(self, octets: int, ts_ns: int) -> None:
+        """Give up the oldest datagrams where they are too old, too many, or too much."""
+        while self.datagrams:
+            oldest = next(iter(self.datagrams))
+            crowded = len(self.datagrams) > MAX_DATAGRAMS or self.octets + octets > MAX_OCTETS
+            if not crowded and ts_ns - self.datagrams[oldest].ts_ns <= TIMEOUT_NS:
+                return
+            self._drop(oldest)
 
     def _drop(self, key: tuple[bytes, ...]) -> None:
         self.octets -= self.datagrams.pop(key).captured

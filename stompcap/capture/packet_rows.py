@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.files import Octets, open_capture
-from stompcap.capture.records import Walk
-from stompcap.capture.segments import Decoder, carried, segment_batch
+from stompcap.capture.files import Octets
+from stompcap.capture.segments import carried, read, segment_batch
+from stompcap.capture.splits import Split
 
 PACKETS = pa.schema(
     [
@@ -35,15 +35,13 @@ BATCH_PACKETS = 8192
 BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 
 
-def packets(path: str) -> Iterator[pa.RecordBatch]:
-    """The TCP packets of a capture file as batches of the PACKETS schema; errors as `read_segments`."""
-    source = open_capture(path)
-    decoder = Decoder()
-    for records in Walk(source, BATCH_PACKETS):
-        batch = decoder.decode(records)
+def packets(what: str | Split) -> Iterator[pa.RecordBatch]:
+    """The TCP packets of a capture file, or of a part of one, as batches of the PACKETS schema; errors as `read_segments`."""
+    source, batches = read(what, BATCH_PACKETS)
+    for batch in batches:
         if batch.used:
-            yield from _slices(path, records.octets, segment_batch(batch, 0, carry=False))
-        source.release(records.begin, records.end)
+            yield from _slices(source.path, batch.records.octets, segment_batch(batch, 0, carry=False))
+        source.release(batch.records.begin, batch.records.end)
 
 
 def _slices(path: str, octets: Octets, segments: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

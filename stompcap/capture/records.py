@@ -1,7 +1,7 @@
 """Files to records: batches of packets as columns of place, length, time and link type.
 
 Every record that can be read is given, whatever lies before or behind it; what could not be read is kept in `status`
-and `damage`.
+and `damage`. A walk from a checkpoint of another walk gives what that one gave from there on, in batches of any size.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture import chains, walk
-from stompcap.capture.compressed import Decompressed
-from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Mapped, Octets
+from stompcap.capture.checkpoint import NO_END, Checkpoint
+from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Octets, Window
 from stompcap.capture.integers import u32
 
 Search = Callable[[Octets, int, bool], tuple[int, int]]  # octets, from where, nothing behind them: state and place
 NAMED_FLAWS = 8
 DOUBT_OCTETS = 1 << 22  # how far a better record is looked for where one is doubtful
-NO_STOP = 1 << 62
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -44,10 +43,18 @@ class Records:
 
 @dataclass
 class Walk:
-    """One pass over a capture. Iterate it to the end, then read what it found."""
+    """One pass over a capture, or over its part from `begin` to packet `last`. Iterate it to the end, then read what it found.
 
-    capture: Mapped | Decompressed
+    A batch ends with the first record that reaches the offset `stop`, which may be set anew after each batch;
+    `reached` is the state behind the last batch.
+    """
+
+    capture: Window
     batch_packets: int = 65536
+    begin: Checkpoint | None = None
+    last: int = NO_END
+    stop: int = NO_END
+    reached: Checkpoint | None = None
     status: str = "complete"
     damage: str | None = None
     link_types: list[int] = field(default_factory=list)
@@ -56,6 +63,7 @@ class Walk:
     flaws: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Records]:
+        self.packets = self.begin.packets if self.begin else 0
         if self.capture.format == "pcap":
             yield from self._pcap()
         elif self.capture.format == "pcapng":
@@ -89,31 +97,25 @@ class Walk:
         elif reason == walk.DAMAGED:
             self._flaw(f"no valid record at {self._place(at)}")
 
-    def _search(self, start: int, find: Search, *, slide: bool = True) -> int | None:
-        """Where in the window records go on, looked for from `start` on; `slide`: whether the window may move on for it."""
-        while True:
-            final = self.capture.ended
-            state, at = find(self.capture.octets, start, final)
-            if state == chains.HOLDS:
-                return int(at)
-            if final or not slide:
-                return None
-            start = 0 if self.capture.more(at) else at
-
     def _resume(self, bad: int, start: int, find: Search) -> int | None:
         """Where in the window records go on behind a bad one, looked for from `start` on; noted if found."""
         place = self._place(bad)
-        found = self._search(start, find)
-        if found is not None:
-            self._passed(place, found)
-        return found
+        while True:
+            state, at = find(self.capture.octets, start, self.capture.ended)
+            if state == chains.HOLDS:
+                self._passed(place, int(at))
+                return int(at)
+            if self.capture.ended:
+                return None
+            start = 0 if self.capture.more(at) else at
 
     def _passed(self, bad: str, found: int) -> None:
         """Note what was passed over."""
         self._flaw(f"no valid record at {bad}, the next at {self._place(found)}")
 
     def _columns(self) -> Columns:
-        place, captured, original, ts_ns = np.empty((4, self.batch_packets), np.int64)
+        """Room for a batch; none behind the last packet."""
+        place, captured, original, ts_ns = np.empty((4, min(self.batch_packets, self.last - self.packets)), np.int64)
         return place, captured, original, ts_ns
 
     def _batch(self, count: int, begin: int, end: int, columns: Columns, links: NDArray[np.int32]) -> Records:
@@ -122,25 +124,35 @@ class Walk:
         place, captured, original, ts_ns = (column[:count] for column in columns)
         return Records(self.capture.octets, first, begin, end, place, captured, original, ts_ns, links[:count])
 
+    def _until(self, at: int) -> int:
+        """The place in the window at which the batch that begins at `at` ends."""
+        return max(self.stop - self.capture.base, at + 1)
+
     def _pcap(self) -> Iterator[Records]:
-        octets = self.capture.octets
-        if len(octets) < PCAP_HEADER_OCTETS:
-            self.status, self.damage = "truncated", f"the file header is cut off at {self._place(len(octets))}"
+        header = np.frombuffer(self.capture.head, np.uint8)
+        if len(header) < PCAP_HEADER_OCTETS:
+            self.status, self.damage = "truncated", f"the file header is cut off at {self._place(len(header))}"
             return
-        big, ticks, head = PCAP_MAGICS[octets[:4].tobytes()]
-        snaplen = int(u32(octets, 16, big))
-        self._interface(int(u32(octets, 20, big)) & 0xFFFF, snaplen)
+        big, ticks, head = PCAP_MAGICS[self.capture.head[:4]]
+        snaplen = int(u32(header, 16, big))
+        self._interface(int(u32(header, 20, big)) & 0xFFFF, snaplen)
         longest = min(max(snaplen, chains.USUAL_PACKET_OCTETS), chains.MAX_PACKET_OCTETS)
-        at, seconds, reason, trusting = PCAP_HEADER_OCTETS, -1, walk.FULL, False
-        before = at  # where the octets of the last record begin: its length may be the wrong one
+        known = self.begin or Checkpoint(PCAP_HEADER_OCTETS, before=PCAP_HEADER_OCTETS)
+        at, seconds, reason, trusting = known.offset - self.capture.base, known.seconds, walk.FULL, known.trusting
+        before = known.before - self.capture.base  # where the octets of the last record begin: its length may be the wrong one
         while reason == walk.FULL:
+            if self.packets == self.last:
+                return
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin, final = at, self.capture.ended
             count, at, reason, seconds = walk.walk_pcap(
-                self.capture.octets, at, big, head, ticks, longest, seconds, trusting, final, self.link_types[0], *columns, links
+                self.capture.octets, at, big, head, ticks, longest, seconds, trusting, final, self._until(at), self.link_types[0],
+                *columns, links,
             )  # fmt: skip
             if count:
                 before = int(columns[0][count - 1])
+                base = self.capture.base
+                self.reached = Checkpoint(base + at, self.packets + count, base + before, int(seconds), trusting)
                 yield self._batch(count, begin, at, columns, links)
             near = len(self.capture.octets) - at < DOUBT_OCTETS
             if not final and (reason in (walk.END, walk.TRUNCATED) or (reason == walk.DOUBTFUL and near)):
@@ -148,26 +160,32 @@ class Walk:
                     at, before = at - before, 0
                 reason = walk.FULL  # there are more octets, or it is known that there are none
             elif reason == walk.DOUBTFUL:
-                find = finder(at + DOUBT_OCTETS, big, head, ticks, longest, seconds)
-                found = self._search(before, find, slide=False)
-                if found is None or chains.leads_to(self.capture.octets, at, found, big, head):
+                state, found = chains.find_pcap(
+                    self.capture.octets, before, at + DOUBT_OCTETS, big, head, ticks, longest, seconds, final
+                )
+                if state == chains.OPEN and self.capture.more(before):
+                    at, before = at - before, 0  # what would decide lies behind the window
+                elif state != chains.HOLDS or chains.leads_to(self.capture.octets, at, found, big, head):
                     trusting = True  # odd, but nothing better is near, or all that is odd is of a piece with what isn't
                 else:
                     self._passed(self._place(at), found)
-                    at = before = found
+                    at = before = int(found)
                 reason = walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
                 start = at + head if reason == walk.TRUNCATED else before
-                found = self._resume(at, start, finder(NO_STOP, big, head, ticks, longest, seconds))
+                found = self._resume(at, start, finder(NO_END, big, head, ticks, longest, seconds))
                 if found is not None:
                     at, before, reason = found, found, walk.FULL
         self._stop(reason, at)
 
     def _pcapng(self) -> Iterator[Records]:
-        big = False
-        interfaces, bad = np.empty((0, 4), np.int64), np.zeros(2, np.int64)
-        at, reason = 0, walk.SECTION
+        known = self.begin or Checkpoint(0)
+        big, bad = known.big, np.zeros(2, np.int64)
+        interfaces = np.array(known.interfaces, np.int64).reshape(-1, 4)
+        at, reason = known.offset - self.capture.base, walk.FULL if self.begin else walk.SECTION
         while reason not in (walk.END, walk.TRUNCATED, walk.DAMAGED):
+            if self.packets == self.last:
+                return
             octets = self.capture.octets
             if reason == walk.SECTION:
                 section = section_at(octets, at)
@@ -190,11 +208,18 @@ class Walk:
                 at += int(u32(octets, at + 4, big))
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin, final = at, self.capture.ended
-            count, at, reason = walk.walk_pcapng(self.capture.octets, at, big, interfaces, *columns, links, bad)
+            count, at, reason = walk.walk_pcapng(
+                self.capture.octets, at, big, interfaces, self._until(at), *columns, links, bad
+            )
             if bad[0]:
                 self._flaw(f"{bad[0]} packet blocks that cannot be, the first at {self._place(int(bad[1]))}")
                 bad[:] = 0
             if count:
+                base = self.capture.base
+                of_section = tuple(tuple(row) for row in interfaces.tolist())
+                self.reached = Checkpoint(
+                    base + at, self.packets + count, base + int(columns[0][count - 1]), big=big, interfaces=of_section
+                )
                 yield self._batch(count, begin, at, columns, links)
             if reason in (walk.END, walk.TRUNCATED) and not final:
                 at, reason = 0 if self.capture.more(at) else at, walk.FULL

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.decode import Decoded, decode, empty
 from stompcap.capture.dissect import dissect
-from stompcap.capture.files import Octets, open_capture
+from stompcap.capture.files import Octets, Window, open_capture
 from stompcap.capture.fragments import Defragmenter, fragment_at
 from stompcap.capture.records import Records, Walk
+from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import FRAGMENT, OVERLAP, REASONS, REFUSED, USED
 from stompcap.kernel import kernel
 
@@ -46,10 +48,13 @@ class Batch:
 
 
 class Decoder:
-    """Decodes the batches of one capture in order, for fragments of one packet may lie in several."""
+    """Decodes the batches of one capture in order, for fragments of one packet may lie in several.
 
-    def __init__(self) -> None:
-        self.defragmenter = Defragmenter()
+    `pending`: what another one had of such packets where this one begins (`fragments.Defragmenter.saved`).
+    """
+
+    def __init__(self, pending: bytes = b"") -> None:
+        self.defragmenter = Defragmenter.restored(pending)
 
     def decode(self, records: Records) -> Batch:
         """Decode a batch of records: kernels first, scapy for what they refuse, fragments put together."""
@@ -97,18 +102,26 @@ class Decoder:
         return USED, whole[0][place : place + int(one.captured_octets[0])]
 
 
-def read_segments(path: str, capture: int, batch_packets: int = 65536) -> Iterator[pa.RecordBatch]:
-    """The TCP segments of a capture file as batches of the SEGMENTS schema, `capture` being its rank in the run.
+def read_segments(what: str | Split, capture: int, batch_packets: int = 65536) -> Iterator[pa.RecordBatch]:
+    """The TCP segments of a capture file or of a part of one, as batches of the SEGMENTS schema.
 
-    A truncated or damaged file gives all that can be read. Raises CaptureError as `open_capture`.
+    `capture` is its rank in the run. A truncated or damaged file gives all that can be read. Raises CaptureError as
+    `open_capture`.
     """
-    source = open_capture(path)
-    decoder = Decoder()
-    for records in Walk(source, batch_packets):
-        batch = decoder.decode(records)
-        source.release(records.begin, records.end)
+    source, batches = read(what, batch_packets)
+    for batch in batches:
+        source.release(batch.records.begin, batch.records.end)
         if batch.used:
             yield segment_batch(batch, capture, carry=source.compression is not None)
+
+
+def read(what: str | Split, batch_packets: int) -> tuple[Window, Iterator[Batch]]:
+    """A capture or a part of one: its window, and its decoded batches; each is good until the next is asked for."""
+    part = what if isinstance(what, Split) else Split(what)
+    source = open_capture(part.path, size=part.size)
+    last = part.end.packets if part.end else NO_END
+    walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending)
+    return source, (decoder.decode(records) for records in walk)
 
 
 def segment_batch(batch: Batch, capture: int, *, carry: bool) -> pa.RecordBatch:

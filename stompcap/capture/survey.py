@@ -1,61 +1,177 @@
-"""One pass over a capture for its row in table `captures`: digest, counts, times, status."""
+"""One pass over a capture for its row in table `captures`: digest, counts, times, status; and for the parts to read it in.
+
+A file may be growing. What was used of it is told by length and digest, so that a later look knows its beginning again and
+takes only what lies behind.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from stompcap.capture.files import open_capture
+from stompcap.capture.checkpoint import NO_END
+from stompcap.capture.files import Window, open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.segments import Decoder
+from stompcap.capture.segments import Batch, Decoder
+from stompcap.capture.splits import Cuts, Split
+from stompcap.options import SPLIT_OCTETS
 
 HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def survey(path: str, source: str) -> dict[str, Any] | None:
-    """The row of a capture file for table `captures`, without run_id; None for an empty file.
+@dataclass(frozen=True)
+class Known:
+    """A capture that a lake has: its id, and how much of its file was used, with the SHA-256 of that."""
 
-    `skipped` and `tcp_segments` add up to `packets`. Raises CaptureError as `open_capture`.
+    capture_id: str
+    used_octets: int
+    used_sha256: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A capture's row of table `captures` (without run_id and batch_id), and how to read it.
+
+    `carried_octets` is how much payload its segments carry with them.
+    """
+
+    row: dict[str, Any]
+    splits: tuple[Split, ...]
+    carried_octets: int
+
+
+@dataclass
+class _Count:
+    """What is counted and measured on the way."""
+
+    carry: bool
+    packets: int = 0
+    used: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    first: int | None = None
+    last: int | None = None
+    carried: int = 0
+
+    def add(self, batch: Batch) -> None:
+        """Count a batch."""
+        self.packets += len(batch.records)
+        self.used += batch.used
+        self.skipped.update(batch.skipped)
+        low, high = int(batch.records.ts_ns.min()), int(batch.records.ts_ns.max())
+        self.first = low if self.first is None else min(self.first, low)
+        self.last = high if self.last is None else max(self.last, high)
+        sizes = batch.decoded.captured_octets
+        whole = int((sizes if batch.rows is None else sizes[batch.rows]).sum()) if self.carry else 0
+        self.carried += whole or sum(map(len, batch.payloads.values()))
+
+
+class _Digest:
+    """The SHA-256 of a capture's octets, taken while its pages are at hand."""
+
+    def __init__(self, capture: Window) -> None:
+        self.capture, self.sha, self.reached = capture, hashlib.sha256(), 0
+
+    def to(self, end: int) -> None:
+        """Take the file's octets up to `end`, and let them go."""
+        while self.reached < end:
+            until = min(end, self.reached + HASH_OCTETS)
+            self.sha.update(self.capture.raw[self.reached : until].data)
+            self.capture.release(self.reached, until)
+            self.reached = until
+
+
+def survey(path: str, source: str) -> dict[str, Any] | None:
+    """The row of a capture file for table `captures`, without run_id and batch_id; None for an empty file."""
+    found = examine(path, source)
+    return found.row if found else None
+
+
+def examine(path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Iterable[Known] = ()) -> Survey | None:
+    """Look at a capture file, once, from its beginning to its end; None for an empty one.
+
+    It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
+    behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
+    `packets`. Raises CaptureError as `open_capture`.
     """
     capture = open_capture(path)
     if not capture.format:
         return None
-    digest, hashed = hashlib.sha256(), 0
-    skipped: Counter[str] = Counter()
-    used, first, last = 0, None, None
-    walk, decoder = Walk(capture), Decoder()
+    whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
+    walk, decoder, digest = Walk(capture), Decoder(), _Digest(capture)
+    count, size, continues = _Count(whole), len(capture.raw), None
+    cuts = Cuts(path, size, NO_END if whole else split_octets)
+    ahead = [] if whole else sorted(known, key=lambda one: -one.used_octets)
+    used_octets, used_sha256 = 0, digest.sha.hexdigest()
+    walk.stop = _next(cuts, ahead)
     for records in walk:
         batch = decoder.decode(records)
-        used += batch.used
-        skipped.update(batch.skipped)
-        low, high = int(records.ts_ns.min()), int(records.ts_ns.max())
-        first = low if first is None else min(first, low)
-        last = high if last is None else max(last, high)
-        if capture.compression is None:
-            digest.update(capture.raw[hashed : records.end].data)  # while its pages are at hand
-            capture.release(hashed, records.end)
-            hashed = records.end
-    while hashed < len(capture.raw):
-        digest.update(capture.raw[hashed : hashed + HASH_OCTETS].data)
-        hashed += HASH_OCTETS
-    return {
-        "capture_id": digest.hexdigest(),
+        count.add(batch)
+        if walk.reached is None or whole:
+            continue
+        digest.to(walk.reached.offset)
+        used_octets = digest.reached
+        while ahead and ahead[-1].used_octets <= used_octets:
+            one = ahead.pop()
+            if one.used_octets == used_octets == walk.reached.offset and one.used_sha256 == digest.sha.hexdigest():
+                continues, count = one.capture_id, _Count(whole)
+                cuts.restart(walk.reached, decoder.defragmenter)
+        cuts.offer(walk.reached, decoder.defragmenter)
+        walk.stop = _next(cuts, ahead)
+    if not whole:
+        used_sha256 = digest.sha.hexdigest()
+    digest.to(size)
+    capture_id = digest.sha.hexdigest()
+    if whole:
+        used_octets, used_sha256 = size, capture_id
+    row = {
+        "capture_id": capture_id,
         "path": path,
         "source": source,
         "format": capture.format,
         "compression": capture.compression,
-        "size_octets": len(capture.raw),
+        "size_octets": size,
+        "used_octets": used_octets,
+        "used_sha256": used_sha256,
+        "continues": continues,
         "link_types": walk.link_types,
         "snaplen": walk.snaplen,
-        "packets": walk.packets,
-        "tcp_segments": used,
-        "skipped": dict(skipped),
-        "first_ns": first,
-        "last_ns": last,
-        "first_ts": None if first is None else EPOCH + timedelta(microseconds=first // 1000),
+        "packets": count.packets,
+        "tcp_segments": count.used,
+        "skipped": dict(count.skipped),
+        "first_ns": count.first,
+        "last_ns": count.last,
+        "first_ts": None if count.first is None else EPOCH + timedelta(microseconds=count.first // 1000),
         "status": walk.status,
         "damage": walk.damage,
     }
+    return Survey(row, (Split(path, size),) if whole else cuts.splits(walk.reached), count.carried)
+
+
+def parts(path: str, split_octets: int) -> tuple[Split, ...]:
+    """The parts of about `split_octets` to read a capture file in; one that is smaller or compressed is one part.
+
+    Errors as `open_capture`.
+    """
+    capture = open_capture(path)
+    size = len(capture.raw)
+    if capture.compression is not None or size <= split_octets:
+        return (Split(path, size),) if size else ()
+    walk, decoder, cuts = Walk(capture), Decoder(), Cuts(path, size, split_octets)
+    walk.stop = cuts.next
+    for records in walk:
+        decoder.decode(records)
+        capture.release(records.begin, records.end)
+        if walk.reached is not None:
+            cuts.offer(walk.reached, decoder.defragmenter)
+        walk.stop = cuts.next
+    return cuts.splits(walk.reached)
+
+
+def _next(cuts: Cuts, ahead: list[Known]) -> int:
+    """Where the next batch must end at the latest."""
+    return min(cuts.next, ahead[-1].used_octets) if ahead else cuts.next

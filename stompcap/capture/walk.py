@@ -41,6 +41,7 @@ def walk_pcap(
     seconds: Int,
     trusting: bool,
     final: bool,
+    stop: Int,
     link: Int,
     place: Int64s,
     captured: Int64s,
@@ -50,11 +51,14 @@ def walk_pcap(
 ) -> tuple[Int, Int, Int, Int]:
     """Fill the columns from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
 
-    Record headers have `head` octets and times `ticks` a second. A header that is not plausible (longer than `longest`,
-    far from the record before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is said.
+    No record that begins at `stop` or behind is taken. Record headers have `head` octets and times `ticks` a second. A
+    header that is not plausible (longer than `longest`, far from the record before in time, ...) is DOUBTFUL, unless
+    plausible ones follow or `trusting` is said.
     """
     end, tick_ns = len(octets), 1_000_000_000 // ticks
     for count in range(len(place)):
+        if at >= stop:
+            return count, at, FULL, seconds
         if at == end:
             return count, at, END, seconds
         if at + head > end:
@@ -112,6 +116,7 @@ def walk_pcapng(
     at: Int,
     big: bool,
     interfaces: Int64s,
+    stop: Int,
     place: Int64s,
     captured: Int64s,
     original: Int64s,
@@ -121,12 +126,12 @@ def walk_pcapng(
 ) -> tuple[Int, Int, Int]:
     """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
 
-    `interfaces`: a row per interface of the section: link type, snaplen, if_tsresol, if_tsoffset. A section or
-    interface block is left to the caller. A simple packet block has no time: 0. Packet blocks that cannot be are passed
-    over; `bad` gets how many, and where the first lies.
+    No block that begins at `stop` or behind is taken. `interfaces`: a row per interface of the section: link type,
+    snaplen, if_tsresol, if_tsoffset. A section or interface block is left to the caller. A simple packet block has no
+    time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies.
     """
     end, count = len(octets), 0
-    while count < len(place):
+    while count < len(place) and at < stop:
         if at == end:
             return count, at, END
         if at + 12 > end:

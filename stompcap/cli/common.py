@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stompcap.errors import UsageError
-from stompcap.options import STOMP_PORTS, Options
+from stompcap.options import SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +23,14 @@ Source = Annotated[str, typer.Option("--source", help="Name of the capture point
 BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
 KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
+Overlap = Annotated[
+    str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
+]
 Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
 AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
+SplitOctets = Annotated[
+    int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture one task reads; the tables are the same for any number.")
+]
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
@@ -37,16 +43,20 @@ def options(
     body_preview: int = 256,
     keep_credentials: bool = False,
     ack_scope: str = "auto",
+    overlap: str = "first",
+    split_octets: int = SPLIT_OCTETS,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
         raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
+    if overlap not in ("first", "last"):
+        raise UsageError(f"--overlap {overlap}: say first or last")
     extra = set()
     for word in filter(None, (part.strip() for part in ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope)
+    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
 
 
 def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:

@@ -12,6 +12,7 @@ import typer
 from stompcap.cli import common, render
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
+from stompcap.options import SPLIT_OCTETS
 
 if TYPE_CHECKING:
     from stompcap.options import Options
@@ -48,8 +49,10 @@ def run(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    split_octets: common.SplitOctets = SPLIT_OCTETS,
     fail_on: FailOn = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
@@ -57,7 +60,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -68,15 +71,19 @@ def extract(
     master: common.Master = None,
     conf: common.Conf = None,
     keep_credentials: common.KeepCredentials = False,
+    overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
+    split_octets: common.SplitOctets = SPLIT_OCTETS,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
     """Captures to bronze: streams and raw frames."""
     del verbose
-    chosen = common.options(source, ports, all_ports, keep_credentials=keep_credentials)
+    chosen = common.options(
+        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets
+    )
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.places import END, PACKET_BITS
 from stompcap.session import carry as state
 from stompcap.session import progress, sums
 from stompcap.session.analyse import examine
@@ -23,7 +24,6 @@ from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry, joined
 from stompcap.session.dialogue import CLIENT, FRAME, GAP, I64, Bools
 from stompcap.session.lookup import flat
-from stompcap.places import END, PACKET_BITS
 from stompcap.session.wire import build, integers, place, remembered, repeated_codes, sides
 from stompcap.tables import words
 

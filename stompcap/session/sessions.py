@@ -136,6 +136,11 @@ class _Frames:
         return self.dialogue.some(name, self.at).take(self.back)
 
 
+def _login(login: pa.Array, username: pa.Array, notes: SessionNotes) -> pa.Array:
+    """The user named in CONNECT; one document of 1.0 has the header `username` for it."""
+    return pc.if_else(pa.array(notes.version == 0), pc.coalesce(login, username), login)
+
+
 def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
     """Table sessions, one row per stream in the dialogue's order; `sums` of all frames, also those no longer at hand."""
     streams, count = dialogue.streams, dialogue.sessions
@@ -175,7 +180,7 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
         "version": first.column("version"),
         "version_source": pc.coalesce(first.column("version_source"), pa.scalar("unknown")),
         "host": asked.header("host"),
-        "login": asked.header("login"),
+        "login": _login(asked.header("login"), asked.header("username"), notes),
         "session": answer.header("session"),
         "server": answer.header("server"),
         "server_product": product,

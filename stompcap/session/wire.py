@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
+from stompcap.places import PACKET_BITS
 from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, RawRows
 from stompcap.session.lookup import flat
-from stompcap.places import PACKET_BITS
 from stompcap.tables import words
+
 
 def integers(column: pa.Array | pa.ChunkedArray, missing: int = -1) -> I64:
     """An integer column as numpy, nulls as `missing`."""

@@ -14,15 +14,32 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SEGMENTS
+from stompcap.spark.spill import Spill
 from stompcap.tcp import WIRE_ORDER
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary())])
 DDL = "task INT, block BINARY"
+ROWS = 65_536
+OCTETS = 1 << 24
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches made larger, up to ROWS or OCTETS, for each block has its cost."""
+    held: list[pa.RecordBatch] = []
+    rows = octets = 0
+    for batch in batches:
+        if held and (rows + len(batch) > ROWS or octets + batch.nbytes > OCTETS):
+            yield pa.concat_batches(held)
+            held, rows, octets = [], 0, 0
+        held.append(batch)
+        rows, octets = rows + len(batch), octets + batch.nbytes
+    if held:
+        yield pa.concat_batches(held)
 
 
 def pack(batches: Iterable[pa.RecordBatch], tasks: int) -> Iterator[pa.RecordBatch]:
-    """Batches of SEGMENTS as rows of BLOCKS, a row for each task that a batch has segments for."""
-    for batch in batches:
+    """Batches of SEGMENTS as rows of BLOCKS, a row for each task that some batches have segments for."""
+    for batch in gathered(batches):
         of = task_of(batch.column("flow").to_numpy(), tasks)
         order = np.argsort(of, kind="stable")
         sorted_batch = batch.take(pa.array(order))
@@ -45,16 +62,25 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpack(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """All segments of rows of BLOCKS, whole flows, in wire order: by flow, endpoints, capture and packet."""
+def unpack(batches: Iterable[pa.RecordBatch], spill: Spill) -> pa.Table:
+    """All segments of rows of BLOCKS, whole flows, in wire order: by flow, endpoints, capture and packet.
+
+    Payload they carry is laid aside in `spill`, block by block.
+    """
     found = [
-        pa.ipc.open_stream(block.as_buffer()).read_all() for batch in batches for block in batch.column("block") if block.is_valid
+        spill.take(pa.ipc.open_stream(block.as_buffer()).read_all())
+        for batch in batches
+        for block in batch.column("block")
+        if block.is_valid
     ]
     if not found:
         return SEGMENTS.empty_table()
     table = pa.concat_tables(found).combine_chunks()
+    del found
     flow, capture, packet = (table.column(name).to_numpy() for name in ("flow", "capture", "packet"))
-    sorted_table = table.take(pa.array(np.lexsort((packet, capture, flow)))).combine_chunks()
+    order = pa.array(np.lexsort((packet, capture, flow)))
+    sorted_table = table.take(order).combine_chunks()
+    del table, order, flow, capture, packet
     flow, endpoints = sorted_table.column("flow"), sorted_table.column("endpoints")
     same = pa.compute.equal(flow.slice(1), flow.slice(0, len(flow) - 1))
     alike = pa.compute.equal(endpoints.slice(1), endpoints.slice(0, len(flow) - 1))

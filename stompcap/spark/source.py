@@ -1,10 +1,10 @@
-"""The Spark source `pcap`: captures as DataFrames, one task a file, Arrow batches from the capture kernels.
+"""The Spark source `pcap`: captures as DataFrames, one row a TCP segment, Arrow batches from the capture kernels.
 
     stompcap.spark.register(spark)
-    spark.read.format("pcap").load("trace.pcapng")
+    spark.read.format("pcap").option("splitOctets", 1 << 27).load("trace.pcapng")
 
-gives one row a TCP segment. `option("view", "blocks")` is for the pipeline: what describes the segments, and says where their
-octets lie instead of carrying them, packed for the tasks that will bring flows together (`stompcap.spark.blocks`).
+A task reads about `splitOctets`: a part of a large capture, or many small captures. To cut a capture exactly, the driver
+walks the headers in it; it leaves those alone that are smaller, and compressed ones, which are read in one piece.
 """
 
 from __future__ import annotations
@@ -14,64 +14,65 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from stompcap.spark.blocks import DDL, pack
+from stompcap.spark.packing import FILE_OCTETS, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+    from stompcap.capture import Split
+
 PACKETS = (
     "path STRING, packet BIGINT, ts_ns BIGINT, ts TIMESTAMP, src_ip STRING, src_port INT, dst_ip STRING, dst_port INT, "
     "seq BIGINT, ack BIGINT, flags INT, window INT, payload_octets BIGINT, payload BINARY"
 )
-VIEWS = ("packets", "blocks")
+SPLIT_OCTETS = 1 << 27
 
 
-class FilePartition(InputPartition):
-    """One capture file and its rank in the run."""
+class Parts(InputPartition):
+    """What one task reads: parts of captures, or whole ones."""
 
-    def __init__(self, path: str, rank: int) -> None:
-        super().__init__(rank)
-        self.path = path
-        self.rank = rank
+    def __init__(self, number: int, parts: Sequence[Split]) -> None:
+        super().__init__(number)
+        self.parts = parts
 
 
 class PcapReader(DataSourceReader):
-    """Reads each file in a task of its own; `tasks` is how many tasks blocks are packed for, 0 for packets."""
+    """Reads captures, `split_octets` a task."""
 
-    def __init__(self, files: list[tuple[str, int]], tasks: int) -> None:
-        self.files = files
-        self.tasks = tasks
+    def __init__(self, paths: Sequence[str], split_octets: int) -> None:
+        self.paths = paths
+        self.split_octets = split_octets
 
     def partitions(self) -> list[InputPartition]:
-        """One partition a file, planned on the driver."""
-        return [FilePartition(path, rank) for path, rank in self.files]
+        """The tasks, planned on the driver."""
+        from stompcap import capture
+
+        parts = [part for path in self.paths for part in capture.parts(path, self.split_octets)]
+        octets = [part.octets for part in parts]
+        tasks = -(-(sum(octets) + len(octets) * FILE_OCTETS) // self.split_octets)
+        return [Parts(number, [parts[i] for i in pack]) for number, pack in enumerate(packed(octets, tasks))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The batches of one file."""
+        """The batches of one task."""
         import pyarrow as pa
 
         from stompcap import capture
 
-        if not isinstance(partition, FilePartition):
+        if not isinstance(partition, Parts):
             raise TypeError(f"not a partition of this source: {partition!r}")
-        if self.tasks:
-            yield from pack(capture.read_segments(partition.path, partition.rank), self.tasks)
-            return
-        for batch in capture.packets(partition.path):
-            # Spark asks for the very schema it was told, in which every column may be null
-            loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
-            yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
+        for part in partition.parts:
+            for batch in capture.packets(part):
+                # Spark asks for the very schema it was told, in which every column may be null
+                loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 
 
 class PcapDataSource(DataSource):
-    """Packet captures; options: `path` (file, folder or glob), `view` (packets or blocks).
-
-    For blocks, `plan` is a JSON list of paths and ranks and `tasks` says how many tasks they are packed for.
-    """
+    """Packet captures; options: `path` (file, folder, glob or URI) and `splitOctets` (64 KiB at least)."""
 
     @classmethod
     def name(cls) -> str:
@@ -79,26 +80,19 @@ class PcapDataSource(DataSource):
         return "pcap"
 
     def schema(self) -> str:
-        """The columns of the chosen view."""
-        return DDL if self._tasks() else PACKETS
+        """The columns."""
+        return PACKETS
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader over the planned files, or over what `path` names."""
+        """A reader over what `path` names."""
         del schema
-        if "plan" in self.options:
-            files = [(str(path), int(rank)) for path, rank in json.loads(self.options["plan"])]
-        else:
-            from stompcap.capture.find import find
+        from stompcap.capture.find import find
+        from stompcap.capture.splits import SMALLEST_OCTETS
 
-            named = json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]
-            files = [(path, rank) for rank, path in enumerate(find(named))]
-        return PcapReader(files, self._tasks())
-
-    def _tasks(self) -> int:
-        view = self.options.get("view", "packets")
-        if view not in VIEWS:
-            raise ValueError(f"option view is one of {', '.join(VIEWS)}, not {view!r}")
-        return max(1, int(self.options.get("tasks", "1"))) if view == "blocks" else 0
+        wanted = self.options.get("splitOctets", str(SPLIT_OCTETS))
+        if not wanted.isdecimal() or int(wanted) < SMALLEST_OCTETS:
+            raise ValueError(f"option splitOctets is a number of octets, {SMALLEST_OCTETS} at least, not {wanted!r}")
+        return PcapReader(find(json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]), int(wanted))
 
 
 def register(spark: SparkSession) -> None:

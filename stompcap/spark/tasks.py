@@ -6,20 +6,22 @@ beside the table they belong to (`stompcap.spark.sink`); only the manifest trave
 
 from __future__ import annotations
 
-import datetime
-import json
-from collections.abc import Callable, Iterator, Sequence
+import pickle
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from stompcap.errors import CaptureError
-from stompcap.spark.blocks import unpack
+from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
+from stompcap.spark.spill import Spill
 
 if TYPE_CHECKING:
+    from stompcap.capture import Known, Split
+    from stompcap.capture import Survey as Found
     from stompcap.options import Options
 
 Batches = Iterator[pa.RecordBatch]
@@ -28,28 +30,42 @@ BATCH = 65_536
 STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 
 
-def survey(source: str) -> Callable[[Batches], Batches]:
-    """A function from a column of paths to JSON: the row of table captures (times as nanoseconds only), or why the file was refused."""
+@dataclass(frozen=True)
+class Survey:
+    """Looks at files: `packs` are a task's each, of paths with the captures they may continue; the task's number comes as its row."""
 
-    def work(batches: Batches) -> Batches:
+    packs: Sequence[Sequence[tuple[str, Sequence[Known]]]]
+    source: str
+    split_octets: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield pickled pairs of path and what was found: a Survey, None for an empty file, or the CaptureError."""
         from stompcap import capture
 
         for batch in batches:
-            answers = []
-            for path in batch.column(0).to_pylist():
+            found: list[tuple[str, Found | CaptureError | None]] = []
+            for path, known in (one for task in batch.column(0).to_pylist() for one in self.packs[task]):
                 try:
-                    answers.append(json.dumps({"path": path, "capture": capture.survey(path, source)}, default=_no_json))
+                    found.append((path, capture.examine(path, self.source, self.split_octets, known)))
                 except CaptureError as error:
-                    answers.append(json.dumps({"refused": {"path": error.path, "remedy": error.remedy}}))
-            yield pa.RecordBatch.from_arrays([pa.array(answers, pa.string())], names=["answer"])
-
-    return work
+                    found.append((path, error))
+            yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(one) for one in found], pa.binary())], names=["found"])
 
 
-def _no_json(value: object) -> None:
-    """Timestamps travel as the nanoseconds beside them."""
-    if not isinstance(value, datetime.datetime):
-        raise TypeError(f"{type(value).__name__} in a row of captures")
+@dataclass(frozen=True)
+class Read:
+    """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts."""
+
+    packs: Sequence[Sequence[tuple[int, Split]]]
+    tasks: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield the blocks of the packs whose numbers come as rows."""
+        from stompcap import capture
+
+        for batch in batches:
+            parts = (part for task in batch.column(0).to_pylist() for part in self.packs[task])
+            yield from pack((rows for rank, split in parts for rows in capture.read_segments(split, rank)), self.tasks)
 
 
 @dataclass(frozen=True)
@@ -64,18 +80,20 @@ class Extract:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Assembly, meaning
+        from stompcap.assembly import Assembly, Meaning
 
         sink = Sink(self.lake, self.outputs)
-        assembly = Assembly(self.captures, self.batch_id, self.options)
+        spill = Spill()
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
-        segments = unpack(batches).to_batches(BATCH)
+        meaning = Meaning(order, self.options, sink.wants)
+        segments = unpack(batches, spill).to_batches(BATCH)
+        assembly = Assembly(self.captures, self.batch_id, self.options, spilled=lambda: spill.octets)
         for flows in whole_groups(iter(segments), ("flow", "endpoints"), "captured_octets", FLOWS):
             for part in assembly.parts(flows):
                 for table, rows in part.tables.items():
                     sink.write(table, rows)
                 if part.sessions is not None and sink.wants("sessions"):
-                    for table, rows in meaning(part.sessions, order, self.options, sink.wants).items():
+                    for table, rows in meaning(part.sessions).items():
                         sink.write(table, rows)
         yield sink.manifest()
 
@@ -109,13 +127,14 @@ class Correlate:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Sessions, meaning
+        from stompcap.assembly import Meaning, Sessions
 
         sink = Sink(self.lake, self.outputs)
+        meaning = Meaning(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
             sessions = Sessions(**tables)
-            for table, rows in meaning(sessions, self.order, self.options, sink.wants).items():
+            for table, rows in meaning(sessions).items():
                 sink.write(table, rows)
         yield sink.manifest()
 

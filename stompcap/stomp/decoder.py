@@ -1,7 +1,7 @@
 """Frames to the columns of the table `frames`: command, headers, promoted values, body, and what decoding itself noticed.
 
 Whole batches at once, by kernels into Arrow buffers; no object per frame. Throughout, the session's version decides: escapes (1.0 none,
-1.1, 1.2), what a CR before the LF is, and whether values are trimmed (1.0).
+1.1, 1.2), what a CR before the LF is, whether values are trimmed and names known in any case (1.0).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
 from stompcap.stomp.marks import ODD_HEAD
-from stompcap.stomp.octets import Octets, readonly
+from stompcap.stomp.octets import Octets, fold, readonly
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets, bitmap, offsets_of, slices, string_array, words_array
@@ -99,6 +99,15 @@ def _kept(first: Offsets, name_at: Offsets, effective: Ints, begin: Ints, length
                 per_frame[frame] += 1
 
 
+@kernel
+def _lower(names: Octets, name_at: Offsets, meant: npt.NDArray[np.int8]) -> None:
+    """Put names that mean another in lower case."""
+    for entry in range(meant.size):
+        if meant[entry] >= 0:
+            for i in range(name_at[entry], name_at[entry + 1]):
+                names[i] = fold(names[i])
+
+
 def headers_column(heads: Heads) -> pa.ListArray:
     """The header lines of each frame in order, as (name, value)."""
     names = string_array(heads.name_at, heads.names)
@@ -117,7 +126,11 @@ def header_column(heads: Heads) -> pa.MapArray:
     per_frame = np.zeros(heads.first.size - 1, np.int64)
     _kept(heads.first, heads.name_at, heads.effective, begin, length, per_frame)
     value_begin, value_end = heads.effective[wins, 0], heads.effective[wins, 1]
-    names = slices(heads.names, begin, length)
+    octets = heads.names
+    if (heads.meant >= 0).any():
+        octets = octets.copy()
+        _lower(octets, heads.name_at, heads.meant)
+    names = slices(octets, begin, length)
     values = slices(heads.values, value_begin, value_end - value_begin)
     return pa.MapArray.from_arrays(pa.array(offsets_of(per_frame)), names, values)
 

@@ -12,6 +12,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
+from stompcap.stomp.lookahead import nul_before_command
 from stompcap.stomp.marks import mark
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
@@ -35,11 +36,41 @@ def _move(s: Ints, shift: int) -> None:
 
 
 @kernel
-def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> int:
-    """Walk one contiguous stretch from the state's place to `end`; stops early where `out` is full."""
+def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int) -> None:
+    """The row just written ends at a limit and not where it should: what follows goes on as behind a gap of no octets.
+
+    Junk is cut before a NUL that a frame may follow, as far as that can be seen from here.
+    """
+    kind = out[p.KIND, count - 1]
+    if s[r.DONE] != end or (kind != r.PARTIAL and (kind != r.JUNK or out[p.ROW_SYNTAX, count - 1] & p.STRAY_NUL)):
+        return
+    out[p.ROW_SYNTAX, count - 1] |= p.TOO_LARGE
+    if kind == r.PARTIAL and declared >= end and s[r.LENGTH] <= p.BELIEVED:
+        s[r.EXPECTED] = declared
+    if kind == r.JUNK and s[r.EXPECTED] < 0:
+        nul = nul_before_command(octets, out[p.POSITION, count - 1], end)
+        if nul > out[p.POSITION, count - 1]:
+            out[p.OCTETS, count - 1] = nul - out[p.POSITION, count - 1]
+            s[r.DONE] = nul
+    p.lose(s)
+
+
+@kernel
+def _stretch(octets: Octets, s: Ints, whole: int, done: bool, final: bool, limits: Ints, out: Ints, count: int) -> int:
+    """Walk one contiguous stretch from the state's place to `whole`; stops early where `out` is full.
+
+    A phase sees no more than a limit allows, as if the stretch were closed there: what it cannot decide by then is cut off.
+    """
     on = True
-    while on and s[r.DONE] < end and count + SPARE <= out.shape[1]:
+    while on and s[r.DONE] < whole and count + SPARE <= out.shape[1]:
         phase = s[r.PHASE]
+        in_body = phase == p.BODY_TO_NUL or phase == p.BODY_BY_LENGTH or phase == p.TOO_LONG or phase == p.TOO_SHORT
+        end = s[r.DONE] + (limits[1] if in_body else limits[0])
+        large = end < whole
+        end = min(end, whole)
+        closed, last = done or large, final and not large
+        declared = closing.declared_end(s) if phase == p.BODY_BY_LENGTH or phase == p.TOO_LONG else -1
+        before = count
         if phase == p.BETWEEN:
             on = opening.between(octets, s, end, closed)
         elif phase == p.COMMAND:
@@ -49,7 +80,8 @@ def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: I
         elif phase == p.BODY_TO_NUL:
             on, count = closing.body_to_nul(octets, s, end, closed, out, count)
         elif phase == p.BODY_BY_LENGTH:
-            on, count = closing.body_by_length(octets, s, end, closed, last, out, count)
+            # a length beyond the limit is disbelieved where frames begin before it, as at the stream's end
+            on, count = closing.body_by_length(octets, s, end, closed, last or large, out, count)
         elif phase == p.EOLS:
             on, count = opening.eols(octets, s, end, closed, out, count)
         elif phase == p.NULS:
@@ -64,6 +96,8 @@ def _stretch(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: I
             on = resync.at_boundary(octets, s, end, closed)
         else:
             on, count = resync.tail(octets, s, end, closed, last, out, count)
+        if large and count > before:
+            _cut(octets, s, end, declared, out, count)
     return count
 
 
@@ -80,19 +114,14 @@ def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
     out[p.ROW_BODY, count] = -1
     out[p.ROW_COMMAND, count] = -1
     s[r.DONE] = end
-    s[r.FOOTING] = r.LOST
-    s[r.BEGUN] = 1
-    if s[r.EXPECTED] < end:
-        s[r.EXPECTED] = -1
-    s[r.PHASE] = p.TAIL if s[r.EXPECTED] >= 0 else p.BOUNDARY
-    s[r.SEARCH] = s[r.LOOK] = s[r.SYNTAX] = 0
+    p.lose(s)
     return count + 1
 
 
 @kernel
 def _walk(
     octets: Octets, direction: Ints, position: Ints, length: Ints, offset: Ints, final: Bools, total: Ints,
-    state: Ints, start: int, out: Ints,
+    limits: Ints, state: Ints, start: int, out: Ints,
 ) -> tuple[int, int]:
     """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` was full."""
     count = 0
@@ -112,7 +141,7 @@ def _walk(
             shift = position[run] - offset[run]
             before = count
             _move(s, shift)
-            count = _stretch(octets, s, end + shift, closed, closed and not missing, out, count)
+            count = _stretch(octets, s, end + shift, closed, closed and not missing, limits, out, count)
             _move(s, -shift)
             for i in range(before, count):
                 out[p.DIRECTION, i] = d
@@ -127,13 +156,14 @@ def _walk(
     return count, run
 
 
-def _fresh(runs: Runs) -> State:
+def _fresh(runs: Runs, lenient: bool) -> State:
     """The state before the first octet: a stream whose beginning was not seen is resynchronised as behind a gap."""
     numbers = np.zeros((runs.synced.size, r.STATE_FIELDS), np.int64)
     numbers[:, [r.LENGTH, r.BODY, r.COMMAND, r.EXPECTED]] = -1
     numbers[:, r.PHASE] = np.where(runs.synced, p.BETWEEN, p.BOUNDARY)
     numbers[:, r.BEGUN] = ~runs.synced
     numbers[:, r.FOOTING] = np.where(runs.synced, r.FIRM, r.LOST)
+    numbers[:, r.LENIENT] = lenient
     return State(numbers)
 
 
@@ -162,7 +192,9 @@ def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
     )
 
 
-def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
+def delimit(
+    octets: Octets, runs: Runs, state: State | None = None, lenient: bool = False, limits: tuple[int, int] = (r.HEAD_LIMIT, r.FRAME_LIMIT)
+) -> Rows:
     """Cut the octets of many stream directions into rows.
 
     Args:
@@ -170,6 +202,10 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
         runs: the stretches captured, by direction. With a `state`, each direction's first run begins at its `pending` offset
             (or beyond, where nothing was pending and octets are missing).
         state: what an earlier call's rows carry; None at the beginning of all directions. It is not changed.
+        lenient: without a `state`: read heads as peers of 1.0 do, until a handshake says more (see `opening`).
+        limits: most octets of a row that is no frame or of a frame's head, and most of a frame; gap rows have none. What is larger
+            is cut there, with `Syntax.TOO_LARGE`: into a partial row and junk, or junk and more junk. Two octets at least; the same
+            in every call.
 
     Returns:
         Rows by direction and offset. Octets from `Rows.pending` on are in no row yet: their row is not decided until more octets come,
@@ -178,7 +214,7 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
     Raises:
         ValueError: where runs overlap, are out of order, lie outside the buffer, or leave out octets that were pending.
     """
-    state = _fresh(runs) if state is None else State(state.numbers.copy())
+    state = _fresh(runs, lenient) if state is None else State(state.numbers.copy())
     runs = _checked(runs, octets, state)
     octets = readonly(octets)
     direction = runs.direction.astype(np.int64)
@@ -187,7 +223,8 @@ def delimit(octets: Octets, runs: Runs, state: State | None = None) -> Rows:
     while start < direction.size:
         out = np.empty((r.ROW_FIELDS, capacity), np.int64)
         count, start = _walk(
-            octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, state.numbers, start, out
+            octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, np.array(limits, np.int64),
+            state.numbers, start, out,
         )
         parts.append(out[:, :count])
     table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)

@@ -82,7 +82,7 @@ def parse(data: bytes, version: str | None = "1.2") -> list[Frame]:
     ('SEND', '/queue/a:b', b'hello')
     """
     octets = np.frombuffer(data, np.uint8)
-    return frames_of(octets, delimit(octets, Runs.whole(octets)), version)
+    return frames_of(octets, delimit(octets, Runs.whole(octets), lenient=version == "1.0"), version)
 
 
 def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.ChunkedArray | str | None = "1.2") -> pa.StructArray:

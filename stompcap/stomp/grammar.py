@@ -72,6 +72,9 @@ STRUCTURAL = (
 )
 """All headers that the specifications name: a repeat with another value is a conflict."""
 
+LENIENT_NAMES = (*STRUCTURAL, "username")
+"""Headers that peers of 1.0 know in any case; one of its documents says `username` for `login`."""
+
 UNPADDED = ("ack", "content-length", "heart-beat", "id", "transaction", "receipt", "version", "message")
 """Headers whose padding is a deviation worth a flag (FR-24); others may hold leading blanks of their own."""
 

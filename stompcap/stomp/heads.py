@@ -1,7 +1,8 @@
 """Heads of frames to header entries: split, unescape, make text, find the effective ones. One kernel over all frames of a batch.
 
-STOMP 1.2, Value Encoding and Repeated Header Entries. What a version does not define stays as it is and is flagged; nothing is
-dropped and nothing is fatal.
+STOMP 1.2, Value Encoding and Repeated Header Entries. In sessions of 1.0 the effective values are read as its peers read them: blanks
+and CRs at a value's ends are no part of it, and a name that the specifications define counts in any case of its letters, where no line
+of the frame spells it in lower case.
 """
 
 from __future__ import annotations
@@ -13,37 +14,21 @@ import numpy.typing as npt
 
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, fold, skip_blanks, skip_low, trim_blanks
+from stompcap.stomp.names import MAY_NOT_PAD, NAMES, PLACES, PRIME, STRUCTURAL, any_case_id, digest_of, is_secret, name_id, same
+from stompcap.stomp.octets import Octets, skip_blanks, trim_blanks
 from stompcap.stomp.opening import declared_length
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets
 from stompcap.stomp.syntax import Syntax
-from stompcap.stomp.utf8 import ESCAPED, escape, is_utf8
+from stompcap.stomp.texts import CLASS, COLON_BIT, NON_ASCII, finish
+from stompcap.stomp.utf8 import ESCAPED
 
 NO_COLON, EMPTY_NAME, EMPTY_VALUE = int(Syntax.NO_COLON), int(Syntax.EMPTY_NAME), int(Syntax.EMPTY_VALUE)
-NON_ASCII, NON_UTF8, BACKSLASHED = int(Syntax.NON_ASCII), int(Syntax.NON_UTF8), int(Syntax.BACKSLASH)
-UNDEFINED, RAW_COLON, PADDED = int(Syntax.UNDEFINED_ESCAPE), int(Syntax.RAW_COLON), int(Syntax.PADDED)
+RAW_COLON, PADDED = int(Syntax.RAW_COLON), int(Syntax.PADDED)
 REPEATED, CONFLICTING, PASSCODE = int(Syntax.REPEATED), int(Syntax.CONFLICTING), int(Syntax.PASSCODE)
 
-# names by length, so that a header is compared with few
-_NAMES = tuple(sorted(g.STRUCTURAL, key=len))
-_NAME_OCTETS, _NAME_LENGTHS = g.pack(_NAMES)
-_LONGEST = int(_NAME_LENGTHS.max())
-_FIRST_OF_LENGTH = np.searchsorted(_NAME_LENGTHS, np.arange(_LONGEST + 2))
-_COLUMN = np.array([g.PROMOTED.index(n) if n in g.PROMOTED else -1 for n in _NAMES])
-_MAY_NOT_PAD = np.array([n in g.UNPADDED for n in _NAMES])
-_SECRET_ID = _NAMES.index(g.SECRET)
 _MASK = np.frombuffer(g.MASK.encode(), np.uint8).copy()
 _CONTENT_LENGTH_COLUMN = g.PROMOTED.index("content-length")
-
-# what an octet is, in bits, so that a line is copied without a branch for each kind
-_HIGH, _SLASH, _COLON_BIT = 1, 2, 4
-_CLASS = np.zeros(256, np.uint8)
-_CLASS[128:] = _HIGH
-_CLASS[g.BACKSLASH] = _SLASH
-_CLASS[g.COLON] = _COLON_BIT
-
-_PRIME = 0x01000193
 
 
 @dataclass(frozen=True)
@@ -56,6 +41,8 @@ class Heads:
     values: Octets
     value_at: Offsets
     has_value: Bools
+    meant: npt.NDArray[np.int8]
+    """Per entry: index of the name meant by one spelled in another case, else -1; its lower case is the effective name."""
     effective: Ints
     """Per entry: where the effective value begins and ends in `values`; begin is -1 where an earlier entry wins or a colon lacks."""
     plain: bool
@@ -69,95 +56,26 @@ class Heads:
 
 
 @kernel
-def _hash(octets: Octets, begin: int, end: int) -> int:
-    value = 0
-    for i in range(begin, end):
-        value = (value ^ octets[i]) * _PRIME & 0xFFFFFFFF
-    return value ^ (value >> 15)
-
-
-@kernel
-def _same(a: Octets, begin: int, end: int, other: int, other_end: int) -> bool:
-    if end - begin != other_end - other:
-        return False
-    for k in range(end - begin):
-        if a[begin + k] != a[other + k]:
-            return False
-    return True
-
-
-@kernel
-def _name_id(octets: Octets, begin: int, end: int) -> int:
-    """Index of a structural header's name, or -1."""
-    length = end - begin
-    if length < 1 or length > _LONGEST:
-        return -1
-    for word in range(_FIRST_OF_LENGTH[length], _FIRST_OF_LENGTH[length + 1]):
-        if octets[begin] == _NAME_OCTETS[word, 0] and equals(octets, begin, end, _NAME_OCTETS[word, :length]):
-            return word
-    return -1
-
-
-@kernel
-def _is_secret(octets: Octets, begin: int, end: int) -> bool:
-    """Whether a name is that of the passcode, in any case, blanks around it left out."""
-    begin = skip_low(octets, begin, end)
-    while end > begin and octets[end - 1] <= g.SPACE:
-        end -= 1
-    if end - begin != _NAME_LENGTHS[_SECRET_ID]:
-        return False
-    for k in range(end - begin):
-        if fold(octets[begin + k]) != _NAME_OCTETS[_SECRET_ID, k]:
-            return False
-    return True
-
-
-@kernel
-def _unescape(out: Octets, begin: int, end: int, version: int) -> tuple[int, bool]:
-    """Replace the version's escapes in place: (new end, whether there was one it does not define)."""
-    at = begin
-    undefined = False
-    i = begin
-    while i < end:
-        octet = out[i]
-        if octet == g.BACKSLASH:
-            value = g.ESCAPE_VALUES[version, out[i + 1]] if i + 1 < end else 0
-            if value:
-                out[at] = value
-                i += 2
-                at += 1
-                continue
-            undefined = True
-        out[at] = octet
-        at += 1
+def _line_end(octets: Octets, i: int) -> int:
+    """Where blanks and CRs from i on end."""
+    while octets[i] == g.SPACE or octets[i] == g.TAB or octets[i] == g.CR:
         i += 1
-    return at, undefined
+    return i
 
 
 @kernel
-def _finish(out: Octets, begin: int, end: int, kinds: int, version: int) -> tuple[int, int]:
-    """Unescape a copied piece (version -1: not) and make it UTF-8: (new end, syntax bits)."""
-    syntax = 0
-    if kinds & _SLASH:
-        syntax |= BACKSLASHED
-        if version > 0:
-            end, undefined = _unescape(out, begin, end, version)
-            if undefined:
-                syntax |= UNDEFINED
-    if kinds & _HIGH:
-        syntax |= NON_ASCII
-        if not is_utf8(out, begin, end):
-            syntax |= NON_UTF8
-            piece = out[begin:end].copy()
-            end = escape(piece, 0, piece.size, out, begin)
-    return end, syntax
+def trim_line(octets: Octets, begin: int, end: int) -> int:
+    """End of [begin, end) without blanks and CRs at its end."""
+    while end > begin and (octets[end - 1] == g.SPACE or octets[end - 1] == g.TAB or octets[end - 1] == g.CR):
+        end -= 1
+    return end
 
 
 @kernel
 def _split(
     octets: Octets, position: Ints, body: Ints, command: Ints, versions: npt.NDArray[np.int8], syntax: Ints, keep: bool,
     first: Offsets, names: Octets, name_at: Offsets, values: Octets, value_at: Offsets, has_value: Bools, effective: Ints,
-    promoted: Ints, content_length: Ints, slots: Ints, stamps: Ints,
+    meant: npt.NDArray[np.int8], promoted: Ints, content_length: Ints, slots: Ints, stamps: Ints, holders: Ints,
 ) -> tuple[int, bool]:
     entry = 0
     name_end = value_end = 0
@@ -175,8 +93,10 @@ def _split(
         while octets[i] != g.LF:
             i += 1
         i += 1
+        last = position[frame] + body[frame] - 1
+        otherwise = False
         while True:
-            if octets[i] == g.LF or (octets[i] == g.CR and octets[i + 1] == g.LF):
+            if octets[i] <= g.SPACE and _line_end(octets, i) == last:
                 break
             # the name, up to the colon or, where there is none, the line's end
             begin = name_end
@@ -185,8 +105,8 @@ def _split(
             octet = octets[i]
             while octet != g.COLON and octet != g.LF:
                 names[name_end] = octet
-                kinds |= _CLASS[octet]
-                digest = (digest ^ octet) * _PRIME & 0xFFFFFFFF
+                kinds |= CLASS[octet]
+                digest = (digest ^ octet) * PRIME & 0xFFFFFFFF
                 name_end += 1
                 i += 1
                 octet = octets[i]
@@ -194,10 +114,10 @@ def _split(
             if not colon and octets[i - 1] == g.CR:
                 name_end -= 1
             if kinds:
-                name_end, more = _finish(names, begin, name_end, kinds, escapes)
+                name_end, more = finish(names, begin, name_end, kinds, escapes)
                 bits |= more
             if kinds or not colon:
-                digest = _hash(names, begin, name_end)
+                digest = digest_of(names, begin, name_end)
             else:
                 digest ^= digest >> 15
             name_at[entry] = begin
@@ -217,7 +137,7 @@ def _split(
             octet = octets[i]
             while octet != g.LF:
                 values[value_end] = octet
-                kinds |= _CLASS[octet]
+                kinds |= CLASS[octet]
                 value_end += 1
                 i += 1
                 octet = octets[i]
@@ -225,7 +145,7 @@ def _split(
             i += 1
             if crlf:
                 value_end -= 1
-            secret = name_end - begin >= 8 and _is_secret(names, begin, name_end)
+            secret = name_end - begin >= 8 and is_secret(names, begin, name_end)
             if name_end == begin:
                 bits |= EMPTY_NAME
             if value_end == start:
@@ -238,25 +158,28 @@ def _split(
                 for k in range(_MASK.size):
                     values[start + k] = _MASK[k]
             elif kinds:
-                if kinds & _COLON_BIT:
+                if kinds & COLON_BIT:
                     bits |= RAW_COLON
-                value_end, more = _finish(values, start, value_end, kinds, escapes)
+                value_end, more = finish(values, start, value_end, kinds, escapes)
                 bits |= more
             value_begin, value_stop = start, value_end
-            known = _name_id(names, begin, name_end)
+            known = name_id(names, begin, name_end)
+            if version == 0 and known < 0:
+                meant[entry] = any_case_id(names, begin, name_end)
+                otherwise = otherwise or meant[entry] >= 0
             word = known
             padded = False
             if name_end > begin and (names[begin] <= g.SPACE or names[name_end - 1] <= g.SPACE):
                 inner = skip_blanks(names, begin, name_end)
-                word = _name_id(names, inner, trim_blanks(names, inner, name_end))
+                word = name_id(names, inner, trim_blanks(names, inner, name_end))
                 padded = True
             if value_end > start and (values[start] <= g.SPACE or values[value_end - 1] <= g.SPACE):
                 trimmed = skip_blanks(values, start, value_end)
                 trimmed_end = trim_blanks(values, trimmed, value_end)
                 padded = padded or trimmed_end - trimmed != value_end - start
                 if version == 0:
-                    value_begin, value_stop = trimmed, trimmed_end
-            if padded and word >= 0 and _MAY_NOT_PAD[word]:
+                    value_begin, value_stop = trimmed, max(trimmed, trim_line(values, trimmed, value_end))
+            if padded and word >= 0 and MAY_NOT_PAD[word]:
                 bits |= PADDED
             if crlf and keep_cr:
                 values[value_end] = g.CR
@@ -266,7 +189,7 @@ def _split(
             winner = -1
             while stamps[slot] == frame + 1:
                 other = slots[slot]
-                if _same(names, begin, name_end, name_at[other], name_at[other + 1]):
+                if same(names, begin, name_end, name_at[other], name_at[other + 1]):
                     winner = other
                     break
                 slot = (slot + 1) & mask
@@ -275,18 +198,31 @@ def _split(
                 slots[slot] = entry
                 effective[entry, 0], effective[entry, 1] = value_begin, value_stop
                 plain = plain and value_begin == start and value_stop == value_end
-                if known >= 0 and _COLUMN[known] >= 0:
-                    promoted[_COLUMN[known], 0, frame] = value_begin
-                    promoted[_COLUMN[known], 1, frame] = value_stop - value_begin
-                    if _COLUMN[known] == _CONTENT_LENGTH_COLUMN:
-                        content_length[frame] = max(-1, declared_length(values, value_begin, value_stop))
+                if known >= 0:
+                    holders[known, 0], holders[known, 1] = frame + 1, entry
             else:
                 plain = False
                 bits |= REPEATED
-                if known >= 0 and not _same(values, value_begin, value_stop, effective[winner, 0], effective[winner, 1]):
+                won, won_end = effective[winner, 0], effective[winner, 1]
+                if known >= 0 and STRUCTURAL[known] and not same(values, value_begin, value_stop, won, won_end):
                     bits |= CONFLICTING
             entry += 1
             name_at[entry] = name_end
+        if otherwise:
+            plain = False
+            for e in range(first[frame], entry):
+                if meant[e] >= 0 and effective[e, 0] >= 0:
+                    if holders[meant[e], 0] == frame + 1:
+                        effective[e, 0] = -1
+                    else:
+                        holders[meant[e], 0], holders[meant[e], 1] = frame + 1, e
+        for column in range(PLACES.size):
+            if holders[PLACES[column], 0] == frame + 1:
+                e = holders[PLACES[column], 1]
+                promoted[column, 0, frame] = effective[e, 0]
+                promoted[column, 1, frame] = effective[e, 1] - effective[e, 0]
+                if column == _CONTENT_LENGTH_COLUMN:
+                    content_length[frame] = max(-1, declared_length(values, effective[e, 0], effective[e, 1]))
         syntax[frame] = bits
     first[position.size] = entry
     name_at[entry] = name_end
@@ -318,15 +254,17 @@ def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], ke
     names, values = np.empty(room, np.uint8), np.empty(room, np.uint8)
     name_at, value_at = np.zeros(entries + 1, np.int32), np.zeros(entries + 1, np.int32)
     has_value = np.zeros(entries, np.bool_)
+    meant = np.full(entries, -1, np.int8)
     effective = np.empty((entries, 2), np.int64)
     promoted = np.full((len(g.PROMOTED), 2, count), -1, np.int64)
     content_length = np.full(count, -1, np.int64)
     syntax = frames.syntax.copy()
     _, plain = _split(
         octets, frames.position, frames.body, frames.command, versions, syntax, keep_credentials, first, names, name_at, values,
-        value_at, has_value, effective, promoted, content_length, np.empty(table, np.int64), np.zeros(table, np.int64),
+        value_at, has_value, effective, meant, promoted, content_length, np.empty(table, np.int64), np.zeros(table, np.int64),
+        np.zeros((len(NAMES), 2), np.int64),
     )
     return Heads(
-        first, names[: name_at[-1]], name_at, values[: value_at[-1]], value_at, has_value, effective, plain, promoted, content_length,
-        syntax,
+        first, names[: name_at[-1]], name_at, values[: value_at[-1]], value_at, has_value, meant, effective, plain, promoted,
+        content_length, syntax,
     )

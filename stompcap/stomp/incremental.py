@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +27,16 @@ class Row:
     syntax: Syntax
 
 
+_PLACE = struct.Struct("<?qq")  # synced, end of the octets fed, length of the state that follows
+
+
 class Delimiter:
     r"""Cuts one direction of a connection into rows, whatever the chunks.
 
     >>> delimiter = Delimiter()
     >>> delimiter.feed(b"SEND\ndestination:/queue/a\n\nhel")
     []
+    >>> delimiter = Delimiter.restore(delimiter.save())
     >>> [row.kind for row in delimiter.feed(b"lo\x00\n") + delimiter.close()]
     ['frame', 'eol']
     """
@@ -42,6 +47,30 @@ class Delimiter:
         self._state: State | None = None
         self._pending = bytearray()
         self._end = 0
+
+    def save(self) -> bytes:
+        """Where the delimiter stands, with the octets still undecided (passcodes among them, if any), for `restore`."""
+        state = b"" if self._state is None else self._state.to_bytes()
+        return _PLACE.pack(self._synced, self._end, len(state)) + state + bytes(self._pending)
+
+    @classmethod
+    def restore(cls, saved: bytes) -> Delimiter:
+        """The delimiter that was saved: what it is fed gives the rows it would have given then. ValueError for other octets."""
+        if len(saved) < _PLACE.size:
+            raise ValueError("these octets are no saved delimiter")
+        synced, end, length = _PLACE.unpack_from(saved)
+        delimiter = cls(synced)
+        behind = _PLACE.size + length
+        delimiter._state = State.from_bytes(saved[_PLACE.size : behind]) if length else None
+        delimiter._pending = bytearray(saved[behind:])
+        delimiter._end = end
+        if delimiter._begin() + len(delimiter._pending) != end:
+            raise ValueError("these octets are no saved delimiter, or not all of it")
+        return delimiter
+
+    def _begin(self) -> int:
+        """Stream offset of the first undecided octet."""
+        return 0 if self._state is None else int(self._state.pending[0])
 
     def feed(self, data: bytes) -> list[Row]:
         """Take the next octets; gives the rows that they decide."""
@@ -68,16 +97,18 @@ class Delimiter:
         return self._step(final=True, total=self._end)
 
     def _step(self, final: bool, total: int) -> list[Row]:
-        octets = np.frombuffer(bytes(self._pending), np.uint8)
-        offset = 0 if self._state is None else int(self._state.pending[0])
+        octets = np.frombuffer(self._pending, np.uint8)
+        offset = self._begin()
         runs = Runs(
             np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([octets.size], np.int64), np.array([offset], np.int64),
             np.array([self._synced]), np.array([final]), np.array([total], np.int64),
         )
         rows = delimit(octets, runs, self._state)
         self._state = rows.state
+        found = [self._row(octets, rows, number) for number in range(len(rows))]
+        del octets  # nothing may look into the octets while they are moved
         del self._pending[: max(0, int(rows.pending[0]) - offset)]
-        return [self._row(octets, rows, number) for number in range(len(rows))]
+        return found
 
     @staticmethod
     def _row(octets: np.ndarray, rows: Rows, number: int) -> Row:

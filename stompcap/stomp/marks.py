@@ -18,8 +18,9 @@ from stompcap.stomp.rows import Ints, Rows
 from stompcap.stomp.syntax import Syntax
 
 AFTER_GAP, TORN, PASSCODE = int(Syntax.AFTER_GAP), int(Syntax.TORN), int(Syntax.PASSCODE)
-ODD_HEAD = int(Syntax.NUL_IN_HEAD | Syntax.BARE_CR)
-"""Heads whose lines may be read in more than one way: a passcode behind a NUL or a CR is one to some readers."""
+BLANK_PADDED = int(Syntax.BLANK_PADDED)
+ODD_HEAD = int(Syntax.NUL_IN_HEAD | Syntax.BARE_CR) | BLANK_PADDED
+"""Heads whose lines may be read in more than one way: a passcode behind a NUL, a CR or a line of blanks is one to some readers."""
 NOTHING, WHOLE, LEADING, CUT = range(4)
 """Values of PLACE: no row yet; nothing is torn; the stream's beginning is missing; a line that may hold a passcode is cut."""
 _TAIL_OCTETS, _TAIL_LENGTHS = pack(("accept-version:", "heart-beat:", "login:", "host:", "client-id:"))
@@ -101,7 +102,7 @@ def _mark(
         begin, end = position[row], position[row] + length[row]
         found = False
         if kind[row] == r.FRAME:
-            if command[row] == ERROR:
+            if command[row] == ERROR or syntax[row] & BLANK_PADDED:
                 found, _ = mask_all(octets, unused, begin, end, False)
             elif syntax[row] & ODD_HEAD:
                 found, _ = mask_lines(octets, unused, begin, begin + body[row], False)

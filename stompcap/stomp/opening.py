@@ -1,16 +1,22 @@
-"""Phases of the delimiter up to the body: EOLs and NULs between frames, the command line, header lines."""
+"""Phases of the delimiter up to the body: EOLs and NULs between frames, the command line, header lines.
+
+Peers of 1.0 are read leniently, as its documents ask for: a line of nothing but blanks and CRs is the blank line, and content-length
+counts in any case of its letters where no line spells it right. A peer of 1.0 is one whose CONNECT offers no other version, or whose
+CONNECTED tells of none; its handshake is read so from its first line on.
+"""
 
 from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CR, LF, NUL, SPACE, pack
+from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols
-from stompcap.stomp.octets import Octets, equals, match_command, secret_value, skip_blanks, trim_blanks
+from stompcap.stomp.octets import Octets, equals, fold, match_command, secret_value, skip_blanks, trim_blanks
 from stompcap.stomp.rows import Ints
 
-CONTENT_LENGTH = pack(("content-length",))[0][0]
+CONTENT_LENGTH, ACCEPT_VERSION, VERSION, ONLY = (pack((word,))[0][0] for word in ("content-length", "accept-version", "version", "1.0"))
+LETTER_A, LETTER_C, LETTER_V = 97, 99, 118
 
 
 @kernel
@@ -22,6 +28,7 @@ def between(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     s[r.LINES] = 0
     s[r.BODY] = -1
     s[r.LENGTH] = p.NONE
+    s[r.SEEN] = 0
     if octet == NUL:
         p.enter(s, p.NULS, at + 1)
     elif octet == LF:
@@ -134,12 +141,49 @@ def declared_length(octets: Octets, begin: int, end: int) -> int:
 
 
 @kernel
+def _named(octets: Octets, line: int, stop: int, name: Octets, any_case: bool) -> bool:
+    """Whether the header line [line, stop) has that name."""
+    colon = line + name.size
+    if colon >= stop or octets[colon] != COLON:
+        return False
+    if not any_case:
+        return equals(octets, line, colon, name)
+    for k in range(name.size):
+        if fold(octets[line + k]) != name[k]:
+            return False
+    return True
+
+
+@kernel
+def _offers_more(octets: Octets, line: int, stop: int, code: int) -> bool:
+    """Whether the header line [line, stop) of a handshake's frame names a version other than 1.0."""
+    name = VERSION if code == CONNECTED else ACCEPT_VERSION
+    if not _named(octets, line, stop, name, False):
+        return False
+    begin = skip_blanks(octets, line + name.size + 1, stop)
+    return not equals(octets, begin, trim_blanks(octets, begin, stop), ONLY)
+
+
+@kernel
+def _blank(octets: Octets, line: int, stop: int) -> bool:
+    """Whether [line, stop) is nothing but spaces, tabs and CRs."""
+    i = line
+    while i < stop and (octets[i] == SPACE or octets[i] == TAB or octets[i] == CR):
+        i += 1
+    return i == stop
+
+
+@kernel
 def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
     """Header lines up to the blank one, behind which the body begins."""
     i = s[r.SEARCH]
     line = s[r.LINE]
     syntax = s[r.SYNTAX]
     lines = s[r.LINES]
+    seen = s[r.SEEN]
+    code = s[r.COMMAND]
+    handshake = code == CONNECT or code == STOMP or code == CONNECTED
+    lenient = (s[r.LENIENT] != 0 and not handshake) or (handshake and seen & p.OFFERS_MORE == 0)
     every = 0
     blank = False
     while i < end:
@@ -158,13 +202,22 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
             if stop == line:
                 blank = True
                 break
+            first = octets[line]
+            if lenient and first <= SPACE and _blank(octets, line, stop):
+                syntax |= p.BLANK_PADDED
+                blank = True
+                break
             lines += 1
             if (octets[line] & 0xDF == 80 or octets[line] <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
                 syntax |= p.PASSCODE
-            elif octets[line] == 99 and s[r.LENGTH] == p.NONE:
-                colon = line + CONTENT_LENGTH.size
-                if colon < stop and octets[colon] == COLON and equals(octets, line, colon, CONTENT_LENGTH):
-                    s[r.LENGTH] = declared_length(octets, colon + 1, stop)
+            elif first == LETTER_C and not seen & p.EXACT_LENGTH and _named(octets, line, stop, CONTENT_LENGTH, False):
+                seen |= p.EXACT_LENGTH
+                s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
+            elif lenient and s[r.LENGTH] == p.NONE and fold(first) == LETTER_C and _named(octets, line, stop, CONTENT_LENGTH, True):
+                s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
+            elif handshake and (first == LETTER_A or first == LETTER_V) and _offers_more(octets, line, stop, code):
+                seen |= p.OFFERS_MORE
+                lenient = False
             line = i
         elif octet == CR:
             if i + 1 == end and not closed:
@@ -175,6 +228,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
         elif octet == NUL:
             s[r.SYNTAX] = syntax
             s[r.LINES] = lines
+            s[r.SEEN] = seen
             verdict, count = nul_in_head(octets, s, i, end, closed, out, count)
             if verdict in (KNOWN, END):
                 return True, count
@@ -189,11 +243,14 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
     s[r.SYNTAX] = syntax
     s[r.LINE] = line
     s[r.LINES] = lines
+    s[r.SEEN] = seen
     s[r.SEARCH] = i
     if not blank:
         if not closed:
             return False, count
         return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+    if handshake and s[r.FOOTING] != r.FOUND:
+        s[r.LENIENT] = lenient
     s[r.BODY] = i
     if s[r.LENGTH] >= 0:
         p.enter(s, p.BODY_BY_LENGTH, i)

@@ -22,6 +22,8 @@ BETWEEN, EOLS, NULS, COMMAND, HEAD, BODY_TO_NUL, BODY_BY_LENGTH, TOO_LONG, TOO_S
 NONE, INVALID = -1, -2
 """Values of LENGTH where no content-length was declared, or no decimal that 63 bits hold."""
 FAR = 1 << 62
+BELIEVED = 1 << 40
+"""Longest content-length by which the tail of a body too large is told; a larger one is a lie."""
 CERTAIN = 4
 """Frames of the other role that it takes to forget which side sends here."""
 
@@ -30,6 +32,10 @@ LENGTH_INVALID, LENGTH_MISSED = int(Syntax.LENGTH_INVALID), int(Syntax.LENGTH_MI
 NUL_IN_HEAD, STRAY_NUL = int(Syntax.NUL_IN_HEAD), int(Syntax.STRAY_NUL)
 BEFORE_FIRST, AFTER_GAP = int(Syntax.BEFORE_FIRST), int(Syntax.AFTER_GAP)
 NON_ASCII, PASSCODE = int(Syntax.NON_ASCII), int(Syntax.PASSCODE)
+BLANK_PADDED, TOO_LARGE = int(Syntax.BLANK_PADDED), int(Syntax.TOO_LARGE)
+
+OFFERS_MORE, EXACT_LENGTH = 1, 2
+"""Bits of SEEN, what the head at hand has had: a version other than 1.0; a content-length spelled as it should be."""
 
 (DIRECTION, OFFSET, POSITION, OCTETS, KIND, DELIMITED, ROW_SYNTAX, ROW_BODY, ROW_COMMAND, ROW_LINES) = range(r.ROW_FIELDS)
 
@@ -92,6 +98,17 @@ def enter(s: Ints, phase: int, search: int) -> None:
     s[r.PHASE] = phase
     s[r.SEARCH] = search
     s[r.LOOK] = 0
+
+
+@kernel
+def lose(s: Ints) -> None:
+    """Octets behind DONE are missing, or belong to what was cut off there: go on where the body's end is expected, or resynchronise."""
+    s[r.FOOTING] = r.LOST
+    s[r.BEGUN] = 1
+    if s[r.EXPECTED] < s[r.DONE]:
+        s[r.EXPECTED] = NONE
+    s[r.PHASE] = TAIL if s[r.EXPECTED] >= 0 else BOUNDARY
+    s[r.SEARCH] = s[r.LOOK] = s[r.SYNTAX] = 0
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import ERROR
-from stompcap.stomp.marks import PASSCODE, TORN, torn_end
+from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, torn_end
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.passcodes import cover, mask_all, mask_lines
 from stompcap.stomp.rows import Bools, Ints, Rows
@@ -33,7 +33,7 @@ def _redact(
             stop = torn_end(octets, begin, end)
             found = cover(octets, masked, begin, stop, apply)
             begin = stop
-        if kind[row] == r.FRAME and command[row] != ERROR:
+        if kind[row] == r.FRAME and command[row] != ERROR and not syntax[row] & BLANK_PADDED:
             more, _ = mask_lines(octets, masked, begin, begin + body[row], apply)
         else:
             more, _ = mask_all(octets, masked, begin, end, apply)

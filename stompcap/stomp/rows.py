@@ -46,11 +46,21 @@ class Runs:
         )
 
 
-(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, FOOTING, ROLE, PLACE) = range(15)
-STATE_FIELDS = 15
+(PHASE, DONE, SEARCH, LOOK, LINE, SYNTAX, LENGTH, BODY, COMMAND, LINES, EXPECTED, BEGUN, FOOTING, ROLE, PLACE, SEEN, LENIENT) = range(17)
+STATE_FIELDS = 17
+
+HEAD_LIMIT = 1 << 24
+"""Most octets of a row that is no frame, and of a frame's head: 16 MiB; brokers refuse heads a thousand times smaller."""
+FRAME_LIMIT = 1 << 28
+"""Most octets of a frame: 256 MiB, twice what RabbitMQ and ActiveMQ take unless told otherwise. No row holds more, and what waits to be
+decided is never more: this bounds the memory of a direction."""
 
 FIRM, LOST, FOUND = range(3)
 """Values of FOOTING: behind a frame or at the true beginning; directly behind a gap; where a search found a frame to begin."""
+
+
+FORMAT = b"stompcap delimiter 1\n"
+"""What a saved state begins with; it changes when fields do, so that no old state is misread."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,18 @@ class State:
     def pending(self) -> Ints:
         """Per direction: the stream offset from which octets must be presented again, together with more."""
         return self.numbers[:, DONE]
+
+    def to_bytes(self) -> bytes:
+        """The state as octets that any machine reads, for as long as FORMAT stays what it is."""
+        return FORMAT + np.ascontiguousarray(self.numbers, "<i8").tobytes()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> State:
+        """The state that `to_bytes` wrote; ValueError for anything else."""
+        size = STATE_FIELDS * 8
+        if not data.startswith(FORMAT) or (len(data) - len(FORMAT)) % size:
+            raise ValueError("these octets are no state of this version's delimiter: begin the stream anew")
+        return State(np.frombuffer(data, "<i8", offset=len(FORMAT)).astype(np.int64).reshape(-1, STATE_FIELDS))
 
 
 ROW_FIELDS = 10

@@ -21,6 +21,8 @@ class Syntax(IntFlag):
     BEFORE_FIRST = 1 << 8  # lies before the first frame of a direction whose beginning was captured
     AFTER_GAP = 1 << 9  # begins directly behind a gap, or where a capture starts mid-stream
     TORN = 1 << 10  # junk that may begin amid a passcode, whose line's beginning a gap took
+    BLANK_PADDED = 1 << 11  # the blank line behind the head has blanks: only peers of 1.0 read it as one, and so do we with theirs
+    TOO_LARGE = 1 << 12  # cut off at a limit (`rows.FRAME_LIMIT`, `rows.HEAD_LIMIT`): the octets of the next row belong to it too
     # by the decoder, on frames
     NO_COLON = 1 << 16  # a header line without a colon
     EMPTY_NAME = 1 << 17

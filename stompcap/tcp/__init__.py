@@ -1,8 +1,10 @@
 """TCP: segments to byte streams, as columns; any protocol's streams, one by one, with `reassemble`."""
 
 from stompcap.tcp.connections import WIRE_ORDER, ByteStream, Connection, reassemble
+from stompcap.tcp.history import history_for
 from stompcap.tcp.octets import count_conflicts, gather
-from stompcap.tcp.reassembly import Extents, Reassembly, history_for, reassemble_columns
+from stompcap.tcp.reassembly import reassemble_columns
+from stompcap.tcp.results import Extents, Reassembly, Streams
 
 __all__ = [
     "WIRE_ORDER",
@@ -10,6 +12,7 @@ __all__ = [
     "Connection",
     "Extents",
     "Reassembly",
+    "Streams",
     "count_conflicts",
     "gather",
     "history_for",

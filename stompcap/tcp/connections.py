@@ -14,8 +14,10 @@ from stompcap.capture import SEGMENTS, octets, read_segments
 from stompcap.capture.packet_rows import address
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
+from stompcap.tcp.history import history_for
 from stompcap.tcp.octets import gather
-from stompcap.tcp.reassembly import Extents, Streams, history_for, reassemble_columns
+from stompcap.tcp.reassembly import reassemble_columns
+from stompcap.tcp.results import Extents, Streams
 
 WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
 
@@ -65,15 +67,17 @@ class Connection:
     close_kind: str  # fin, rst, open
 
 
-def reassemble(path: str, source: str = "default") -> Iterator[Connection]:
+def reassemble(path: str, source: str = "default", overlap: str = "first") -> Iterator[Connection]:
     """The TCP connections of a capture file, in order of their first packet.
+
+    Where segments overlap with other octets, the `first` captured stand, or the `last`.
 
     Raises CaptureError for a file that cannot be read; a truncated or damaged one gives what it has.
     """
     segments = pa.Table.from_batches(read_segments(path, 0), SEGMENTS).sort_by(WIRE_ORDER).combine_chunks()
     if not segments.num_rows:
         return
-    result = reassemble_columns(segments, source)
+    result = reassemble_columns(segments, source, overlap)
     sources = {0: octets(path)}
     groups = result.extents.stream.astype(np.int64) * 2 + result.extents.side
     edges = np.searchsorted(groups, np.arange(2 * len(result.streams) + 1))

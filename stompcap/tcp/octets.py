@@ -1,4 +1,4 @@
-"""The octets of extents: read in place from mapped captures, or from segments that carry their own."""
+"""The octets of extents: read in place from mapped captures, from segments that carry their own, or from where these were laid aside."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.columns import SPILLED
 from stompcap.kernel import kernel
-from stompcap.tcp.reassembly import Extents, Reassembly, column, covering
+from stompcap.tcp.reassembly import column
+from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
@@ -36,13 +38,16 @@ def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int6
 def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) -> Octets:
     """The octets of `extents` back to back, in their order.
 
-    `segments` is the table that was reassembled, `sources` the mapped captures by rank (those that the extents need).
+    `segments` is the table that was reassembled, `sources` the mapped captures by rank (those that the extents need), and
+    by the rank SPILLED the payload that was laid aside.
     """
     ends = np.cumsum(extents.length)
     targets = ends - extents.length
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
     rows = extents.row
     capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
+    laid_aside = place <= SPILLED
+    place, capture = np.where(laid_aside, SPILLED - place, place), np.where(laid_aside, SPILLED, capture)
     in_file = place >= 0
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))

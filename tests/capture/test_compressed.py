@@ -67,7 +67,9 @@ def test_a_compressed_capture_gives_what_the_plain_one_gives(tmp_path, plain, ki
         "path": str(path),
         "compression": kind,
         "size_octets": path.stat().st_size,
+        "used_octets": path.stat().st_size,  # it is taken to be finished
         "capture_id": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "used_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     assert rows == {**expected, **changed}
     friendly = [pa.Table.from_batches(packets(str(one)), PACKETS).drop(["path"]) for one in (path, plain)]

@@ -12,7 +12,8 @@ from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures
 
 LINEAGE = {"first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet"}
-COUNTERS = {f"{name}_{way}" for name in ("retransmitted_octets", "segments", "out_of_order_segments") for way in ("c2s", "s2c")}
+COUNTED = ("retransmitted_octets", "duplicate_segments", "segments", "out_of_order_segments")
+COUNTERS = {f"{name}_{way}" for name in COUNTED for way in ("c2s", "s2c")}
 
 
 @pytest.fixture(scope="module")

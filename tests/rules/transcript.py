@@ -21,6 +21,7 @@ MS = 1_000_000
 START = 1_700_000_000_000_000_000
 COUNTERS = (
     "segments", "retransmitted_octets", "overlap_conflict_octets", "out_of_order_segments", "truncated_octets",
+    "duplicate_segments",
 )
 SIGNS = {"⏎": b"\n", "␍": b"\r", "␀": b"\0"}
 
@@ -113,6 +114,12 @@ def opening(lines: list[str]) -> list[str]:
 
 def analysed(*transcripts: str | Conversation, version: int | None = None) -> Analysis:
     """Sessions s0, s1, ... of transcripts; `version` (0, 1, 2) overrules what the frames say."""
+    made = tables(*transcripts, version=version)
+    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0})
+
+
+def tables(*transcripts: str | Conversation, version: int | None = None) -> dict[str, pa.Table]:
+    """The tables streams, rows (raw_frames), frames, segments and stalls of such sessions."""
     talks = [read(t) if isinstance(t, str) else t for t in transcripts]
     directions = [d for talk in talks for d in talk.sides]
     buffer = np.frombuffer(b"".join(data for d in directions for _, data in d.chunks), np.uint8)
@@ -124,7 +131,10 @@ def analysed(*transcripts: str | Conversation, version: int | None = None) -> An
         versions[:], source[:] = version, 0
     raw = _raw_frames(rows, directions)
     frames = _frames(buffer, rows, raw, versions, source)
-    return analyse(_streams(talks), raw, frames, _segments(directions), {"cap": 0})
+    return {
+        "streams": _streams(talks), "rows": raw, "frames": frames, "segments": _segments(directions),
+        "stalls": TABLES["stalls"].arrow.empty_table(),
+    }
 
 
 def _runs(directions: list[Direction], talks: list[Conversation]) -> Runs:

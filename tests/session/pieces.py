@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly import pieces
+from stompcap.places import END, at
 from stompcap.rules import judge
 from stompcap.session import Options, analyse
 from stompcap.session.dialogue import GAP
-from stompcap.places import END, at
 from stompcap.session.resume import Piece
 from stompcap.session.wire import integers
 from stompcap.tables import TABLES, words
@@ -40,7 +40,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
     for number in (*packets, None):
         end = number is None
         limit = 2**40 if number is None else number
-        upto = {name: limit for name in streams["stream_id"].to_pylist()}
+        upto = dict.fromkeys(streams["stream_id"].to_pylist(), limit)
         come = np.ones(rows.num_rows, bool)
         for way in set(key[0]):
             mine = np.array([i for i, k in enumerate(key[0]) if k == way])

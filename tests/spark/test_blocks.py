@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.spark.blocks import pack, task_of, unpack
+from stompcap.spark.spill import Spill
 
 
 def segments(flows: list[int], same_hash: bool = False) -> pa.Table:
@@ -27,7 +28,7 @@ def test_every_flow_arrives_whole(flows: list[int], tasks: int, batch: int, same
     random.shuffle(blocks)  # type: ignore[attr-defined]  # random.Random
     found: list[tuple[int, int]] = []
     for task in range(tasks):
-        table = unpack([part.filter(pa.compute.equal(part.column("task"), task)) for part in blocks])
+        table = unpack([part.filter(pa.compute.equal(part.column("task"), task)) for part in blocks], Spill())
         rows = [(row["endpoints"][0], row["packet"]) for row in table.to_pylist()]
         assert rows == sorted(rows, key=lambda row: ([r[0] for r in rows].index(row[0]), row[1])), "a flow is torn or out of order"
         found += rows

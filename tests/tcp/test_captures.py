@@ -28,7 +28,7 @@ def test_a_file_given_twice_changes_only_counters(tmp_path):
     path = pcap(tmp_path / "whole", frames, nano=True)
     (once,), (twice,) = streams_of([path]), streams_of([path, path])
     assert (twice.stream_id, twice.chunks, twice.close, twice.resent) == (once.stream_id, once.chunks, once.close, 0)
-    assert twice.again == [11, 11]
+    assert (twice.again, twice.copies) == ([0, 0], [2, 2])
 
 
 def test_files_with_two_connections_given_twice(tmp_path):

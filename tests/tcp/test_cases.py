@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.tcp.wire import START_NS, STEP_NS, Wire
+from tests.capture.packaging import pcap
+from tests.tcp.wire import START_NS, STEP_NS, Wire, streams_of
 
 
 def test_a_plain_connection(tmp_path):
@@ -178,6 +179,18 @@ def test_both_close_at_once(tmp_path):
     assert one.close == ("fin", 2)
 
 
+def test_a_fin_sent_again_and_octets_behind_it_change_nothing(tmp_path):
+    wire = Wire().handshake().c(0, b"AB", "FA").s(0, flags="FA", ack=3).c(0, b"AB", "FA").c(2, flags="FA", ack=1).c(3, b"beyond", ack=1)
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.octets, one.close, one.again) == (b"AB", [2, 0], ("fin", 0), [2, 0])
+
+
+def test_octets_of_both_sides_behind_a_reset_are_kept_in_place(tmp_path):
+    wire = Wire().handshake().c(0, b"AB").s(0, b"xy", ack=2).s(2, flags="R").c(2, b"CD", ack=2).s(2, b"z", ack=2)
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.s2c, one.close) == (b"ABCD", b"xyz", ("rst", 1))
+
+
 def test_segments_captured_behind_the_fin_are_kept_below_it(tmp_path):
     wire = Wire().handshake().c(4, flags="FA").c(2, b"CD").c(0, b"AB").c(4, b"beyond")
     (one,) = wire.read(tmp_path)
@@ -227,6 +240,14 @@ def test_a_repeated_syn_is_the_same_connection(tmp_path):
     assert (one.c2s, one.history) == (b"A", "ShD")
 
 
+def test_the_syn_of_a_closed_connection_captured_late_begins_no_other(tmp_path):
+    wire = Wire().s(-1, flags="SA").c(0, b"AB").s(0, flags="FA", ack=2).c(2, flags="FA", ack=1)
+    wire.c(-1, flags="S", ack=None, at_ns=START_NS - STEP_NS)
+    wire.c(-1, flags="S", ack=None, at_ns=START_NS - STEP_NS + 5_000_000)
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.synced, one.close) == (b"AB", [True, True], ("fin", 1))
+
+
 def test_a_syn_captured_behind_its_synack_and_data(tmp_path):
     wire = Wire().s(-1, flags="SA").c(0, b"AB").c(-1, flags="S", ack=None).c(2, b"CD")
     (one,) = wire.read(tmp_path)
@@ -245,7 +266,8 @@ def test_packets_seen_twice_change_only_counters(tmp_path):
     wire.frames = [frame for frame in wire.frames for _ in range(2)]
     (twice,) = wire.read(tmp_path)
     assert (twice.c2s, twice.s2c, twice.stream_id, twice.close) == (once.c2s, once.s2c, once.stream_id, once.close)
-    assert (twice.again, twice.conflicts, twice.resent) == ([2, 2], [0, 0], 0)
+    assert (twice.copies, twice.again, twice.conflicts, twice.resent) == ([1, 1], [0, 0], [0, 0], 0)
+    assert (twice.segments, twice.history, twice.out_of_order) == (once.segments, once.history, [0, 0])
 
 
 def test_fast_open_data_in_the_syn(tmp_path):
@@ -309,14 +331,23 @@ def test_a_forged_acknowledgement_adds_no_octets(tmp_path):
     assert one.octets == [2, 0]
 
 
-def test_urgent_octets_stay_in_line(tmp_path):
-    assert Wire().handshake().c(0, b"AB", "UA").c(2, b"C").read(tmp_path)[0].c2s == b"ABC"
+def test_urgent_octets_stay_in_line_and_are_flagged(tmp_path):
+    (one,) = Wire().handshake().c(0, b"AB", "UA").c(2, b"C").read(tmp_path)
+    assert (one.c2s, one.history) == (b"ABC", "ShAUD")
 
 
 def test_a_clock_that_steps_back_changes_no_order(tmp_path):
     wire = Wire().handshake()
     wire.c(0, b"AB", at_ns=START_NS + 90 * STEP_NS).c(2, b"CD", at_ns=START_NS - STEP_NS).c(0, b"XX", at_ns=START_NS)
-    assert wire.read(tmp_path)[0].c2s == b"ABCD"
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.steps_back) == (b"ABCD", 1)
+
+
+def test_time_may_step_back_between_captures(tmp_path):
+    frames = Wire().handshake().c(0, b"AB").frames
+    later = Wire().c(2, b"CD", at_ns=START_NS).frames
+    (one,) = streams_of([pcap(tmp_path / "a", frames), pcap(tmp_path / "b", later)])
+    assert (one.c2s, one.steps_back) == (b"ABCD", 0)
 
 
 def test_the_low_endpoint_may_be_either_side(tmp_path):

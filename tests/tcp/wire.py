@@ -68,6 +68,7 @@ class Stream:
     gap: list[int]
     truncated: list[int]
     again: list[int]
+    copies: list[int]
     out_of_order: list[int]
     strays: list[int]
     segments: list[int]
@@ -75,6 +76,7 @@ class Stream:
     conflicts: list[int]
     resent: int
     zero_windows: list[tuple[int, int, int]]
+    steps_back: int
     stream_id: str
     row: int
 
@@ -138,6 +140,7 @@ def view(result: Reassembly, i: int, table, sources, conflicts) -> Stream:
         gap=sides.gap_octets[i][way].tolist(),
         truncated=sides.truncated_octets[i][way].tolist(),
         again=sides.retransmitted_octets[i][way].tolist(),
+        copies=sides.duplicate_segments[i][way].tolist(),
         out_of_order=sides.out_of_order_segments[i][way].tolist(),
         strays=sides.stray_segments[i][way].tolist(),
         segments=sides.segments[i][way].tolist(),
@@ -145,8 +148,9 @@ def view(result: Reassembly, i: int, table, sources, conflicts) -> Stream:
         conflicts=conflicts[i][way].tolist(),
         resent=int(np.count_nonzero(result.retransmissions.stream == i)),
         zero_windows=stalls,
+        steps_back=int(streams.clock_steps_back[i]),
         stream_id=streams.stream_id[i].as_py(),
-        row=int(streams.row[i]),
+        row=int(streams.first_capture[i]) << 32 | int(streams.first_packet[i]),
     )
 
 

@@ -1,0 +1,51 @@
+"""Payload that came with its segments, laid aside in a file: what a task holds is then the same as for segments that name a place.
+
+The payload of one connection of a compressed capture may be many gigabytes, and a column of octets ends at two.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.capture.columns import SPILLED
+
+
+class Spill:
+    """A temporary file of payloads, gone with the object; `octets` are those written so far, mapped."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(dir=os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)  # noqa: SIM115  lives as long as this
+        self._size = 0
+        self._mapped = np.empty(0, np.uint8)
+
+    def take(self, segments: pa.Table) -> pa.Table:
+        """Rows of SEGMENTS, their payload in the file and `place` saying where; nothing of `segments` is held."""
+        payload = segments.column("payload")
+        if payload.null_count == len(payload):
+            return segments
+        place = segments.column("place").to_numpy().copy()
+        first = 0
+        for chunk in payload.chunks:
+            _, offsets, data = chunk.buffers()
+            at = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1].astype(np.int64)
+            carry = chunk.is_valid().to_numpy(zero_copy_only=False)
+            place[first : first + len(chunk)][carry] = SPILLED - (self._size + at[:-1] - at[0])[carry]
+            self._size += self._file.write(np.frombuffer(data or b"", np.uint8)[at[0] : at[-1]].data)
+            first += len(chunk)
+        kept = segments.set_column(segments.schema.get_field_index("place"), segments.schema.field("place"), pa.array(place))
+        kept = kept.set_column(kept.schema.get_field_index("payload"), kept.schema.field("payload"), pa.nulls(len(kept), pa.binary()))
+        return kept.take(pa.array(np.arange(len(kept))))
+
+    @property
+    def octets(self) -> NDArray[np.uint8]:
+        """All that was written."""
+        if len(self._mapped) != self._size:
+            self._file.flush()
+            self._mapped = np.frombuffer(mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ), np.uint8)
+        return self._mapped

@@ -1,0 +1,74 @@
+"""Packets that a capture shows more than once: by a mirror port that copies both ways in and out, or on all interfaces at once.
+
+A copy has the same sequence and acknowledgement numbers, flags, window, length and IP identification and comes within milliseconds,
+from whichever interface and with whatever TTL. A retransmission does not: it has an identification of its own (RFC 6864, 4.2), and
+where there is none (IPv6, or 0) it comes later, for a loss is noticed a round trip on at the earliest, and no timer of a sender is as
+short (RFC 6298, 2.4; RFC 8985, 7.2). A pure acknowledgement without identification is never called a copy: three of them ask for a
+retransmission.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stompcap.capture.columns import FIN, RST, SYN
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline
+from stompcap.tcp.state import Int64s
+
+COPY_NS = 3_000_000  # how much later, or by an uneven clock earlier, a copy may be
+
+# A packet is looked for among the last two of its slot; a slot is key, time, connection, position, twice.
+SLOTS = 2048
+KEY, TS_NS, STREAM, POSITION, ENTRY = 0, 1, 2, 3, 4
+NOWHERE = -1  # position of a packet without octets of the stream
+MIX, STIR = 0x2545F4914F6CDD1D, 0x369DEA0F31A53F85
+
+
+def empty_memory() -> Int64s:
+    """Room for the packets lately seen; the slot behind the last takes those that nothing could be called a copy of."""
+    return np.zeros((SLOTS + 1, 2 * ENTRY), np.int64)
+
+
+def recent(memory: Int64s, now_ns: int) -> Int64s:
+    """Those that copies may still come of at this time."""
+    kept = memory.copy()
+    for entry in (0, ENTRY):
+        kept[kept[:, entry + TS_NS] < now_ns - COPY_NS, entry : entry + ENTRY] = 0
+    return kept
+
+
+@inline
+def key_of(flow: Int, side: Int, seq: Int, ack: Int, flags: Int, window: Int, octets: Int, identification: Int) -> Int:
+    """A number for what copies have in common; 0 where there is too little to know them by."""
+    if identification <= 0 and octets == 0 and not flags & (SYN | FIN | RST):
+        return np.int64(0)
+    key = ((flow * STIR) ^ (seq | side << 32 | flags << 33)) * MIX
+    key = ((key ^ (key >> 31)) ^ (ack | octets << 32)) * STIR
+    key = ((key ^ (key >> 29)) ^ ((identification & 0xFFFF) | window << 16)) * MIX
+    return (key ^ (key >> 32)) | 1
+
+
+@inline
+def slot_of(key: Int) -> Int:
+    """Where packets with this key are remembered."""
+    return (key >> 8) & (SLOTS - 1) if key else SLOTS
+
+
+@inline
+def find_copy(memory: Int64s, slot: Int, key: Int, ts: Int) -> Int:
+    """Column of the entry that this is a copy of; -1 if it is none."""
+    if key:
+        if memory[slot, KEY] == key and abs(ts - memory[slot, TS_NS]) <= COPY_NS:
+            return 0
+        if memory[slot, ENTRY + KEY] == key and abs(ts - memory[slot, ENTRY + TS_NS]) <= COPY_NS:
+            return ENTRY
+    return -1
+
+
+@inline
+def remember(memory: Int64s, slot: Int, key: Int, ts: Int, stream: Int) -> None:
+    """Take a packet in, its position not yet known; the older of the slot is forgotten."""
+    for i in range(ENTRY):
+        memory[slot, ENTRY + i] = memory[slot, i]
+    memory[slot, KEY], memory[slot, TS_NS], memory[slot, STREAM], memory[slot, POSITION] = key, ts, stream, NOWHERE

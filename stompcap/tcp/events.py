@@ -1,0 +1,110 @@
+"""What a segment's flags and acknowledgement say of its connection: opening, closing, how far the other side's octets came."""
+
+from __future__ import annotations
+
+from stompcap.capture.columns import ACK, FIN, RST, SYN
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline, kernel
+from stompcap.tcp.state import (
+    ACK_SEEN,
+    ACKED,
+    BOTH,
+    CLOSE_FIN,
+    CLOSE_KIND,
+    CLOSE_NS,
+    CLOSE_OPEN,
+    CLOSE_RST,
+    CLOSED_BY,
+    DATA_END,
+    DATA_SEEN,
+    FAR,
+    FIN_AT,
+    FIN_NS,
+    FIN_SEEN,
+    HINTED,
+    INITIATOR,
+    NOBODY,
+    ORIGIN_NS,
+    ORIGIN_SEQ,
+    ORIGIN_SYN,
+    REF,
+    RST_NS,
+    SEEN,
+    SIDES,
+    START,
+    SYN_SEEN,
+    SYNACK_SEEN,
+    SYNCED,
+    TOLD,
+    WIDTH,
+    State,
+    closed,
+    distance,
+)
+
+
+@kernel
+def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int, flags: Int) -> None:
+    """Take what a SYN or SYN-ACK says."""
+    mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
+    if not state[stream, mine + SEEN]:
+        state[stream, mine + REF] = seq + 1 + (1 << 32)
+        state[stream, mine + SEEN] = 1
+    if not state[stream, mine + SYNCED] or state[stream, mine + HINTED]:
+        state[stream, mine + START] = state[stream, mine + REF] + distance(seq + 1, state[stream, mine + REF])
+        state[stream, mine + SYNCED], state[stream, mine + HINTED] = 1, 0
+    if not state[stream, ORIGIN_SYN] and not state[stream, TOLD]:
+        state[stream, ORIGIN_SYN] = 1
+        state[stream, ORIGIN_NS], state[stream, ORIGIN_SEQ] = ts, seq
+    if state[stream, INITIATOR] == NOBODY and not state[stream, TOLD]:
+        state[stream, INITIATOR] = 1 - side if flags & ACK else side
+    state[stream, SYNACK_SEEN if flags & ACK else SYN_SEEN] = 1
+    if flags & ACK and not state[stream, peer + SEEN]:
+        state[stream, peer + SEEN] = state[stream, peer + SYNCED] = state[stream, peer + HINTED] = 1
+        state[stream, peer + START] = state[stream, peer + REF] = ack + (1 << 32)
+
+
+@kernel
+def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
+    """Take a FIN at position `end` or a RST."""
+    mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
+    if flags & RST:
+        if not state[stream, mine + RST_NS]:
+            state[stream, mine + RST_NS] = ts
+        if not closed(state, stream):
+            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_RST, side, ts
+    elif flags & FIN and not state[stream, mine + FIN_SEEN]:
+        if state[stream, mine + DATA_SEEN] and end < state[stream, mine + DATA_END]:
+            return
+        state[stream, mine + FIN_SEEN] = 1
+        state[stream, mine + FIN_AT], state[stream, mine + FIN_NS] = end, ts
+        if state[stream, CLOSE_KIND] == CLOSE_OPEN:
+            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_FIN, side, ts
+        elif state[stream, CLOSE_KIND] == CLOSE_FIN and state[stream, CLOSED_BY] == 1 - side:
+            unaware = not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
+            state[stream, CLOSED_BY] = BOTH if unaware else 1 - side
+
+
+@inline
+def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
+    """Take an acknowledgement of the octets of side `peer`."""
+    at = SIDES + peer * WIDTH
+    if state[stream, at + ACK_SEEN]:
+        d = distance(ack, state[stream, at + ACKED])
+        if 0 < d <= FAR and (not state[stream, at + SEEN] or distance(ack, state[stream, at + REF]) <= FAR):
+            state[stream, at + ACKED] += d
+    elif state[stream, at + SEEN]:
+        d = distance(ack, state[stream, at + REF])
+        if -FAR <= d <= FAR:
+            state[stream, at + ACK_SEEN], state[stream, at + ACKED] = 1, state[stream, at + REF] + d
+    else:
+        state[stream, at + ACK_SEEN], state[stream, at + ACKED] = 1, ack + (1 << 32)
+
+
+@inline
+def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
+    """One octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
+    at = SIDES + side * WIDTH
+    if octets != 1 or flags & (SYN | FIN | RST) or not state[stream, at + SEEN] or position + 1 != state[stream, at + REF]:
+        return False
+    return not state[stream, at + ACK_SEEN] or state[stream, at + ACKED] >= position + 1 or not state[stream, at + DATA_SEEN]

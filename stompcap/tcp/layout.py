@@ -1,0 +1,90 @@
+"""One side's segments laid out by position: which of them has each octet.
+
+Segments in order are taken as they come; any others are swept. The first to arrive wins, or the last, by policy; copies of a packet
+fill what the packet itself lacks, and what the snapshot length cut yields to anything captured. The result depends on what was
+captured, not on how it was cut into segments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int
+from stompcap.kernel import kernel
+from stompcap.tcp.state import COPY, Int64s
+from stompcap.tcp.sweep import sweep
+
+ABSURD_GAP = 1 << 26  # a larger hole, what lies behind it not acknowledged by any later acknowledgement: forged
+
+# columns of a piece: row of the segment, positions, what sort of octets; sorts in order of precedence
+PIECE_ROW, BEGIN, END, SORT = 0, 1, 2, 3
+CAPTURED, COPIED, CUT_OFF = 0, 1, 2
+PRECEDENCE = 40  # bits below the sort in a priority
+
+
+@kernel
+def in_order(rows: Int64s, position: Int64s, wire: Int64s, marks: NDArray[np.uint8], low: Int, limit: Int) -> bool:
+    """Whether segments come one behind the other, with no more than plausible gaps."""
+    at = low
+    for row in rows:
+        if position[row] < at or position[row] + wire[row] > limit or position[row] - at > ABSURD_GAP or marks[row] & COPY:
+            return False
+        at = position[row] + wire[row]
+    return True
+
+
+@kernel
+def as_they_come(rows: Int64s, position: Int64s, wire: Int64s, captured: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pieces of segments in order: (pieces, no losses)."""
+    pieces, n = np.empty((2 * len(rows), 4), np.int64), 0
+    for row in rows:
+        begin, cut, end = position[row], position[row] + captured[row], position[row] + wire[row]
+        if begin < cut:
+            pieces[n, PIECE_ROW], pieces[n, BEGIN], pieces[n, END], pieces[n, SORT] = row, begin, cut, CAPTURED
+            n += 1
+        if cut < end:
+            pieces[n, PIECE_ROW], pieces[n, BEGIN], pieces[n, END], pieces[n, SORT] = row, cut, end, CUT_OFF
+            n += 1
+    return pieces[:n], np.empty((0, 4), np.int64)
+
+
+@kernel
+def swept(
+    rows: Int64s,
+    position: Int64s,
+    wire: Int64s,
+    captured: Int64s,
+    marks: NDArray[np.uint8],
+    low: Int,
+    limit: Int,
+    last_wins: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pieces of segments in any order, between two positions: (pieces, losses)."""
+    count = len(rows)
+    begins, ends, priority = np.empty(2 * count, np.int64), np.empty(2 * count, np.int64), np.empty(2 * count, np.int64)
+    owner, sort = np.empty(2 * count, np.int64), np.empty(2 * count, np.int64)
+    items = 0
+    for cut_off in range(2):
+        for i in range(count):
+            row = rows[i]
+            cut = position[row] + captured[row]
+            begin, end = (cut, position[row] + wire[row]) if cut_off else (position[row], cut)
+            begin, end = max(begin, low), min(end, limit)
+            if begin < end:
+                begins[items], ends[items], owner[items] = begin, end, row
+                sort[items] = CUT_OFF if cut_off else (COPIED if marks[row] & COPY else CAPTURED)
+                priority[items] = (sort[items] << PRECEDENCE) + (-i if last_wins and sort[items] == CAPTURED else i)
+                items += 1
+    pieces, losses = sweep(begins[:items], ends[:items], priority[:items])
+    return named(pieces, owner, sort), named(losses, owner, sort)
+
+
+@kernel
+def named(found: Int64s, owner: Int64s, sort: Int64s) -> NDArray[np.int64]:
+    """Items as rows of segments, with the sort of their octets."""
+    pieces = np.empty((len(found), 4), np.int64)
+    for i in range(len(found)):
+        item = found[i, 0]
+        pieces[i, PIECE_ROW], pieces[i, BEGIN], pieces[i, END], pieces[i, SORT] = owner[item], found[i, 1], found[i, 2], sort[item]
+    return pieces

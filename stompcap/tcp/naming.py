@@ -1,0 +1,71 @@
+"""Connections by name: identity, endpoints, history and counters out of the kernels' numbers."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.tcp import order as o
+from stompcap.tcp import state as s
+from stompcap.tcp.history import spell
+from stompcap.tcp.results import Int64s, Sides, Streams
+
+
+def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends: NDArray[np.uint8], source: str) -> Streams:
+    """The states, histories and tallies of connections between `ends` as named columns."""
+    n = len(state)
+    by_side = tallies.reshape(n, 2, o.TALLIES)
+    own = state[:, s.SIDES :].reshape(n, 2, s.WIDTH)
+    sides = Sides(
+        octets=by_side[:, :, o.OCTETS],
+        segments=by_side[:, :, o.SEGMENTS],
+        retransmitted_octets=by_side[:, :, o.AGAIN],
+        duplicate_segments=own[:, :, s.COPIES],
+        out_of_order_segments=by_side[:, :, o.OUT_OF_ORDER],
+        gap_octets=by_side[:, :, o.GAP],
+        truncated_octets=by_side[:, :, o.TRUNCATED],
+        stray_segments=by_side[:, :, o.STRAY],
+        synced=by_side[:, :, o.SYNCED] != 0,
+        fin_ns=np.where(own[:, :, s.FIN_SEEN] != 0, own[:, :, s.FIN_NS], -1),
+        rst_ns=np.where(own[:, :, s.RST_NS] != 0, own[:, :, s.RST_NS], -1),
+    )
+    return Streams(
+        stream_id=stream_ids(source, ends, state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ]),
+        low=ends[:, :16].copy(),
+        low_port=ports(ends, 16),
+        high=ends[:, 18:34].copy(),
+        high_port=ports(ends, 34),
+        first_ns=state[:, s.FIRST_NS].copy(),
+        last_ns=state[:, s.LAST_NS].copy(),
+        initiator=state[:, s.INITIATOR].astype(np.int8),
+        syn_seen=state[:, s.SYN_SEEN] != 0,
+        synack_seen=state[:, s.SYNACK_SEEN] != 0,
+        history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), by_side[i, :, o.GAP] > 0) for i in range(n)],
+        close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
+        closed_by=state[:, s.CLOSED_BY].astype(np.int8),
+        close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
+        first_capture=state[:, s.FIRST_CAPTURE].astype(np.int32),
+        first_packet=state[:, s.FIRST_PACKET].copy(),
+        clock_steps_back=state[:, s.STEPS_BACK].copy(),
+        sides=sides,
+    )
+
+
+def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
+    """The port that stands in two columns of the endpoints, big endian."""
+    return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
+
+
+def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s) -> pa.StringArray:
+    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN."""
+    tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
+    known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
+    ids = []
+    for i in range(len(ends)):
+        digest = known.copy()
+        digest.update(ends[i].tobytes() + tails[i].tobytes())
+        ids.append(digest.hexdigest())
+    return pa.array(ids, pa.string())

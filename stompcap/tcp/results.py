@@ -1,0 +1,125 @@
+"""What reassembly gives: streams, and which octets of which segments make them up, as columns.
+
+Sides are named by endpoint, not by role: side 0 is what the low endpoint (the smaller address and port) sent. Who is
+the client is for those to say who know the octets, where the handshake does not tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is known of each side of each stream; arrays of shape (streams, 2), second index the side."""
+
+    octets: Int64s  # length of the stream: gaps included, up to the FIN
+    segments: Int64s  # segments that carried octets of the stream
+    retransmitted_octets: Int64s
+    duplicate_segments: Int64s  # copies of a packet that the capture shows again: in none of the other counters
+    out_of_order_segments: Int64s
+    gap_octets: Int64s  # octets the capture lacks
+    truncated_octets: Int64s  # the part of them that the snapshot length cut
+    stray_segments: Int64s  # segments with impossible sequence numbers, left out
+    synced: NDArray[np.bool_]  # offset 0 is the true beginning
+    fin_ns: Int64s  # time of the side's FIN, -1 where none was captured
+    rst_ns: Int64s  # time of its RST, -1
+
+
+@dataclass(frozen=True)
+class Streams:
+    """One entry per connection, in order of flow and time."""
+
+    stream_id: pa.StringArray
+    low: NDArray[np.uint8]  # (streams, 16) address of the low endpoint, IPv4 mapped
+    low_port: NDArray[np.int32]
+    high: NDArray[np.uint8]
+    high_port: NDArray[np.int32]
+    first_ns: Int64s
+    last_ns: Int64s
+    initiator: NDArray[np.int8]  # side that opened it by the handshake, -1: not seen
+    syn_seen: NDArray[np.bool_]
+    synack_seen: NDArray[np.bool_]
+    history: list[str]  # Zeek's letters, upper case what the low endpoint did
+    close_kind: NDArray[np.int8]  # index of words.CLOSE_KINDS: fin, rst, open
+    closed_by: NDArray[np.int8]  # side, 2: both, -1: open
+    close_ns: Int64s  # time of the first FIN or RST, -1: open
+    first_capture: NDArray[np.int32]
+    first_packet: Int64s
+    clock_steps_back: Int64s  # packets whose time lies before that of the packet before
+    sides: Sides
+
+    def __len__(self) -> int:
+        return len(self.first_packet)
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Stretches of streams and the segments that have their octets, sorted by stream, side and offset."""
+
+    stream: NDArray[np.int32]
+    side: NDArray[np.int8]
+    offset: Int64s
+    length: Int64s
+    row: Int64s  # row of the segment in the input
+    skip: Int64s  # octets of its payload before the stretch
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, which: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Extents:
+        """Some of them, by index, mask or slice."""
+        return Extents(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class ZeroWindows:
+    """Stalls: `side` could not send from `begin_ns` to `end_ns`, for the other side offered no window."""
+
+    stream: NDArray[np.int32]
+    side: NDArray[np.int8]
+    begin_ns: Int64s
+    end_ns: Int64s
+
+
+@dataclass(frozen=True)
+class Retransmissions:
+    """Segments that brought octets again, later than a copy made by the capture can be."""
+
+    stream: NDArray[np.int32]
+    side: NDArray[np.int8]
+    ts_ns: Int64s
+
+
+@dataclass(frozen=True)
+class Reassembly:
+    """What `reassemble_columns` gives. `overlaps` are the octets captured again; `strays` what was left out."""
+
+    streams: Streams
+    extents: Extents
+    overlaps: Extents
+    zero_windows: ZeroWindows
+    retransmissions: Retransmissions
+    stream_of: NDArray[np.int32]  # stream of each input row
+
+
+def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int64s:
+    """Index of the extent that has the first octet of each overlap, or the last octet."""
+    at = overlaps.offset + overlaps.length - 1 if last else overlaps.offset
+    group = extents.stream.astype(np.int64) * 2 + extents.side
+    wanted = overlaps.stream.astype(np.int64) * 2 + overlaps.side
+    # one number a side and offset; where those would not fit, the sides one by one
+    span = int(max(extents.offset.max(initial=0), at.max(initial=0))) + 1
+    if int(group[-1] + 1) < (1 << 62) // span:
+        return np.searchsorted(group * span + extents.offset, wanted * span + at, "right") - 1
+    begins, ends = np.searchsorted(group, wanted, "left"), np.searchsorted(group, wanted, "right")
+    found = [
+        begin + np.searchsorted(extents.offset[begin:end], offset, "right") - 1 for begin, end, offset in zip(begins, ends, at, strict=True)
+    ]
+    return np.array(found, np.int64)

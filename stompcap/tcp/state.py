@@ -1,0 +1,110 @@
+"""What is remembered of a connection while its segments pass: one row of numbers a connection, its columns named here.
+
+Sides are named by endpoint: side 0 is what the low endpoint sent. Positions are sequence numbers unwrapped to 64 bits by their
+signed 32-bit distance to the furthest one seen (RFC 9293, 3.4).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline, kernel
+
+Int64s = NDArray[np.int64]
+State = NDArray[np.int64]
+
+# columns of the connection
+FIRST_ROW, FIRST_CAPTURE, FIRST_PACKET, FIRST_NS, LAST_NS = 0, 1, 2, 3, 4
+INITIATOR, ORIGIN_NS, ORIGIN_SEQ, ORIGIN_SYN, SYN_SEEN, SYNACK_SEEN = 5, 6, 7, 8, 9, 10
+CLOSE_KIND, CLOSED_BY, CLOSE_NS, LETTERS = 11, 12, 13, 14
+LATEST_NS, LATEST_CAPTURE, STEPS_BACK = 15, 16, 17  # the packet before, and how often time went back
+TOLD = 18  # octets of it were handed on: its identity stands
+SIDES, WIDTH = 19, 22  # where the sides' columns begin, and how many each has
+SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
+JUMPED, JUMP, ACK_ROW, COPIES = 18, 19, 20, 21
+COLUMNS = SIDES + 2 * WIDTH
+
+CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS
+LOW, HIGH, BOTH, NOBODY = 0, 1, 2, -1
+
+FAR = 1 << 30  # the largest window TCP can offer (RFC 7323, 2.3)
+CLOSE_BY = 1 << 24  # surely the same connection
+AFTER_CLOSE = 1 << 20  # how far late segments of a closed connection may lie
+
+# marks of a row: no octets of the stream; behind a later segment; a keep-alive; the same packet captured again
+STRAY, BEHIND, PROBE, COPY = 1, 2, 4, 8
+
+
+@inline
+def distance(number: Int, position: Int) -> Int:
+    """Signed 32-bit distance from a 64-bit position to a sequence number."""
+    d = (number - position) & 0xFFFFFFFF
+    return d - (1 << 32) if d >= 1 << 31 else d
+
+
+@kernel
+def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int) -> None:
+    """Start a connection's state at its first row."""
+    for i in range(COLUMNS):
+        state[stream, i] = 0
+    state[stream, FIRST_ROW] = row
+    state[stream, FIRST_NS] = state[stream, LAST_NS] = state[stream, ORIGIN_NS] = ts
+    state[stream, ORIGIN_SEQ] = seq
+    state[stream, INITIATOR] = state[stream, CLOSED_BY] = NOBODY
+    state[stream, CLOSE_KIND] = CLOSE_OPEN
+    state[stream, LATEST_CAPTURE] = -1
+    for side in range(2):
+        state[stream, SIDES + side * WIDTH + ZERO_SINCE] = -1
+
+
+@inline
+def take_time(state: State, stream: Int, ts: Int, capture: Int) -> None:
+    """Take a packet's time: it orders nothing, for a clock may step; within a capture steps back are counted."""
+    state[stream, FIRST_NS] = min(state[stream, FIRST_NS], ts)
+    state[stream, LAST_NS] = max(state[stream, LAST_NS], ts)
+    if state[stream, LATEST_CAPTURE] == capture and ts < state[stream, LATEST_NS]:
+        state[stream, STEPS_BACK] += 1
+    state[stream, LATEST_NS], state[stream, LATEST_CAPTURE] = ts, capture
+
+
+@inline
+def closed(state: State, stream: Int) -> bool:
+    """Whether both sides are done: a RST, or a FIN from each."""
+    both = state[stream, SIDES + FIN_SEEN] and state[stream, SIDES + WIDTH + FIN_SEEN]
+    return bool(state[stream, CLOSE_KIND] == CLOSE_RST or both != 0)
+
+
+@inline
+def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
+    """How far a number lies from the furthest position of a side; 0: nothing is known; FAR + 1: it cannot be its."""
+    at = SIDES + side * WIDTH
+    if state[stream, at + SEEN]:
+        d = distance(seq, state[stream, at + REF])
+        if state[stream, at + SYNCED] and state[stream, at + REF] + d < state[stream, at + START] - 1:
+            return FAR + 1
+    elif state[stream, at + ACK_SEEN]:
+        d = distance(seq, state[stream, at + ACKED])
+    else:
+        return 0
+    limit = AFTER_CLOSE if closed(state, stream) else FAR
+    return d if -limit <= d <= limit else FAR + 1
+
+
+@inline
+def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
+    """Whether a far number lies where a far one was seen before: a loss, a reuse, but no lone forgery."""
+    at = SIDES + side * WIDTH
+    return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
+
+
+@kernel
+def grown(state: State, history: NDArray[np.uint8]) -> tuple[State, NDArray[np.uint8]]:
+    """The same states with room for twice as many connections."""
+    more = np.empty((2 * len(state), state.shape[1]), np.int64)
+    more[: len(state)] = state
+    letters = np.zeros((2 * len(history), history.shape[1]), np.uint8)
+    letters[: len(history)] = history
+    return more, letters
