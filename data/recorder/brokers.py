@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from data.recorder.needs import artemis_jars
+from data.recorder.needs import maven_jars
 from data.recorder.process import Process, listens
 from data.recorder.users import User, user_for
 
@@ -164,7 +164,7 @@ class Artemis(Broker):
 
     def start(self, stack: ExitStack, users: list[User]) -> Process:
         """The embedding program, compiled as it is launched."""
-        jars = artemis_jars(self.cache / "artemis-2.42.0")
+        jars = maven_jars(self.cache / "artemis-2.42.0", EMBEDDED.parent / "pom.xml", "artemis-server")
         people = self.home / "users.txt"
         people.write_text("".join(f"{user.login} {user.passcode}\n" for user in users))
         command = ["java", "-Xmx256m", "-cp", f"{jars}/*", str(EMBEDDED), f"tcp://{self.address}:{PORT}", str(people)]

@@ -1,4 +1,4 @@
-"""What the recorder needs from the machine: Debian packages and the Artemis artifacts from Maven Central.
+"""What the recorder needs from the machine: Debian packages, and artifacts from Maven Central.
 
 Missing packages are installed by apt-get when we are root; otherwise recording stops with one line on what to do.
 """
@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-POM = Path(__file__).parent / "artemis" / "pom.xml"
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 # What must exist, and the Debian package that brings it.
 TOOLS = {"tcpdump": "tcpdump", "tshark": "tshark", "editcap": "tshark"}
@@ -24,9 +23,9 @@ class MissingNeedError(RuntimeError):
     """Something the recorder cannot do without; the message is one line with the remedy."""
 
 
-def ensure(brokers: list[str]) -> None:
-    """Install what the named brokers need; raise MissingNeedError where that is not possible."""
-    wanted = dict(TOOLS)
+def ensure(brokers: list[str], more: dict[str, str] | None = None) -> None:
+    """Install what the named brokers need, and `more` (tool: package); raise MissingNeedError where that is not possible."""
+    wanted = TOOLS | (more or {})
     for name in brokers:
         wanted.update(BROKERS[name])
     packages = sorted({package for tool, package in wanted.items() if shutil.which(tool) is None
@@ -47,15 +46,15 @@ def ensure(brokers: list[str]) -> None:
             raise MissingNeedError(f"`{' '.join(command)}` failed: {last}")
 
 
-def artemis_jars(cache: Path) -> Path:
-    """Folder of the Artemis JARs, fetched from Maven Central once."""
-    if not any(cache.glob("artemis-server-*.jar")):
+def maven_jars(cache: Path, pom: Path, what: str) -> Path:
+    """Folder of the JARs that a pom.xml names, `what` among them, fetched from Maven Central once."""
+    if not any(cache.glob(f"{what}-*.jar")):
         cache.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
-            ["mvn", "-B", "-q", "-f", str(POM), COPY_GOAL, f"-DoutputDirectory={cache}", "-DincludeScope=runtime"],
+            ["mvn", "-B", "-q", "-f", str(pom), COPY_GOAL, f"-DoutputDirectory={cache}", "-DincludeScope=runtime"],
             capture_output=True, text=True,
         )
         if done.returncode != 0:
             last = (done.stdout.strip().splitlines() or ["no message"])[0]
-            raise MissingNeedError(f"Maven could not fetch Artemis: {last}")
+            raise MissingNeedError(f"Maven could not fetch {what}: {last}")
     return cache

@@ -1,4 +1,4 @@
-"""Record every capture of every broker: `python -m data.recorder OUTDIR [--broker NAME]...`.
+"""Record every capture of every broker: `python -m data.recorder OUTDIR [--broker NAME]... [--capture NAME]...`.
 
 Per broker and capture: NAME.pcap (ActiveMQ with nanoseconds, Artemis as nanosecond pcapng) and NAME.truth.jsonl.
 A recording fails, and leaves no files of that capture, when a broker does not come up, tcpdump loses a packet, or
@@ -28,13 +28,13 @@ FORMATS = {"rabbitmq": (".pcap", "micro"), "activemq": (".pcap", "nano"), "artem
 AT_ONCE = 12
 
 
-def record(out: Path, cache: Path, scratch: Path, names: list[str]) -> list[Path]:
-    """Record the named brokers one after another; returns the captures written."""
+def record(out: Path, cache: Path, scratch: Path, names: list[str], wanted: list[str]) -> list[Path]:
+    """Record the wanted captures of the named brokers one after another; returns the captures written."""
     out.mkdir(parents=True, exist_ok=True)
     captures: list[Path] = []
     for name in names:
         broker = BROKERS[name](scratch / name, cache)
-        programme = [scenario for scenario in PROGRAMME if name in scenario.brokers]
+        programme = [scenario for scenario in PROGRAMME if name in scenario.brokers and scenario.capture in wanted]
         users = [user for scenario in programme for user in scenario.users(name)]
         with broker.running(users):
             for capture in dict.fromkeys(scenario.capture for scenario in programme):
@@ -66,7 +66,8 @@ def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario])
         logs = [log for _, stage in acts for log in stage.logs]
         lines = _truth(path, broker, logs)
         list(pool.map(_finish, plays))
-    path.with_suffix(".truth.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    with path.with_suffix(".truth.jsonl").open("w") as truth:
+        truth.writelines(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
     took = time.monotonic() - began
     print(f"{path.name}: {len(logs)} sessions, {path.stat().st_size} octets, {took:.1f} s", flush=True)
     return path

@@ -64,6 +64,7 @@ class SessionLog:
     received: list[Frame] = field(default_factory=list)
     pieces: list[Record] = field(default_factory=list)
     settlements: dict[int, Settlement] = field(default_factory=dict)  # by the MESSAGE's offset
+    handed: dict[int, int] = field(default_factory=dict)  # when a library handed out the MESSAGE at that offset, where it tells
     transactions: list[Record] = field(default_factory=list)
     violations: list[Record] = field(default_factory=list)
     planted_beats: dict[str, str] = field(default_factory=dict)
@@ -147,7 +148,8 @@ class SessionLog:
                 "settlement": how.word if how else None, "settled_by": how.by if how else None,
                 "settle_offset": how.offset if how else None, "transaction": how.transaction if how else None,
                 "transaction_outcome": end, "delay_ms": how.delay_ms if how else None,
-                "delivered_clock_ns": frame.last_ns, "settled_clock_ns": how.ns if how else None,
+                "delivered_clock_ns": self.handed.get(frame.offset, frame.last_ns),
+                "settled_clock_ns": how.ns if how else None,
                 "captured": frame.offset >= self.from_s2c,
             })
         return out

@@ -96,10 +96,16 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
     if resolution & 0x80:
         seconds = np.int64(np.uint64(ticks) >> np.uint64(power)) if power < 64 else np.int64(0)
         fraction = ticks - (seconds << power) if power < 64 else np.int64(ticks)
-        if power > 30:
-            fraction = np.int64(np.uint64(fraction) >> np.uint64(min(power - 30, 63)))
-            power = 30
-        return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
+        if power <= 30:
+            return (seconds + offset_s) * 1_000_000_000 + (fraction * 1_000_000_000 >> power)
+        # 10^9 is 5^9 * 2^9; the products of both halves with 5^9 fit in 64 bits
+        high = (np.uint64(fraction) >> np.uint64(32)) * np.uint64(5**9)
+        low = (np.uint64(fraction) & np.uint64(0xFFFFFFFF)) * np.uint64(5**9)
+        if power < 41:
+            part = ((high << np.uint64(32)) + low) >> np.uint64(power - 9)
+        else:
+            part = (high + (low >> np.uint64(32))) >> np.uint64(min(power - 41, 63))
+        return (seconds + offset_s) * 1_000_000_000 + np.int64(part)
     for _ in range(power, 9):
         ticks *= 10
     if power > 9:  # a count of such units since the epoch needs all 64 bits

@@ -28,9 +28,9 @@ def _products(table: pa.Table, *names: str) -> Bools:
 
 def _habits(table: pa.Table, scope: str) -> settling.Habits:
     """How each session's broker settles; `scope` is Options.ack_scope."""
-    rabbitmq = _products(table, "RabbitMQ")
+    rabbitmq, activemq = _products(table, "RabbitMQ"), _products(table, "ActiveMQ")
     wide = {"subscription": np.zeros_like(rabbitmq), "connection": np.ones_like(rabbitmq), "auto": rabbitmq}
-    return settling.Habits(wide[scope], _products(table, "ActiveMQ"), _products(table, "RabbitMQ", "CoilMQ"))
+    return settling.Habits(wide[scope], activemq, _products(table, "RabbitMQ", "CoilMQ"), activemq)
 
 
 def analyse(

@@ -1,6 +1,7 @@
 """What deliveries are settled by, as numbers: the `ack` header in 1.2, the message-id and, where named, the subscription before.
 
 A 1.2 MESSAGE without an ack header goes by its message-id. Where the version is not known, an ACK with an id is read as 1.2.
+ActiveMQ undoes escapes in 1.0 too, which has none: go-stomp and vert.x, which escape there, settle what they name by it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
@@ -67,8 +69,20 @@ def pairs(first: I32, second: I32) -> tuple[I32, int]:
     return result, _dense(first, second, bits, np.full(1 << bits, -1, np.int64), result)
 
 
-def keys(dialogue: Dialogue, subscriptions: Subscriptions, lax: Bools) -> Keys:
-    """The keys of all MESSAGE, ACK and NACK frames; `lax` per session: a 1.1 ACK need not name the subscription."""
+def _with_colons(acked: pa.Array, sent: pa.Array, there: Bools) -> pa.Array:
+    """Message-ids of ACKs, those `there` with their escaped colons undone where nothing sent has the id as it stands."""
+    there = there & pc.match_substring(acked, "\\c").fill_null(False).to_numpy(zero_copy_only=False)
+    if not there.any():
+        return acked
+    strange = pc.and_(pa.array(there), pc.invert(pc.is_in(acked, value_set=sent)))
+    return pc.if_else(strange, pc.replace_substring(acked, "\\c", ":"), acked)
+
+
+def keys(dialogue: Dialogue, subscriptions: Subscriptions, lax: Bools, unescapes: Bools) -> Keys:
+    """The keys of all MESSAGE, ACK and NACK frames.
+
+    Per session: where `lax`, a 1.1 ACK need not name the subscription; where `unescapes`, the broker undoes escapes in 1.0.
+    """
     count, version = len(dialogue), dialogue.version
     sent = dialogue.messages
     settling = np.flatnonzero(dialogue.settles)
@@ -82,7 +96,10 @@ def keys(dialogue: Dialogue, subscriptions: Subscriptions, lax: Bools) -> Keys:
     ack = spread(count, sent, by_ack)
     ack[settling] = np.where(old, -1, by_id)
 
-    by_message, by_acked = codes(message_ids, dialogue.some("message_id", settling if older else settling[:0]))
+    acked = dialogue.some("message_id", settling if older else settling[:0])
+    if older:
+        acked = _with_colons(acked, message_ids, (version[settling] == 0) & unescapes[dialogue.session[settling]])
+    by_message, by_acked = codes(message_ids, acked)
     message = spread(count, sent, by_message)
     if older:
         half = (version[settling] == 1) & (subscriptions.named[settling] < 0) & ~lax[dialogue.session[settling]]

@@ -41,6 +41,7 @@ class Habits:
     connection_wide: Bools  # a cumulative ACK settles deliveries of the whole connection
     single_nack: Bools  # a NACK settles one message in mode client too
     any_subscription: Bools  # a 1.1 ACK goes by message-id, whatever subscription it names, if any
+    unescapes: Bools  # escapes in a 1.0 ACK are undone, though 1.0 has none
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,7 @@ def follow(
 ) -> Settling:
     """Follow all sessions' deliveries; `memory`: see Options."""
     count = len(dialogue)
-    found = keys(dialogue, subscriptions, habits.any_subscription)
+    found = keys(dialogue, subscriptions, habits.any_subscription, habits.unescapes)
     sent = dialogue.messages
     mode = mode_of(subscriptions, subscriptions.row[sent])
     delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))

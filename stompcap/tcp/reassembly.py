@@ -51,7 +51,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
         extents,
         overlaps,
         zero_windows(state, stalls[:ended]),
-        retransmissions(extents, overlaps, columns["ts_ns"]),
+        retransmissions(extents, overlaps, columns["ts_ns"], marks & s.COPY != 0),
         stream_of,
     )
 
@@ -90,12 +90,13 @@ def zero_windows(state: Int64s, ended: Int64s) -> ZeroWindows:
     return ZeroWindows(rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int8), rows[:, 2].copy(), rows[:, 3].copy())
 
 
-def retransmissions(extents: Extents, overlaps: Extents, ts_ns: Int64s) -> Retransmissions:
-    """The segments that brought octets again, later than a copy of one packet can be."""
+def retransmissions(extents: Extents, overlaps: Extents, ts_ns: Int64s, copy: NDArray[np.bool_]) -> Retransmissions:
+    """When octets came again, later than a copy of one packet can; `copy`: rows of packets captured again."""
     if not len(overlaps):
         return Retransmissions(overlaps.stream, overlaps.side, np.empty(0, np.int64))
     kept = extents.row[covering(extents, overlaps)]
     again, before = np.maximum(overlaps.row, kept), np.minimum(overlaps.row, kept)
-    late = ts_ns[again] - ts_ns[before] > COPY_NS
-    rows, first = np.unique(again[late], return_index=True)
-    return Retransmissions(overlaps.stream[late][first], overlaps.side[late][first], ts_ns[rows])
+    late = (ts_ns[again] - ts_ns[before] > COPY_NS) & ~copy[again]
+    found = np.stack([overlaps.stream[late], overlaps.side[late], ts_ns[again[late]]])
+    stream, side, at = np.unique(found, axis=1)  # what came again at one time is one
+    return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)

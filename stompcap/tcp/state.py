@@ -83,8 +83,8 @@ def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
     at = SIDES + side * WIDTH
     if state[stream, at + SEEN]:
         d = distance(seq, state[stream, at + REF])
-        if state[stream, at + SYNCED] and state[stream, at + REF] + d < state[stream, at + START] - 1:
-            return FAR + 1
+        if state[stream, at + SYNCED] and d < 0:  # what it has sent, or what no segment of it can be
+            return d if state[stream, at + REF] + d >= state[stream, at + START] - 1 else FAR + 1
     elif state[stream, at + ACK_SEEN]:
         d = distance(seq, state[stream, at + ACKED])
     else:

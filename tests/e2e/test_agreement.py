@@ -18,7 +18,7 @@ def seen() -> Observed:
 
 
 def test_there_is_something_to_compare() -> None:
-    assert len(list(all_sessions())) > 300
+    assert len(list(all_sessions())) > 490
 
 
 @pytest.mark.parametrize("index", range(len(FILES)), ids=FILES)

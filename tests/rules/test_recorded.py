@@ -50,6 +50,3 @@ def test_planted_violations(path):
         if (stream, row["rule_id"], row["direction"], row["stream_offset"]) not in found:
             missed.append((row["session"], row["rule_id"]))
     assert set(missed) <= TOO_LATE
-    if not planted:
-        expected = {"FR-17", "FR-26", "FR-27", "CN-20", "HB-01", "HB-02"}  # what well-behaved clients and brokers do
-        assert {f["rule_id"] for f in findings} <= expected

@@ -83,6 +83,17 @@ def test_rabbitmq_needs_no_subscription_in_an_ack() -> None:
     assert [x[1:] for x in outcomes(text, "server:ActiveMQ/5.17.2")] == [LEFT, LEFT, LEFT]
 
 
+def test_activemq_undoes_escapes_in_an_ack_of_1_0() -> None:
+    text = OPEN_10 + """> SUBSCRIBE id:1 destination:/queue/a ack:client
+    < MESSAGE message-id:ID:vm:1 subscription:1 destination:/queue/a
+    > ACK 'message-id:ID\\cvm\\c1'
+    """ + END
+    assert outcomes(text, "server:ActiveMQ/5.17.2") == [("ID:vm:1", *DIRECT)]
+    assert outcomes(text, "server:ActiveMQ-Artemis/2.42.0") == [("ID:vm:1", *LEFT)]
+    as_it_stands = text.replace("message-id:ID:vm:1", "'message-id:ID\\cvm\\c1'")
+    assert outcomes(as_it_stands, "server:ActiveMQ/5.17.2") == [("ID\\cvm\\c1", *DIRECT)]
+
+
 TWO = OPEN_12 + """
 > SUBSCRIBE id:1 destination:/queue/a ack:client
 > SUBSCRIBE id:2 destination:/queue/b ack:client

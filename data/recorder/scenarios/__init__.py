@@ -1,6 +1,7 @@
 """The programme: every scenario of every capture, in one list."""
 from __future__ import annotations
 
+from data.recorder.libraries import play
 from data.recorder.scenario import Scenario
 from data.recorder.scenarios import (
     bodies,
@@ -19,6 +20,7 @@ PROGRAMME: list[Scenario] = [
     *transactions.SCENARIOS,
     *endings.SCENARIOS,
     *library.SCENARIOS,
+    *play.SCENARIOS,
     *bodies.SCENARIOS,
     *heartbeats.SCENARIOS,
     *stalls.SCENARIOS,
