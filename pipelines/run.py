@@ -189,7 +189,7 @@ class Run:
             run_id = self.result.run_id
             lakes.overwrite_together(gold.aggregates(self.spark, self.lake, tables), self.lake, run_id)
             if "rules" in tables:
-                rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(), run_id)
+                rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
             for table in tables:
                 if table not in gold.SESSION_TABLES:
                     lakes.commit(self.lake, table, [], batches, run_id)

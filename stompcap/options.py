@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stompcap.settings import Settings
+
 # RFC 6335 registers none; these are what brokers listen on as shipped: STOMP, STOMP over TLS, Artemis (all protocols), Apollo,
 # and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
 STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
@@ -16,7 +18,7 @@ class Options:
     """Choices that change what the tables hold; `split_octets` alone changes nothing in them: how much of a capture one task reads.
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
-    `ack_scope` is auto, subscription or connection. `overlap` is first or last.
+    `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
     """
 
     source: str = "default"
@@ -27,3 +29,4 @@ class Options:
     ack_scope: str = "auto"
     overlap: str = "first"
     split_octets: int = SPLIT_OCTETS
+    settings: Settings = field(default_factory=Settings)

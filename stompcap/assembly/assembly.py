@@ -19,6 +19,7 @@ from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, code
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.windows import WINDOW, Window, windows
 from stompcap.capture.columns import SPILLED
+from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.places import END
 from stompcap.places import at as place
@@ -92,7 +93,7 @@ class Assembly:
             yield Part({"streams": state.streams(others)})
 
 
-class _Sources(Mapping[int, NDArray[np.uint8]]):
+class _Sources(Mapping[int, Source]):
     """The captures' octets by rank, each file opened when first asked for, not too many at a time; and what was laid aside."""
 
     MOST_OPEN = 256
@@ -102,7 +103,7 @@ class _Sources(Mapping[int, NDArray[np.uint8]]):
         self.spilled = spilled
         self.open: dict[int, capture.Window] = {}
 
-    def __getitem__(self, rank: int) -> NDArray[np.uint8]:
+    def __getitem__(self, rank: int) -> Source:
         if rank == SPILLED and self.spilled:
             return self.spilled()
         if rank not in self.open:
@@ -120,7 +121,7 @@ class _Sources(Mapping[int, NDArray[np.uint8]]):
     def release(self) -> None:
         """Let the pages go that were read: they count as this process's memory."""
         for window in self.open.values():
-            window.release(0, len(window.raw))
+            window.release(0, window.size)
 
 
 class _Batch:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
+from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp.peek import CLIENT, SERVER
 from stompcap.stomp.peek import HTTP as SAYS_HTTP
@@ -48,7 +49,7 @@ def first_stretches(extents: Extents, wanted: NDArray[np.bool_]) -> tuple[Extent
 
 
 def look(
-    reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]], options: Options
+    reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options
 ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
     """Whose octets are kept, and what both sides say: (streams,) and role codes of shape (streams, 2)."""
     streams = reassembly.streams

@@ -40,7 +40,7 @@ class Meaning:
         analysis = session.analyse(
             sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._choices()
         )
-        judged = rules.judge(analysis) if any(self.wants(name) for name in JUDGED) else {}
+        judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
         return analysis.tables | judged
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
@@ -53,10 +53,10 @@ class Meaning:
             sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, sessions.stalls,
             upto=np.full(count, upto, np.int64), closing=np.full(count, upto == END),
         )
-        tables, self.state = pieces.resume(piece, self.state or pieces.nothing(), self.order, self._choices())
+        tables, self.state = pieces.resume(piece, self.state or pieces.nothing(), self.order, self._choices(), self.options.settings)
         return tables
 
     def _choices(self) -> session.Options:
         from stompcap import session
 
-        return session.Options(ack_scope=self.options.ack_scope)
+        return session.Options(self.options.ack_scope, self.options.settings.thresholds)

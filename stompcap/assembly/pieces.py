@@ -19,6 +19,7 @@ from stompcap.session.analysis import Options
 from stompcap.session.carry import Carry
 from stompcap.session.keeping import keep, news
 from stompcap.session.resume import Piece, advance
+from stompcap.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ def nothing() -> State:
     return State(carry.nothing(), engine.COUNTS.empty_table())
 
 
-def resume(piece: Piece, state: State, order: Mapping[str, int], options: Options) -> tuple[dict[str, pa.Table], State]:
+def resume(
+    piece: Piece, state: State, order: Mapping[str, int], options: Options, settings: Settings | None = None
+) -> tuple[dict[str, pa.Table], State]:
     """The rows that a piece makes final, by table, and the state of the sessions of its streams that go on.
 
     To tell sessions as they stand without ending them, give an empty piece in which all are closing, and keep the old state.
@@ -56,6 +59,6 @@ def resume(piece: Piece, state: State, order: Mapping[str, int], options: Option
     mine = state.of(piece.streams.column("stream_id").combine_chunks())
     done = advance(piece, mine.carry, order, options)
     tables, marks = news(done.analysis)
-    judged = engine.follow(replace(done.analysis, tables=tables | {"sessions": done.analysis.tables["sessions"]}), mine.counts)
+    judged = engine.follow(replace(done.analysis, tables=tables | {"sessions": done.analysis.tables["sessions"]}), mine.counts, settings)
     kept = keep(done, marks, options, judged.holds, judged.row_holds, judged.counted, judged.row_counted)
     return tables | judged.tables, State(kept, judged.counts)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
+from stompcap.capture.files import Source
 from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
 from stompcap.tcp.results import Extents, Reassembly
 
@@ -38,7 +39,7 @@ class Window:
 
 
 def windows(
-    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]], size: int
+    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, Source], size: int
 ) -> Iterator[Window]:
     """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own."""
     reader = _Reader(reassembly, segments, sources)
@@ -63,7 +64,7 @@ def windows(
 class _Reader:
     """Gathers and delimits octets of one reassembly."""
 
-    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, NDArray[np.uint8]]) -> None:
+    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> None:
         self.reassembly = reassembly
         self.segments = segments
         self.sources = sources

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.remote import Blocks, Ranges
 from stompcap.errors import CaptureError, UsageError
 
 Octets = NDArray[np.uint8]
@@ -46,10 +47,17 @@ class Reader(Protocol):
         """Up to that many octets."""
 
 
+class Data(Protocol):
+    """A file's own octets, by slices."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, what: slice, /) -> bytes: ...
+
+
 class Members:
     """gzip, bzip2 and xz, member after member, by Python's own decompressors; zeros behind a member are padding."""
 
-    def __init__(self, data: mmap.mmap, make: Callable[[], Any]) -> None:
+    def __init__(self, data: Data, make: Callable[[], Any]) -> None:
         self.data, self.make = data, make
         self.at, self.member = 0, make()
 
@@ -58,7 +66,7 @@ class Members:
         while True:
             if self.member.eof:
                 self.at -= len(self.member.unused_data)
-                while self.at < len(self.data) and self.data[self.at] == 0:
+                while self.data[self.at : self.at + 1] == b"\0":
                     self.at += 1
                 if self.at == len(self.data):
                     return b""
@@ -74,11 +82,26 @@ class Members:
                 raise EOFError
 
 
+class _Feed:
+    """Octets one after the other, as Arrow reads a file of Python's."""
+
+    closed = False
+
+    def __init__(self, data: Data) -> None:
+        self.data, self.at = data, 0
+
+    def read(self, most: int) -> bytes:
+        piece = self.data[self.at : self.at + most]
+        self.at += len(piece)
+        return piece
+
+
 class Frames:
     """zstd and lz4, frame after frame, by Arrow."""
 
-    def __init__(self, data: mmap.mmap, codec: str) -> None:
-        self.stream = pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(data)), codec)
+    def __init__(self, data: Data, codec: str) -> None:
+        source = pa.BufferReader(pa.py_buffer(data)) if isinstance(data, mmap.mmap) else pa.PythonFile(_Feed(data), "r")
+        self.stream = pa.CompressedInputStream(source, codec)
 
     def read(self, most: int) -> bytes:
         """As Reader."""
@@ -89,7 +112,7 @@ class Frames:
         return octets
 
 
-def reader(data: mmap.mmap, kind: str) -> Reader:
+def reader(data: Data, kind: str) -> Reader:
     """A reader from the beginning of a file's octets."""
     match kind:
         case "gzip":
@@ -116,18 +139,20 @@ def limit_in_force() -> int:
 
 
 class Decompressed:
-    """The window: `octets` are decompressed ones from `base` on; `more` slides it. Same face as `files.Mapped`."""
+    """The window: `octets` are decompressed ones from `base` on; `more` slides it. Same face as `files.Mapped`.
 
-    def __init__(self, path: str, mapping: mmap.mmap, kind: str, limit: int | None = None) -> None:
-        self.path, self.compression, self.mapping = path, kind, mapping
-        self.raw: Octets = np.frombuffer(mapping, np.uint8)
+    `data` and `raw` are the file's own octets, by slices and as extents are read from.
+    """
+
+    def __init__(self, path: str, data: Data, raw: Octets | Ranges, kind: str, limit: int | None = None) -> None:
+        self.path, self.compression, self.data, self.raw = path, kind, data, raw
         self.limit = limit_in_force() if limit is None else limit
         self.format, self.head = "", b""
         self.octets: Octets = np.empty(0, np.uint8)
         self.base = 0
         self.ended = False
         self.flaw: tuple[str, str] | None = None  # status and damage, where the compressed octets end early
-        self._source = reader(mapping, kind)
+        self._source = reader(data, kind)
         self._read = 0
 
     def more(self, keep: int, room: int = WINDOW_OCTETS) -> bool:
@@ -146,6 +171,20 @@ class Decompressed:
             return False
         self.octets, self.base = window[:filled], self.base + keep
         return True
+
+    @property
+    def size(self) -> int:
+        """Octets of the file."""
+        return len(self.data)
+
+    @property
+    def fetched(self) -> int:
+        """How far the file has been read from afar; what lies before is at hand no longer than some blocks."""
+        return self.data.reached if isinstance(self.data, Blocks) else 0
+
+    def read(self, begin: int, end: int) -> Octets:
+        """Octets of the file."""
+        return self.raw[begin:end] if isinstance(self.raw, np.ndarray) else np.frombuffer(self.data[begin:end], np.uint8)
 
     def release(self, begin: int, end: int) -> None:
         """Nothing to give back: the window goes by itself."""
@@ -168,7 +207,7 @@ class Decompressed:
 
     def _last(self) -> bytes:
         """What a failing read had decompressed before it failed: read again from the beginning, at last octet by octet."""
-        source, behind, last = reader(self.mapping, self.compression), 0, bytearray()
+        source, behind, last = reader(self.data, self.compression), 0, bytearray()
         with contextlib.suppress(Exception):  # the same failure again
             while behind < self._read:
                 behind += len(source.read(min(PIECE_OCTETS, self._read - behind)))

@@ -1,4 +1,4 @@
-"""Capture files: what they are by magic, and their octets as one mapped array, or as a window where they are compressed.
+"""Capture files: what they are by magic, and their octets as one mapped array, or as a window where they are compressed or remote.
 
 A file is judged by its first octets alone, never by its name.
 """
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.compressed import HEAD_OCTETS, Decompressed, compression_of
+from stompcap.capture.remote import Blocks, Ranged, Ranges
+from stompcap.capture.uris import is_uri, local
 from stompcap.errors import CaptureError
 
 Octets = NDArray[np.uint8]
@@ -50,6 +52,15 @@ class Mapped:
         return self.octets
 
     @property
+    def size(self) -> int:
+        """Octets of the file."""
+        return len(self.octets)
+
+    def read(self, begin: int, end: int) -> Octets:
+        """Octets of the file."""
+        return self.octets[begin:end]
+
+    @property
     def head(self) -> bytes:
         """The first octets, as many as a file header has."""
         return self.octets[:PCAP_HEADER_OCTETS].tobytes()
@@ -67,7 +78,8 @@ class Mapped:
             self.mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-Window = Mapped | Decompressed
+Window = Mapped | Ranged | Decompressed
+Source = Octets | Ranges  # what extents are read from
 
 
 def format_of(head: bytes) -> str:
@@ -104,6 +116,7 @@ def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
     Raises CaptureError where it is missing, unreadable, a folder, or has become shorter.
     """
     try:
+        path = local(path)
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with open(path, "rb") as file:
@@ -117,23 +130,35 @@ def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
         raise CaptureError(path, _remedy(problem)) from problem
 
 
-def open_capture(path: str, limit: int | None = None, size: int | None = None) -> Window:
-    """Open a capture file. An empty file gives no octets and the format "".
+def open_capture(path: str, limit: int | None = None, size: int | None = None, begin: int = 0, until: int | None = None) -> Window:
+    """Open a capture file, local or by URI. An empty file gives no octets and the format "".
 
     `limit`: how many octets a compressed one may decompress to, `compressed.limit_in_force()` where none is given.
-    `size`: how many octets of the file count, for it may be growing. Raises CaptureError for a file that is missing,
-    unreadable, a folder, or no capture by its magic.
+    `size`: how many octets of the file count, for it may be growing. `begin` and `until`: the part that will be read of
+    one that is not compressed. Raises CaptureError for a file that is missing, unreadable, a folder, or no capture by its
+    magic.
     """
-    mapping = map_file(path, size)
-    if mapping is None:
-        return Mapped(path, np.empty(0, np.uint8), "", None)
-    head = mapping[:16]
-    if kind := format_of(head):
-        return Mapped(path, np.frombuffer(mapping, np.uint8), kind, mapping)
+    data: mmap.mmap | Blocks
+    raw: Source
+    if is_uri(path):
+        ranges = Ranges(path, size)
+        if not ranges.size:
+            return Mapped(path, np.empty(0, np.uint8), "", None)
+        head = ranges.read(0, min(PCAP_HEADER_OCTETS, ranges.size)).tobytes()
+        if kind := format_of(head):
+            return Ranged(ranges, kind, head, begin, until)
+        data, raw = Blocks(ranges), ranges
+    else:
+        mapping = map_file(path, size)
+        if mapping is None:
+            return Mapped(path, np.empty(0, np.uint8), "", None)
+        data, raw, head = mapping, np.frombuffer(mapping, np.uint8), mapping[:PCAP_HEADER_OCTETS]
+        if kind := format_of(head):
+            return Mapped(path, raw, kind, mapping)
     compression = compression_of(head)
     if compression is None:
         raise CaptureError(path, "is not a pcap or pcapng capture by its first octets; leave it out")
-    window = Decompressed(path, mapping, compression, limit)
+    window = Decompressed(path, data, raw, compression, limit)
     window.more(0, HEAD_OCTETS)
     window.head = window.octets[:PCAP_HEADER_OCTETS].tobytes()
     window.format = format_of(window.head)
@@ -143,8 +168,8 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None) -
     return window
 
 
-def octets(path: str) -> Octets:
-    """The octets of a capture file as they lie in it, mapped, to read extents from. Errors as `open_capture`.
+def octets(path: str) -> Source:
+    """The octets of a capture file as they lie in it, to read extents from: mapped, or by ranges. Errors as `open_capture`.
 
     Segments of a compressed capture name no place in it: they carry their payload.
     """

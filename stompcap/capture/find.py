@@ -1,4 +1,4 @@
-"""Which files the user means: names, folders and globs to a list of captures.
+"""Which files the user means: names, folders, globs and URIs to a list of captures.
 
 A file named outright must be a capture; in folders and globs what is no capture by its magic is passed over.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
+from stompcap.capture import uris
 from stompcap.errors import CaptureError
 
 WILD = ("*", "?", "[")
+ASKED = 16  # files at a time, for each answer of a remote one takes a while
 
 
 def find(named: Iterable[str]) -> list[str]:
@@ -25,13 +28,14 @@ def find(named: Iterable[str]) -> list[str]:
 
 def sizes(paths: Iterable[str]) -> list[int]:
     """The octets of each file, 0 where that cannot be told: who opens it will say why."""
-    return [_size(path) for path in paths]
+    with ThreadPoolExecutor(ASKED) as pool:
+        return list(pool.map(_size, paths))
 
 
 def _size(path: str) -> int:
     try:
-        return os.path.getsize(path)
-    except OSError:
+        return uris.size(path) if uris.is_uri(path) else os.path.getsize(path)
+    except (OSError, CaptureError):
         return 0
 
 
@@ -39,6 +43,13 @@ def _expand(name: str) -> list[str]:
     """What one argument stands for."""
     from stompcap.capture import is_capture
 
+    if uris.is_uri(name):
+        listed = uris.listed(name)
+        if listed is None:
+            return [name]
+        with ThreadPoolExecutor(ASKED) as pool:
+            return [path for path, holds in zip(listed, pool.map(is_capture, listed), strict=True) if holds]
+    name = uris.local(name)
     if os.path.isdir(name):
         walked = (os.path.join(folder, file) for folder, _, files in os.walk(name, onerror=_refuse) for file in files)
         return sorted(path for path in walked if is_capture(path))

@@ -112,22 +112,23 @@ def read_segments(what: str | Split, capture: int, batch_packets: int = 65536) -
     for batch in batches:
         source.release(batch.records.begin, batch.records.end)
         if batch.used:
-            yield segment_batch(batch, capture, carry=source.compression is not None)
+            yield segment_batch(batch, capture, carry=source.compression is not None, base=source.base)
 
 
 def read(what: str | Split, batch_packets: int) -> tuple[Window, Iterator[Batch]]:
     """A capture or a part of one: its window, and its decoded batches; each is good until the next is asked for."""
     part = what if isinstance(what, Split) else Split(what)
-    source = open_capture(part.path, size=part.size)
-    last = part.end.packets if part.end else NO_END
+    first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
+    source = open_capture(part.path, size=part.size, begin=first, until=part.end.offset if part.end else None)
     walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending)
     return source, (decoder.decode(records) for records in walk)
 
 
-def segment_batch(batch: Batch, capture: int, *, carry: bool) -> pa.RecordBatch:
+def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> pa.RecordBatch:
     """A decoded batch as Arrow columns of the SEGMENTS schema.
 
-    `carry`: whether every segment carries its payload, for its place says nothing to those who come later.
+    `base`: what a place in the batch's octets is counted from. `carry`: whether every segment carries its payload, for
+    its place says nothing to those who come later.
     """
     rows, decoded = batch.rows, batch.decoded
 
@@ -137,15 +138,15 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool) -> pa.RecordBatch:
     count = batch.used
     packets = np.arange(batch.records.first, batch.records.first + len(batch.records))
     copies = {int(np.searchsorted(rows, row)): octets for row, octets in batch.payloads.items()} if rows is not None else {}
-    sizes = pick(decoded.captured_octets)
+    sizes, place = pick(decoded.captured_octets), pick(decoded.place)
     columns: dict[str, object] = {
         "capture": np.full(count, capture, np.int32),
         "packet": pick(packets),
         "ts_ns": pick(batch.records.ts_ns),
         "endpoints": fixed_binary(pick(decoded.endpoints)),
         "forward": pick(decoded.forward).astype(bool),
-        "place": np.full(count, -1, np.int64) if carry else pick(decoded.place),
-        "payload": carried(batch.records.octets, pick(decoded.place), sizes, copies) if carry else copied(copies, count),
+        "place": np.full(count, -1, np.int64) if carry else np.where(place < 0, place, place + base),
+        "payload": carried(batch.records.octets, place, sizes, copies) if carry else copied(copies, count),
     }
     for name in SEGMENTS.names:
         columns.setdefault(name, pick(getattr(decoded, name)) if name not in columns else None)

@@ -14,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from stompcap.capture.checkpoint import NO_END
+from stompcap.capture.compressed import Decompressed
 from stompcap.capture.files import Window, open_capture
 from stompcap.capture.records import Walk
+from stompcap.capture.remote import Ranged
 from stompcap.capture.segments import Batch, Decoder
 from stompcap.capture.splits import Cuts, Split
 from stompcap.options import SPLIT_OCTETS
@@ -80,7 +82,7 @@ class _Digest:
         """Take the file's octets up to `end`, and let them go."""
         while self.reached < end:
             until = min(end, self.reached + HASH_OCTETS)
-            self.sha.update(self.capture.raw[self.reached : until].data)
+            self.sha.update(self.capture.read(self.reached, until).data)
             self.capture.release(self.reached, until)
             self.reached = until
 
@@ -103,7 +105,9 @@ def examine(path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Ite
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
     walk, decoder, digest = Walk(capture), Decoder(), _Digest(capture)
-    count, size, continues = _Count(whole), len(capture.raw), None
+    if isinstance(capture, Ranged):
+        capture.sliding = digest.to
+    count, size, continues = _Count(whole), capture.size, None
     cuts = Cuts(path, size, NO_END if whole else split_octets)
     ahead = [] if whole else sorted(known, key=lambda one: -one.used_octets)
     used_octets, used_sha256 = 0, digest.sha.hexdigest()
@@ -111,6 +115,8 @@ def examine(path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Ite
     for records in walk:
         batch = decoder.decode(records)
         count.add(batch)
+        if isinstance(capture, Decompressed):
+            digest.to(capture.fetched)  # while it is at hand
         if walk.reached is None or whole:
             continue
         digest.to(walk.reached.offset)
@@ -158,7 +164,7 @@ def parts(path: str, split_octets: int) -> tuple[Split, ...]:
     Errors as `open_capture`.
     """
     capture = open_capture(path)
-    size = len(capture.raw)
+    size = capture.size
     if capture.compression is not None or size <= split_octets:
         return (Split(path, size),) if size else ()
     walk, decoder, cuts = Walk(capture), Decoder(), Cuts(path, size, split_octets)

@@ -6,6 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,9 @@ Source = Annotated[str, typer.Option("--source", help="Name of the capture point
 BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
 KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
+SettingsFile = Annotated[
+    str | None, typer.Option("--settings", help="TOML file of rule severities and thresholds; docs/rules.md.", show_default=False)
+]
 Overlap = Annotated[
     str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
 ]
@@ -45,6 +49,7 @@ def options(
     ack_scope: str = "auto",
     overlap: str = "first",
     split_octets: int = SPLIT_OCTETS,
+    settings: str | None = None,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
@@ -56,7 +61,12 @@ def options(
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    return Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
+    found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
+    if settings is None:
+        return found
+    from stompcap.rules import settings_of
+
+    return replace(found, settings=settings_of(settings))
 
 
 def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:

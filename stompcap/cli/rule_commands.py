@@ -22,19 +22,19 @@ def register(app: typer.Typer) -> None:
 
 
 @rules.command("list")
-def list_all() -> None:
-    """Every rule in a line."""
-    from stompcap.rules.explain import list_rules
+def list_all(settings: common.SettingsFile = None) -> None:
+    """Every rule in a line, with the level in force or `off`."""
+    from stompcap.rules import list_rules, settings_of
 
-    print(list_rules(), end="")
+    print(list_rules(settings_of(settings)), end="")
 
 
 @rules.command()
-def explain(rule: RuleId) -> None:
-    """One rule: what it says, where it stands, an example that breaks it and one that keeps it."""
-    from stompcap.rules.explain import explain_rule
+def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
+    """One rule: what it says, where it stands, what misleads, an example that breaks it and one that keeps it."""
+    from stompcap.rules import explain_rule, settings_of
 
-    print(explain_rule(rule), end="")
+    print(explain_rule(rule, settings_of(settings)), end="")
 
 
 def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:

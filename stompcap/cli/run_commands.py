@@ -17,7 +17,7 @@ from stompcap.options import SPLIT_OCTETS
 if TYPE_CHECKING:
     from stompcap.options import Options
 
-Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders or globs.", show_default=False)]
+Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="End with code 1 if the run found: quality (an expectation failed).", show_default=False),
@@ -49,6 +49,7 @@ def run(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
+    settings: common.SettingsFile = None,
     overlap: common.Overlap = "first",
     ports: common.Ports = "",
     all_ports: common.AllPorts = False,
@@ -60,7 +61,7 @@ def run(
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
-    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
+    chosen = common.options(source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings)
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -123,6 +124,7 @@ def metrics(
     conf: common.Conf = None,
     only: Only = None,
     ack_scope: common.AckScope = "auto",
+    settings: common.SettingsFile = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
@@ -132,8 +134,9 @@ def metrics(
     for name in only or ():
         if name not in METRICS:
             raise UsageError(f"--only {name}: say {', '.join(METRICS)}")
-    chosen = tuple(table for name in only or METRICS for table in METRICS[name])
-    perform(("metrics",), [], lake, common.options(ack_scope=ack_scope), master, conf, as_json, quiet, metric_tables=chosen)
+    tables = tuple(table for name in only or METRICS for table in METRICS[name])
+    chosen = common.options(ack_scope=ack_scope, settings=settings)
+    perform(("metrics",), [], lake, chosen, master, conf, as_json, quiet, metric_tables=tables)
 
 
 def validate(

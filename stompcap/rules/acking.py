@@ -1,16 +1,13 @@
-"""Acknowledging: what ACK and NACK must name."""
+"""Acknowledging: which headers ACK and NACK must have, and in which version."""
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
-from stompcap.rules.columns import truth
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import Chapter, Judged
 from stompcap.session.dialogue import I64
-from stompcap.session.notes import TARGET_NONE, TARGET_UNKNOWN
 
 ACKING = Chapter("Acknowledging")
 
@@ -50,7 +47,9 @@ def ak_01(case: Case) -> Judged:
 def ak_02(case: Case) -> Judged:
     """A 1.1 ACK or NACK has message-id and subscription.
 
-    RabbitMQ makes do with the message-id.
+    Both headers together name the delivery.
+
+    RabbitMQ makes do with the message-id, so the fault does not show there.
     """
     nameless, homeless = case.lacks("message-id"), case.lacks("subscription")
 
@@ -76,52 +75,53 @@ def ak_02(case: Case) -> Judged:
 def ak_03(case: Case) -> Judged:
     """A 1.2 ACK or NACK has id.
 
-    The id is the value of the MESSAGE's ack header. More headers do no harm: stompjs and webstomp add subscription.
-    CoilMQ wants message-id as well.
+    The id is the value of the MESSAGE's ack header.
+
+    More headers do no harm: stompjs and webstomp add subscription. CoilMQ wants message-id as well.
     """
     return Judged(case.of("ACK", "NACK"), case.lacks("id"), "{command} without id")
 
 
 @ACKING.rule(
-    "AK-04", versions=ALL_VERSIONS, side="client", level="M", observed="S",
-    settles="when clear",
-    clause="1.2 ACK; 1.1 ACK; 1.0 ACK",
+    "AK-08", versions="1.0", side="client", level="M", observed="F",
+    clause="1.0 Client Commands",
+    breaks="""
+        in 1.0
+        C: NACK⏎message-id:1⏎⏎␀
+    """,
+    keeps="""
+        in 1.0
+        C: ACK⏎message-id:1⏎⏎␀
+    """,
+)
+def ak_08(case: Case) -> Judged:
+    """A 1.0 client does not use NACK.
+
+    The command came with 1.1. Judged at every ACK and NACK.
+
+    RabbitMQ accepts it in 1.0 all the same; others answer with an ERROR.
+    """
+    return Judged(case.of("ACK", "NACK"), case.of("NACK"), "NACK of {message-id} in a 1.0 session")
+
+
+@ACKING.rule(
+    "AK-11", versions="1.2", side="client", level="M", observed="F",
+    clause="1.2 ACK, NACK",
     breaks="""
         in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
-        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:7⏎ack:a1⏎⏎␀
-        C: ACK⏎id:7⏎⏎␀
+        C: ACK⏎subscription:0⏎message-id:1⏎⏎␀
     """,
     keeps="""
         in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
-        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:7⏎ack:a1⏎⏎␀
-        C: ACK⏎id:a1⏎⏎␀
+        C: ACK⏎id:1⏎subscription:0⏎message-id:1⏎⏎␀
     """,
 )
-def ak_04(case: Case) -> Judged:
-    """ACK and NACK name a MESSAGE delivered on this connection.
+def ak_11(case: Case) -> Judged:
+    """A 1.2 ACK or NACK does not rely on the headers of 1.1.
 
-    In 1.2 by its ack header, before by its message-id. The most common client bug is to send the message-id as id
-    in 1.2; on RabbitMQ and Artemis, where both are equal, it does not show. What was settled before is AK-07's,
-    another subscription's is AK-05's. Not evaluable where the MESSAGE may have been lost.
+    Fails where message-id or subscription are there and id is not: a client that was written for 1.1 and negotiated
+    1.2. Every such frame fails AK-03 too; this rule has its own id because its cause and its cure are others.
     """
-    unknown = case.n.target == TARGET_UNKNOWN
-    answers = case.of("ACK") | (case.of("NACK") & (case.d.version != 0))  # 1.0 has no NACK: FR-05
-    return Judged(answers & (case.n.target != TARGET_NONE), unknown, lambda index: _unknown(case, index),
-                  unevaluable=unknown & case.n.missed_s2c)
-
-
-def _unknown(case: Case, index: I64) -> pa.Array:
-    """Evidence that says so where the value is the message-id of a MESSAGE of that session."""
-    d = case.d
-    version = d.version[index]
-    message_id = case.at(index, "message-id")
-    by_id = pa.array((version == 2) | (version < 0))
-    key = pc.if_else(by_id, pc.coalesce(case.at(index, "id"), message_id), message_id)
-    messages = np.flatnonzero(case.of("MESSAGE"))
-    known = pc.drop_null(case.keyed(d.session[messages], case.at(messages, "message-id")))
-    mistaken = truth(pc.is_in(case.keyed(d.session[index], key), known)) & (version == 2)
-    shown = pc.utf8_slice_codeunits(pc.fill_null(key, ""), 0, 80)
-    kind = pc.if_else(pa.array(mistaken), "is the message-id of a MESSAGE, not its ack", "names no MESSAGE delivered")
-    return pc.binary_join_element_wise(case.say("{command}", index), shown, kind, " ")
+    answers = case.of("ACK", "NACK")
+    old = ~case.lacks("message-id", answers) | ~case.lacks("subscription", answers)
+    return Judged(answers, case.lacks("id", answers) & old, "{command} of message-id {message-id} has no id, as if this were 1.1")

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.columns import decided, matched, truth, unicode
+from stompcap.rules.ends import Ends
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import (
@@ -33,6 +34,7 @@ from stompcap.session.dialogue import (
     SERVER,
     Bools,
 )
+from stompcap.settings import Thresholds
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -49,11 +51,14 @@ class Case:
     d, n, s   dialogue, its annotations, the annotations of sessions
     tables    the tables of the analysis, by name; of sessions that come in pieces what is new, but all of `sessions`
     progress  what of the sessions is new, where they come in pieces; for the engine
+    limits    thresholds
+    ends      what is known of the ends of sessions
     frames    the dialogue's frames as units
     rows      the raw rows as units (a gap's time is -1)
     """
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, limits: Thresholds) -> None:
+        self.limits = limits
         self.d = analysis.dialogue
         self.n = analysis.notes
         self.s = analysis.notes.sessions
@@ -62,6 +67,7 @@ class Case:
         d, raw = self.d, self.d.rows
         self.frames = Units(d.session, d.side, d.offset, d.at_ns, d.version)
         self.rows = Units(raw.session, raw.side, raw.offset, raw.first_ns, self.s.version[raw.session])
+        self.ends = Ends(self.d, self.n)
         self._masks: dict[tuple[str, ...], Bools] = {}
 
     # frames by what they are

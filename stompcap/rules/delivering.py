@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, Bools
-from stompcap.session.notes import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, UNKNOWN
+from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
 
 DELIVERING = Chapter("Delivering")
-
-REPLY_QUEUE = r"^/?(temp-queue|temp-topic|reply-queue)/"
 
 
 @DELIVERING.rule(
@@ -107,46 +104,6 @@ def _equal(case: Case, name: str, left: I64, right: I64) -> Bools:
 
 
 @DELIVERING.rule(
-    "MS-04", versions="1.1 1.2", side="server", level="M", observed="S",
-    settles="when clear",
-    clause="1.2 and 1.1 MESSAGE",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        S: MESSAGE⏎destination:/queue/a⏎message-id:1⏎⏎␀
-    """,
-    keeps="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎⏎␀
-    """,
-)
-def ms_04(case: Case) -> Judged:
-    """MESSAGE names a subscription of this connection.
-
-    Fails where the header is missing, or names an id that was never subscribed; whether the id is still active then
-    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave an earlier
-    SUBSCRIBE no id (SB-02), which leaves the server nothing to name. Reply and temporary queues need no SUBSCRIBE: RabbitMQ
-    makes up a subscription of that name. In 1.0 the header is advice, for clients that gave an id.
-    """
-    message = case.of("MESSAGE")
-    missing = case.lacks("subscription", message)
-    strange = message & ~missing & (case.n.subscription_state == UNKNOWN)
-    strange &= ~case.matches("subscription", REPLY_QUEUE, strange) & ~case.matches("destination", REPLY_QUEUE, strange)
-
-    def say(index: I64) -> pa.Array:
-        without = case.say("MESSAGE {message-id} of {destination} without subscription", index)
-        unknown = case.say("subscription:{subscription} was never subscribed", index)
-        return pc.if_else(pa.array(missing[index]), without, unknown)
-
-    nameless = np.full(case.d.sessions, len(case.d))
-    without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
-    nameless[case.d.session[without]] = without
-    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | (strange & case.n.missed_c2s)
-    return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
-
-
-@DELIVERING.rule(
     "MS-05", versions="1.2", side="server", level="M", observed="S",
     settles="when clear",
     clause="1.2 MESSAGE",
@@ -164,12 +121,98 @@ def ms_04(case: Case) -> Judged:
 def ms_05(case: Case) -> Judged:
     """MESSAGE has ack where the client must acknowledge.
 
-    For subscriptions in mode client and client-individual. Spring's simple broker leaves it out. Not evaluable
-    where the mode is not known, for the SUBSCRIBE was not captured.
+    For subscriptions in mode client and client-individual. Not evaluable where the mode is not known, for the
+    SUBSCRIBE was not captured, or another SUBSCRIBE of the same id may have been lost.
+
+    Spring's simple broker leaves the header out.
     """
     mode, missing = case.n.ack_mode, case.lacks("ack", case.of("MESSAGE"))
     asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & case.n.missed_c2s
     unsure = (mode == MODE_UNKNOWN) & ~unknown & ~case.clear
     return Judged(case.of("MESSAGE") & (asked | unknown | unsure), missing,
-                  "MESSAGE {message-id} of subscription {subscription} without ack", unevaluable=unknown, pending=unsure)
+                  "MESSAGE {message-id} of subscription {subscription} without ack",
+                  unevaluable=unknown | (missing & case.n.missed_c2s), pending=unsure | (asked & missing & ~case.clear))
+
+
+@DELIVERING.rule(
+    "MS-07", versions="1.2", side="server", level="I", observed="F",
+    settles="when clear",
+    clause="1.2 MESSAGE",
+    breaks="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:auto⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎ack:1⏎⏎␀
+    """,
+    keeps="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:auto⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎⏎␀
+    """,
+)
+def ms_07(case: Case) -> Judged:
+    """In mode auto MESSAGE has no ack.
+
+    The header is meant for the client modes. In mode auto it is harmless, as nothing is to be acknowledged. Not
+    evaluable where another SUBSCRIBE of the same id may have been lost.
+    """
+    automatic, told = case.of("MESSAGE") & (case.n.ack_mode == MODE_AUTO), case.has("ack", case.of("MESSAGE"))
+    return Judged(automatic, told, "MESSAGE of a subscription in mode auto with ack:{ack}",
+                  unevaluable=told & case.n.missed_c2s)
+
+
+@DELIVERING.rule(
+    "MS-08", versions="1.2", side="server", level="I", observed="S",
+    settles="when clear",
+    clause="1.2 MESSAGE",
+    breaks="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎ack:1⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:2⏎ack:1⏎⏎␀
+    """,
+    keeps="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎ack:1⏎⏎␀
+        C: ACK⏎id:1⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:2⏎ack:1⏎⏎␀
+    """,
+)
+def ms_08(case: Case) -> Judged:
+    """An ack value names one unsettled MESSAGE.
+
+    Fails where an earlier MESSAGE with the same ack value waits to be settled: an ACK could mean either. Not evaluable
+    where an ACK, NACK or SUBSCRIBE may have been lost.
+    """
+    doubled = case.n.ack_id_before >= 0
+    message = case.of("MESSAGE")
+    asked = (case.n.ack_mode == MODE_CLIENT) | (case.n.ack_mode == MODE_INDIVIDUAL)
+    return Judged(message & asked & ~case.lacks("ack", message), doubled, "ack:{ack} of MESSAGE {message-id} is in use",
+                  unevaluable=doubled & case.n.missed_c2s)
+
+
+@DELIVERING.rule(
+    "MS-09", versions=ALL_VERSIONS, side="server", level="I", observed="F",
+    clause="none: an extension of brokers",
+    breaks="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎ack:1⏎redelivered:true⏎⏎␀
+    """,
+    keeps="""
+        in 1.2
+        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client⏎⏎␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎ack:1⏎redelivered:false⏎⏎␀
+    """,
+)
+def ms_09(case: Case) -> Judged:
+    """A MESSAGE is delivered for the first time.
+
+    No rule of the protocol: RabbitMQ and ActiveMQ mark with redelivered:true what was delivered before and not
+    acknowledged. The failure rate is the rate of redelivery.
+
+    Other brokers mark nothing, so a rate of 0 says little there.
+    """
+    message = case.of("MESSAGE")
+    return Judged(message, case.matches("redelivered", "(?i)^true$", message), "MESSAGE {message-id} of {destination} was delivered before")

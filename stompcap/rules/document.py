@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 
 from stompcap.rules.catalogue import CHAPTERS, RULES
 from stompcap.rules.explain import OBSERVED
 from stompcap.rules.record import Rule
+from stompcap.settings import Thresholds
 
 HEAD = """# Compliance rules
 
@@ -24,14 +26,40 @@ the NUL, `\\xHH` another octet. `in 1.2` stands for a CONNECT and a CONNECTED th
 This page is written from the rules themselves: `python -m stompcap.rules.document`.
 """
 
+SETTINGS = """## Settings
+
+`--settings FILE` on `stompcap run`, `stompcap metrics` and the jobs of the same names reads a TOML file that switches
+rules off, gives them another level and moves the thresholds. `stompcap rules list --settings FILE` shows what is then in
+force. What was judged before stays as it was judged.
+
+```toml
+[rules."FR-20"]
+enabled = false
+
+[rules."CN-05"]
+level = "I"        # or "M", "S"; "M/I" keeps the milder level for milder circumstances
+
+[thresholds]
+receipt_wait_s = 30
+```
+
+| threshold | default | what it decides |
+| --- | --- | --- |
+{thresholds}
+"""
+
 
 def document() -> str:
     """The page, Markdown."""
-    parts = [HEAD.format(count=len(RULES)), _overview()]
+    parts = [HEAD.format(count=len(RULES)), _settings(), _overview()]
     for chapter in CHAPTERS:
         parts.append(f"## {chapter.title}\n")
         parts.extend(_section(rule) for rule in chapter.rules)
     return "\n".join(parts)
+
+
+def _settings() -> str:
+    return SETTINGS.format(thresholds="\n".join(f"| `{f.name}` | {f.default:g} | {f.metadata['meaning']} |" for f in fields(Thresholds)))
 
 
 def _overview() -> str:
@@ -50,6 +78,8 @@ def _plain(text: str) -> str:
 def _section(rule: Rule) -> str:
     facts = f"{rule.level_text}; versions {', '.join(rule.versions)}; {rule.side}; judged by {OBSERVED[rule.observed]}."
     parts = [f"### {rule.id}", f"**{_plain(rule.title)}.** {facts} Clause: {rule.clause}.", _plain(rule.explanation)]
+    if rule.pitfalls:
+        parts.append(f"Pitfalls: {_plain(rule.pitfalls)}")
     if rule.breaks:
         parts.append(f"Breaks it:\n\n```text\n{rule.breaks}\n```")
     parts.append(f"Keeps it:\n\n```text\n{rule.keeps}\n```")

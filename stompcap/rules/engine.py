@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
-from stompcap.rules.catalogue import RULES
+from stompcap.rules.catalogue import RULES, in_force
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import CLIENT, I64, SERVER, Bools
 from stompcap.session.progress import JUDGED, Progress
+from stompcap.settings import Settings
 from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
@@ -66,21 +67,26 @@ class _Ledger:
     evidence: list[pa.Array] = field(default_factory=list)
 
 
-def judge(analysis: Analysis) -> dict[str, pa.Table]:
+def judge(analysis: Analysis, settings: Settings | None = None) -> dict[str, pa.Table]:
     """Tables compliance and compliance_findings (stompcap.tables.gold) of the analysed sessions.
 
-    `compliance` has a row per session and rule that applied at least once; `failed` is the number of findings.
+    `compliance` has a row per session and rule that applied at least once; `failed` is the number of findings. A rule
+    that `settings` switch off has no rows.
     """
-    return follow(analysis, COUNTS.empty_table()).tables
+    return follow(analysis, COUNTS.empty_table(), settings).tables
 
 
-def follow(analysis: Analysis, before: pa.Table) -> Judgement:
+def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = None) -> Judgement:
     """Judge one piece of each session; `before` has the counts of the pieces before."""
-    case, progress = Case(analysis), analysis.progress
+    settings = settings or Settings()
+    case, progress = Case(analysis, settings.thresholds), analysis.progress
     ledger = _Ledger(
-        case.d.sessions, (case.none(), np.zeros(len(case.rows), bool)), (progress.counted.copy(), progress.row_counted.copy())
+        case.d.sessions, (case.none(), np.zeros(len(case.rows), bool)), (progress.counted.copy(), progress.row_counted.copy()),
+        [np.zeros((5, 0), np.int64)],
     )
-    for number, rule in enumerate(RULES):
+    for number, rule in enumerate(in_force(settings)):
+        if not rule.enabled:
+            continue
         answer = rule.judge(case)
         total = np.zeros((3, ledger.sessions), np.int64)
         for judged in answer if isinstance(answer, tuple) else (answer,):

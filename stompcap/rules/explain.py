@@ -6,8 +6,9 @@ import difflib
 import textwrap
 
 from stompcap.errors import UsageError
-from stompcap.rules.catalogue import BY_ID, RULES
+from stompcap.rules.catalogue import BY_ID, in_force
 from stompcap.rules.record import Rule
+from stompcap.settings import Settings
 
 WIDTH = 100
 UNPROVABLE = "No capture can prove it broken, so it is passed or not evaluable."
@@ -20,10 +21,10 @@ OBSERVED = {
 }
 
 
-def list_rules() -> str:
-    """All rules, a line each: id, level, versions, side, title; ends in a newline."""
+def list_rules(settings: Settings | None = None) -> str:
+    """All rules, a line each: id, level in force, versions, side, title; ends in a newline."""
     head = ("rule", "level", "versions", "side", "title")
-    lines = [head, *((r.id, r.level_text, ",".join(r.versions), r.side, r.title) for r in RULES)]
+    lines = [head, *((r.id, r.level_text, ",".join(r.versions), r.side, r.title) for r in in_force(settings or Settings()))]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
     return "".join(line.rstrip() + "\n" for line in padded)
@@ -40,9 +41,10 @@ def find_rule(rule_id: str) -> Rule:
     raise UsageError(f"there is no rule {rule_id}: {hint}")
 
 
-def explain_rule(rule_id: str) -> str:
+def explain_rule(rule_id: str, settings: Settings | None = None) -> str:
     """One rule in full, with its examples; UsageError where there is none of that id."""
-    rule = find_rule(rule_id)
+    found = find_rule(rule_id)
+    rule = next(r for r in in_force(settings or Settings()) if r.id == found.id)
     parts = [
         f"{rule.id}  {rule.title}",
         "\n".join([
@@ -53,6 +55,7 @@ def explain_rule(rule_id: str) -> str:
             f"clause    {rule.clause}",
         ]),
         textwrap.fill(rule.explanation, WIDTH),
+        *([textwrap.fill(f"Pitfalls: {rule.pitfalls}", WIDTH)] if rule.pitfalls else []),
         example("breaks it", rule.breaks) if rule.breaks else UNPROVABLE,
         example("keeps it", rule.keeps),
     ]

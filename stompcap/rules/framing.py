@@ -10,20 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
-from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, EOL, FRAME, GAP, JUNK, PARTIAL, Bools
+from stompcap.session.dialogue import EOL, FRAME, GAP, JUNK, PARTIAL, Bools
 from stompcap.stomp.syntax import Syntax
 
 FRAMING = Chapter("Framing")
 
 
 def _sent_fin(case: Case) -> Bools:
-    """Raw rows whose sender ended the stream in order (Zeek's F by the client, f by the server)."""
-    history = case.d.streams.column("history")
-    client, server = (truth(pc.match_substring(history, letter).combine_chunks()) for letter in "Ff")
+    """Raw rows whose sender ended the stream in order."""
     raw = case.d.rows
-    return np.where(raw.side == CLIENT, client[raw.session], server[raw.session])
+    ended: Bools = case.ends.fin[raw.session, raw.side]
+    return ended
 
 
 def _last_of_direction(case: Case) -> Bools:
@@ -120,11 +118,11 @@ def fr_03(case: Case) -> tuple[Judged, Judged]:
 
 
 @FRAMING.rule(
-    "FR-11", versions=ALL_VERSIONS, side="both", level="M", observed="F",
+    "FR-11", versions=ALL_VERSIONS, side="both", level="M/I", observed="F",
     clause="1.2 and 1.1 Augmented BNF (frame); 1.0 Protocol",
     breaks="""
         in 1.2
-        C: SEND⏎destination:/queue/a⏎⏎hello␀␀
+        C: SEND⏎destination:/queue/a⏎⏎hello␀...
         C: SEND⏎destination:/queue/a⏎⏎hello␀
     """,
     keeps="""
@@ -136,7 +134,9 @@ def fr_03(case: Case) -> tuple[Judged, Judged]:
 def fr_11(case: Case) -> Judged:
     """Between a NUL and the next command there are only EOLs.
 
-    Octets between frames that are no line ends belong to nothing. Many peers skip extra NULs, the commonest case.
+    Octets between frames that are no line ends belong to nothing. Nothing but NULs is the milder case, and the
+    commonest: RabbitMQ, stompjs, stomp-php and ActiveMQ's NIO transport skip them, so these failures are informational.
+
     What follows a gap, or a capture that starts mid-stream, may be the tail of a frame: not evaluable. What a wrong
     content-length leaves over is FR-07's.
     """
@@ -151,6 +151,7 @@ def fr_11(case: Case) -> Judged:
         failed=junk,
         unevaluable=junk & lost,
         units=case.rows,
+        lenient=nuls,
         evidence=lambda index: _choice(nuls[index], "NULs between frames", "octets that belong to no frame"),
     )
 

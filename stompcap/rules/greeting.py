@@ -10,14 +10,14 @@ from stompcap.rules import offers
 from stompcap.rules.case import Case
 from stompcap.rules.connecting import REFUSED
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.dialogue import SERVER
 
 GREETING = Chapter("Greeting")
 
-SERVER = r"^[^\s/]+(/\S+)?( [^\r\n]+)*$"
+PRODUCT = r"^[^\s/]+(/\S+)?( [^\r\n]+)*$"
 HEART_BEAT = r"^[0-9]+,[0-9]+$"
 NO_BEATS = r"^\s*0\s*,\s*0\s*$"
 HOST_REFUSED = r"(?i)\b(virtual[ -]?host|vhost|host)\b"
-ANSWER_WITHIN_NS = 10_000_000_000
 
 
 @GREETING.rule(
@@ -39,7 +39,7 @@ def cn_14(case: Case) -> Judged:
     legal.
     """
     named = case.has("server", case.of("CONNECTED"))
-    return Judged(named, ~case.matches("server", SERVER, named), "server:{server}")
+    return Judged(named, ~case.matches("server", PRODUCT, named), "server:{server}")
 
 
 @GREETING.rule(
@@ -146,17 +146,20 @@ def cn_18(case: Case) -> Judged:
     """,
 )
 def cn_19(case: Case) -> Judged:
-    """CONNECT is answered within 10 s.
+    """CONNECT is answered in time.
 
-    By CONNECTED or ERROR. Brokers give a login 10 s (RabbitMQ) to 30 s (ActiveMQ) themselves. Not evaluable where
-    the capture ends sooner or lacks octets of the server's side.
+    By CONNECTED or ERROR, within `connect_answer_s`, 10 s by default. Not evaluable where the server was not heard of
+    after that time, or octets of its side are missing.
+
+    Brokers give a login 10 s (RabbitMQ) to 30 s (ActiveMQ) themselves.
     """
     s, d = case.s, case.d
     answer = np.where(s.connected >= 0, s.connected, s.error)
     answered = answer >= 0
-    until = np.where(answered, d.last_ns[np.maximum(answer, 0)] if len(d) else s.end_s2c, s.end_s2c)
-    late = until[d.session] - d.first_ns > ANSWER_WITHIN_NS
-    return Judged(case.opening, late, "no answer to {command} within 10 s",
+    open_ns = case.ends.open_ns[:, SERVER]
+    until = np.where(answered, d.last_ns[np.maximum(answer, 0)] if len(d) else open_ns, open_ns)
+    late = until[d.session] - d.first_ns > case.limits.ns("connect_answer_s")
+    return Judged(case.opening, late, "no answer to {command} in time",
                   unevaluable=np.where(late, s.gaps_s2c[d.session], ~answered[d.session]))
 
 

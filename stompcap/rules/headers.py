@@ -47,7 +47,7 @@ def fr_15(case: Case) -> Judged:
 
 
 @HEADERS.rule(
-    "FR-16", versions="1.0", side="both", level="M", observed="H",
+    "FR-16", versions="1.0", side="both", level="M/I", observed="H",
     clause="1.0 Protocol",
     breaks="""
         in 1.0
@@ -61,18 +61,22 @@ def fr_15(case: Case) -> Judged:
 def fr_16(case: Case) -> Judged:
     """A 1.0 header value is not empty.
 
-    Grammars written for 1.0 ask for at least one character. Nobody enforces it; 1.1 dropped it.
+    Grammars written for 1.0 ask for at least one character.
+
+    Nobody ever enforced it and 1.1 dropped it, so the must of the grammar is informational here. Where an empty value
+    names nothing that a command needs, the rule about that header tells (SN-01, SB-01, ...).
     """
     return Judged(~case.none(), case.bits(Syntax.EMPTY_VALUE),
-                  _line(case, "empty value:", lambda names, values: truth(pc.equal(pc.utf8_trim(values, " \r"), ""))))
+                  _line(case, "empty value:", lambda names, values: truth(pc.equal(pc.utf8_trim(values, " \r"), ""))),
+                  lenient=~case.none())
 
 
 @HEADERS.rule(
-    "FR-17", versions="1.0", side="both", level="M", observed="H",
+    "FR-17", versions="1.0", side="both", level="M/I", observed="H",
     clause="1.0 Protocol",
     breaks="""
         in 1.0
-        C: SEND⏎destination:/queue/café⏎⏎␀
+        C: SEND⏎destination:/queue/caf\\xe9⏎⏎␀
     """,
     keeps="""
         in 1.0
@@ -82,11 +86,15 @@ def fr_16(case: Case) -> Judged:
 def fr_17(case: Case) -> Judged:
     """1.0 headers are US-ASCII.
 
-    An octet above 127 in command or headers. UTF-8 is common there in the wild and peers pass it on.
+    An octet above 127 in command or headers fails.
+
+    UTF-8 is common there in the wild, peers pass it on unharmed and 1.1 made it the rule: where the octets are valid
+    UTF-8 the failure is informational. What is neither, such as Latin-1, reads differently at every peer.
     """
     foreign = r"[^\x00-\x7f]|\\x"
     return Judged(~case.none(), case.bits(Syntax.NON_ASCII),
-                  _line(case, "not US-ASCII:", lambda n, v: matched(n, foreign) | matched(v, foreign)))
+                  _line(case, "not US-ASCII:", lambda n, v: matched(n, foreign) | matched(v, foreign)),
+                  lenient=~case.bits(Syntax.NON_UTF8))
 
 
 @HEADERS.rule(

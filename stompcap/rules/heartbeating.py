@@ -8,13 +8,13 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
+from stompcap.rules.errors import of_heartbeats
 from stompcap.rules.record import Chapter, Judged, Units
-from stompcap.session.dialogue import CLIENT, SERVER
+from stompcap.session.dialogue import CLIENT, I8, I64, SERVER
+from stompcap.session.wire import repeated_codes
 from stompcap.tables import words
 
 HEARTBEATING = Chapter("Heart-beating")
-
-COMPLAINT = r"(?i)heart-?\s?beat"
 
 
 def _gaps(case: Case, side: int) -> tuple[Judged, Judged]:
@@ -23,13 +23,7 @@ def _gaps(case: Case, side: int) -> tuple[Judged, Judged]:
     violations = violations.filter(pc.and_(pc.not_equal(violations["severity"], "late"),
                                            pc.equal(violations["direction"], words.DIRECTIONS[side])))
     beats = beats.filter(pc.equal(beats["direction"], words.DIRECTIONS[side]))
-    streams = case.d.streams.column("stream_id").combine_chunks()
-
-    def session(table: pa.Table) -> np.ndarray:
-        found = pc.index_in(table["stream_id"].combine_chunks(), streams)
-        return np.asarray(pc.fill_null(found, 0)).astype(np.int32)
-
-    each, rest = session(violations), session(beats)
+    each, rest = session_of(case, violations), session_of(case, beats)
     excused = truth(violations["excused"].combine_chunks().is_valid())
     broken = np.asarray(pc.add(beats["violations"], beats["dead"]))
     said = pc.binary_join_element_wise(
@@ -43,12 +37,12 @@ def _gaps(case: Case, side: int) -> tuple[Judged, Judged]:
             np.ones(len(each), bool), np.ones(len(each), bool),
             lambda index: _flat(said).take(pa.array(index)),
             unevaluable=excused,
-            units=_units(case, side, each, np.asarray(violations["gap_start_ns"])),
+            units=places(case, np.full(len(each), side, np.int8), each, np.asarray(violations["gap_start_ns"])),
         ),
         Judged(
             gaps > broken, np.zeros(len(rest), bool),
             unevaluable=unclear,
-            units=_units(case, side, rest, np.zeros(len(rest), np.int64)),
+            units=places(case, np.full(len(rest), side, np.int8), rest, np.zeros(len(rest), np.int64)),
             weight=gaps - broken,
         ),
     )
@@ -58,21 +52,28 @@ def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def _units(case: Case, side: int, session: np.ndarray, since_ns: np.ndarray) -> Units:
+def session_of(case: Case, table: pa.Table) -> I64:
+    """The session of each row of a table of the analysis."""
+    return repeated_codes(table.column("stream_id"), _flat(case.d.streams.column("stream_id")))
+
+
+def places(case: Case, side: I8, session: I64, since_ns: I64) -> Units:
     """Gaps as units: each lies behind the octet that came last before it, looked up in the direction's rows."""
     raw = case.d.rows
     offset = np.zeros(len(session), np.int64)
-    if len(session) and len(raw):
-        mine = np.flatnonzero((raw.side == side) & (raw.first_ns >= 0))
-        order = mine[np.lexsort((raw.offset[mine], raw.last_ns[mine], raw.session[mine]))]
-        keys = np.empty(len(order) + len(session), [("session", np.int64), ("ns", np.int64)])
-        keys["session"] = np.concatenate([raw.session[order], session])
-        keys["ns"] = np.concatenate([raw.last_ns[order], since_ns])
-        place = np.searchsorted(keys[: len(order)], keys[len(order) :], side="right") - 1
-        last = order[np.maximum(place, 0)]
-        known = (place >= 0) & (raw.session[last] == session)
+    mine = np.flatnonzero(raw.first_ns >= 0)
+    if len(session) and len(mine):
+        way, wanted = raw.session[mine].astype(np.int64) * 2 + raw.side[mine], session * 2 + side
+        order = np.lexsort((raw.offset[mine], raw.last_ns[mine], way))
+        rows, way = mine[order], way[order]
+        keys = np.empty(len(rows) + len(session), [("way", np.int64), ("ns", np.int64)])
+        keys["way"] = np.concatenate([way, wanted])
+        keys["ns"] = np.concatenate([raw.last_ns[rows], since_ns])
+        place = np.searchsorted(keys[: len(rows)], keys[len(rows) :], side="right") - 1
+        last = rows[np.maximum(place, 0)]
+        known = (place >= 0) & (way[np.maximum(place, 0)] == wanted)
         offset = np.where(known, raw.offset[last] + raw.length[last], 0)
-    return Units(session, np.full(len(session), side, np.int8), offset, since_ns, case.s.version[session])
+    return Units(session.astype(np.int32), side, offset, since_ns, case.s.version[session])
 
 
 @HEARTBEATING.rule(
@@ -158,7 +159,6 @@ def hb_03(case: Case) -> Judged:
     both = (s.connect >= 0) & (s.connected >= 0)
     client_silent = both & ~truth(case.at(s.connect, "heart-beat").is_valid())
     server_silent = both & ~truth(case.at(s.connected, "heart-beat").is_valid())
-    errors = case.of("ERROR") & client_silent[d.session]
-    complaint = case.matches("message", COMPLAINT, errors) | case.matches("body_preview", COMPLAINT, errors)
+    complaint = of_heartbeats(case) & client_silent[d.session]
     silent = (client_silent | server_silent)[d.session]
     return Judged((case.greeting & silent) | complaint, complaint, "the client offered no heart-beats: {message}")

@@ -13,10 +13,9 @@ from stompcap.rules.case import Case
 from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import REFUSED, UNANSWERED, closed_by_server, names_command
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import I64, Bools
+from stompcap.session.dialogue import I64, SERVER, Bools
 
 NEGOTIATING = Chapter("Negotiating")
-CLOSE_WITHIN_NS = 15_000_000_000  # RabbitMQ lets a refused connection linger for 10 s
 
 
 def _pairs(case: Case) -> pa.Array:
@@ -102,11 +101,11 @@ def cn_10(case: Case) -> Judged:
 
 
 def _lingers(case: Case) -> Bools:
-    """Frames of sessions that were still open a good while after the server's first ERROR."""
+    """Frames of sessions that were certainly open a good while after the server's first ERROR."""
     s = case.s
-    until = np.where(s.closed_ns >= 0, s.closed_ns, s.last_ns)
-    said = case.d.last_ns[np.maximum(s.error, 0)] if len(case.d) else until
-    return ((s.error >= 0) & (until - said > CLOSE_WITHIN_NS))[case.d.session]
+    said = case.d.last_ns[np.maximum(s.error, 0)] if len(case.d) else s.error
+    late = case.ends.open_ns[:, SERVER] - said > case.limits.ns("refusal_close_s")
+    return ((s.error >= 0) & late)[case.d.session]
 
 
 def _closed_after_error(case: Case) -> Bools:
@@ -132,8 +131,8 @@ def cn_11(case: Case) -> Judged:
     """Without a common version the server says ERROR and closes.
 
     Judged where the client offers no version that exists, or the answer is an ERROR that lists versions. Fails
-    where the server closes without a word or keeps the connection for more than 15 s after its ERROR (RabbitMQ
-    takes up to ten); what a capture shows less of is not evaluable. An unfit CONNECTED is CN-09b's.
+    where the server closes without a word or keeps the connection for more than `refusal_close_s` (15 s) after
+    its ERROR (RabbitMQ takes up to ten); what a capture shows less of is not evaluable. An unfit CONNECTED is CN-09b's.
     """
     s = case.s
     listed = ((s.error >= 0) & (s.connected < 0) & _valid(case.at(s.error, "version")))[case.d.session]
@@ -174,7 +173,7 @@ def cn_12(case: Case) -> Judged:
     """A CONNECT refused is answered by ERROR, then a close.
 
     1.0 goes further: the server always acknowledges. A silent close is also what a plain connection to a TLS port
-    looks like. Fails on silence, or where the connection lives on for more than 15 s after the ERROR; not evaluable
+    looks like. Fails on silence, or where the connection lives on for more than `refusal_close_s` (15 s) after the ERROR; not evaluable
     where the client gave up or the capture ends first.
     """
     return _refusal(case, case.opening, "the server closes or lingers without ERROR and close")

@@ -82,7 +82,9 @@ class Rule:
     observed     what it takes to judge it: F a frame, H header text, S session state, T time, X more than one session
     clause       where the specifications say it
     title        the rule in a line
-    explanation  the rule in a paragraph, pitfalls included; title and explanation are the docstring of its function
+    explanation  the rule in a paragraph
+    pitfalls     what looks like a breach and is none, and who is known for it; empty where nothing misleads. Title, explanation
+                 and pitfalls are the docstring of its function, in this order, parted by blank lines
     breaks       a short transcript that breaks it; empty where no capture can show that
     keeps        one that keeps it
     negotiated   whether the session's version decides if it applies; else the function does
@@ -93,6 +95,7 @@ class Rule:
                  the other side shows only when it goes on, so a rule that looks at its `missed_*` is of this kind);
                  `at close`, for it looks at how the session goes on or ends. Such units are remembered until then
     judge        the function
+    enabled      whether it is judged at all
     """
 
     id: str
@@ -103,15 +106,19 @@ class Rule:
     clause: str
     title: str
     explanation: str
+    pitfalls: str
     breaks: str
     keeps: str
     negotiated: bool
     settles: str
     judge: Verdict = field(repr=False, compare=False)
+    enabled: bool = True
 
     @property
     def level_text(self) -> str:
-        """The level as the table `rules` has it: per version where versions differ."""
+        """The level as the table `rules` has it: per version where versions differ, `off` where it is not judged."""
+        if not self.enabled:
+            return "off"
         if isinstance(self.level, str):
             return self.level
         return ", ".join(f"{level} in {version}" for version, level in self.level.items())
@@ -148,10 +155,10 @@ class Chapter:
         negotiated: bool = True,
         settles: str = "at once",
     ) -> Callable[[Verdict], Verdict]:
-        """Register the decorated function; its docstring's first line is the rule's title, the rest its explanation."""
+        """Register the decorated function; its docstring is title, explanation and, where there are any, pitfalls."""
 
         def register(judge: Verdict) -> Verdict:
-            title, _, explanation = (inspect.getdoc(judge) or "").partition("\n")
+            title, explanation, pitfalls = [*(inspect.getdoc(judge) or "").split("\n\n"), "", ""][:3]
             self.rules.append(
                 Rule(
                     rule_id,
@@ -162,6 +169,7 @@ class Chapter:
                     clause,
                     title.removesuffix("."),
                     " ".join(explanation.split()),
+                    " ".join(pitfalls.split()),
                     inspect.cleandoc(breaks),
                     inspect.cleandoc(keeps),
                     negotiated,

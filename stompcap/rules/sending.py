@@ -1,12 +1,12 @@
-"""Sending and subscribing: SEND, SUBSCRIBE."""
+"""Sending: SEND, and what comes out at the other end."""
 
 from __future__ import annotations
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.notes import ACTIVE
+from stompcap.session.notes import ENDED, UNKNOWN
 
-SENDING = Chapter("Sending and subscribing")
+SENDING = Chapter("Sending")
 
 
 @SENDING.rule(
@@ -30,67 +30,94 @@ def sn_01(case: Case) -> Judged:
 
 
 @SENDING.rule(
-    "SB-01", versions=ALL_VERSIONS, side="client", level="M", observed="F",
-    clause="1.2 and 1.1 SUBSCRIBE; 1.0 SUBSCRIBE",
+    "SN-02", versions=ALL_VERSIONS, side="client", level="M", observed="S",
+    clause="1.2 and 1.1 SEND, BEGIN; 1.0 SEND, BEGIN",
     breaks="""
         in 1.2
-        C: SUBSCRIBE⏎id:0⏎⏎␀
+        C: SEND⏎destination:/queue/a⏎transaction:t1⏎⏎␀
     """,
     keeps="""
         in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
+        C: BEGIN⏎transaction:t1⏎⏎␀
+        C: SEND⏎destination:/queue/a⏎transaction:t1⏎⏎␀
     """,
 )
-def sb_01(case: Case) -> Judged:
-    """SUBSCRIBE has destination.
+def sn_02(case: Case) -> Judged:
+    """A SEND's transaction is open.
 
-    An empty value counts as missing.
+    Begun on this connection, neither committed nor aborted. Not evaluable where the BEGIN may have been lost, as in a
+    capture that starts mid-stream.
+
+    Artemis answers nothing to a SEND in an unknown transaction.
     """
-    return Judged(case.of("SUBSCRIBE"), case.lacks("destination"), "SUBSCRIBE without destination")
+    state = case.n.transaction_state
+    closed = (state == UNKNOWN) | (state == ENDED)
+    sends = case.of("SEND")
+    return Judged(sends & ~case.lacks("transaction", sends), closed, "SEND in transaction {transaction}, which is not open",
+                  unevaluable=closed & case.n.missed_c2s)
 
 
 @SENDING.rule(
-    "SB-02", versions="1.1 1.2", side="client", level="M", observed="F",
-    clause="1.2 and 1.1 SUBSCRIBE id Header",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎destination:/queue/a⏎⏎␀
-    """,
+    "SN-03", versions="1.1 1.2", side="server", level="M", observed="X",
+    clause="1.2 and 1.1 SEND",
     keeps="""
         in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
+        C: SEND⏎destination:/queue/a⏎colour:red⏎⏎␀
     """,
 )
-def sb_02(case: Case) -> Judged:
-    """SUBSCRIBE has id.
+def sn_03(case: Case) -> Judged:
+    """A user's headers reach the receivers.
 
-    Optional in 1.0. An empty value counts as missing.
+    The MESSAGE that a SEND becomes mostly crosses another connection, and nothing in the protocol ties the two together.
+    Rules see one session at a time, so that the answer does not depend on how a run is split: every SEND counts as not
+    evaluable. Where clients set a correlation-id, a query over `frames` can join SEND and MESSAGE by it.
+
+    RabbitMQ drops headers that are no strings in AMQP, JMS brokers mangle names.
     """
-    return Judged(case.of("SUBSCRIBE"), case.lacks("id"), "SUBSCRIBE to {destination} without id")
+    sends = case.of("SEND")
+    return Judged(sends, case.none(), unevaluable=sends)
 
 
 @SENDING.rule(
-    "SB-03", versions="1.2", side="client", level="M", observed="S",
-    clause="1.2 SUBSCRIBE id Header",
-    breaks="""
-        in 1.2
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/b⏎⏎␀
-    """,
+    "SN-04", versions="1.2", side="server", level="S", observed="X",
+    clause="1.2 MESSAGE",
     keeps="""
         in 1.2
         C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎⏎␀
-        C: UNSUBSCRIBE⏎id:0⏎⏎␀
-        C: SUBSCRIBE⏎id:0⏎destination:/queue/b⏎⏎␀
+        C: SEND⏎destination:/queue/a⏎⏎hello␀
+        S: MESSAGE⏎subscription:0⏎destination:/queue/a⏎message-id:1⏎⏎hello␀
     """,
 )
-def sb_03(case: Case) -> Judged:
-    """Active subscriptions of a connection have different ids.
+def sn_04(case: Case) -> Judged:
+    """A MESSAGE's destination is that of its SEND.
 
-    To use an id again after UNSUBSCRIBE is common and fine. RabbitMQ closes on duplicates. Not evaluable where an
-    UNSUBSCRIBE may have been lost, or an ERROR before it may have meant the first SUBSCRIBE.
+    The SEND mostly crosses another connection, if it was one at all (AMQP and JMS clients send too), and nothing in the
+    protocol ties the two together. Rules see one session at a time, so that the answer does not depend on how a run is
+    split: every MESSAGE counts as not evaluable.
+
+    RabbitMQ rewrites /exchange/amq.topic/k to /topic/k and names temporary queues itself, Artemis strips prefixes.
     """
-    twice = case.n.subscription_state == ACTIVE
-    subscribe = case.of("SUBSCRIBE")
-    return Judged(subscribe & ~case.lacks("id", subscribe), twice, "id:{id} is in use",
-                  unevaluable=twice & (case.n.missed_c2s | (case.n.error_before >= 0)))
+    messages = case.of("MESSAGE")
+    return Judged(messages, case.none(), unevaluable=messages)
+
+
+@SENDING.rule(
+    "SN-06", versions=ALL_VERSIONS, side="client", level="I", observed="H",
+    clause="1.2 and 1.1 SEND; 1.0 SEND (by silence)",
+    breaks="""
+        in 1.2
+        C: SEND⏎destination:/queue/a⏎message-id:1⏎⏎␀
+    """,
+    keeps="""
+        in 1.2
+        C: SEND⏎destination:/queue/a⏎my-message-id:1⏎⏎␀
+    """,
+)
+def sn_06(case: Case) -> Judged:
+    """SEND has no message-id.
+
+    The header is the server's, on MESSAGE; what a client puts there collides with it.
+
+    RabbitMQ refuses such a SEND ("not allowed on SEND").
+    """
+    return Judged(case.of("SEND"), case.has("message-id", case.of("SEND")), "SEND with message-id:{message-id}")

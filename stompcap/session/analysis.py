@@ -11,6 +11,7 @@ from stompcap.session.notes import Annotations
 from stompcap.session.outcomes import Machine
 from stompcap.session.progress import Progress
 from stompcap.session.sums import Sums
+from stompcap.settings import Thresholds
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,13 @@ class Options:
     """What the user may choose.
 
     ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
-    late, violation, dead  thresholds of heart-beat gaps, as multiples of the negotiated interval
+    thresholds  what counts as a late, violating or dead gap between heart-beats
     memory  for how many frames of its session what is settled, answered or ended is still known by its name: what repeats
             an older one (a second ACK, say) counts as naming what never was. It bounds what an endless session needs
     """
 
     ack_scope: str = "auto"
-    late: float = 1.1
-    violation: float = 1.5
-    dead: float = 3.0
+    thresholds: Thresholds = field(default_factory=Thresholds)
     memory: int = 65_536
 
 

@@ -10,6 +10,7 @@ from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ER
 from stompcap.session.missing import Missing, open_at_end
 from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
 from stompcap.session.outcomes import Machine
+from stompcap.session.settling import SETTLED
 from stompcap.session.subscriptions import mode_of
 
 
@@ -55,6 +56,13 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
     state[answers] = np.where(row[answers] < 0, UNNAMED, np.where(ended >= 0, ENDED, ACTIVE))
     unsubscribed[answers] = ended
 
+    by, kept = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
+    by[settled.frame], kept[settled.frame] = settled.by, settled.state == SETTLED
+    dealt, answered_by, answers = machine.transactions, np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    pair = machine.receipts.answered >= 0
+    asked, answered = machine.receipts.asked[pair], machine.receipts.answered[pair]
+    answered_by[asked], answers[answered] = answered, asked
+
     cut = open_at_end(dialogue.streams)[dialogue.session]
     return Annotations(
         previous=previous,
@@ -74,11 +82,18 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
         ack_mode=mode_of(held, row),
         delivery_row=settled.delivery,
         target=settled.target,
+        acknowledged_by=by,
+        settled=kept,
         message_id_before=settled.message_id_before,
         ack_id_before=settled.ack_id_before,
-        transaction_row=machine.transactions.frame_row,
-        transaction_state=machine.transactions.state,
+        transaction_row=dealt.frame_row,
+        transaction_state=dealt.state,
+        transaction_ended=chosen(dealt.ended, dealt.which),
+        transaction_outcome=chosen(dealt.outcome.astype(np.int64), dealt.which),
+        transaction_frames=chosen(dealt.sends + dealt.acks + dealt.nacks, dealt.which),
         receipt_row=machine.receipts.row,
         receipt_state=machine.receipts.state,
+        answered_by=answered_by,
+        answers=answers,
         sessions=machine.notes,
     )

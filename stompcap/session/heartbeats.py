@@ -123,7 +123,8 @@ def tables(
     number[watched] = np.arange(len(watched))
     session, side = watched // 2, watched % 2
     interval = intervals.reshape(-1)[watched]
-    limit = np.floor(options.late * interval * MILLISECOND).astype(np.int64)
+    bounds = options.thresholds
+    limit = np.floor(bounds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
     arrivals = gather(dialogue.rows, segments, streams, number)
     usable = ready[arrivals.segment]
     watch, ts, eol = arrivals.watch[usable], arrivals.ts[usable], arrivals.eol[usable]
@@ -153,7 +154,8 @@ def tables(
         *_stalls(stalls, streams, number), excuse,
     )
     ratio = (stop - start) / (interval[found] * MILLISECOND)
-    severity = np.select([ratio > options.dead, ratio > options.violation], [DEAD, VIOLATION], LATE).astype(np.int8)
+    worse = [ratio > bounds.heartbeat_dead, ratio > bounds.heartbeat_violation]
+    severity = np.select(worse, [DEAD, VIOLATION], LATE).astype(np.int8)
     ids, ways = flat(streams.column("stream_id")), pa.array(words.DIRECTIONS)
     violations = pa.table(
         {

@@ -96,13 +96,20 @@ class Annotations:
     ack_mode             MODE_* of that subscription
     delivery_row         row in table deliveries: MESSAGE its own, ACK and NACK the one they name
     target               ACK, NACK: TARGET_*
+    acknowledged_by      MESSAGE: index of the ACK or NACK that settles it, a cumulative one of a later message included
+    settled              MESSAGE: settled for good, no transaction being open or aborted
     message_id_before    MESSAGE: index of the latest earlier MESSAGE with the same message-id
     ack_id_before        MESSAGE: index of an earlier MESSAGE with the same ack header that is still unsettled
     transaction_row      row in table transactions that the frame begins, ends or belongs to
     transaction_state    ACTIVE, ENDED, UNKNOWN or UNNAMED
+    transaction_ended    frames of a transaction: index of its COMMIT or ABORT
+    transaction_outcome  frames of a transaction: index in words.TRANSACTION_OUTCOMES, -1 for other frames
+    transaction_frames   frames of a transaction: how many SEND, ACK and NACK it holds
     receipt_row          row in table receipts that the frame asks for (client) or answers (server)
     receipt_state        client frames with a receipt header: state of an earlier request of the same value; RECEIPT and ERROR
                          with receipt-id: state of the request named. ACTIVE, ENDED, REFUSED, UNKNOWN or UNNAMED
+    answered_by          client frames with a receipt header: index of the RECEIPT or ERROR that answers it
+    answers              RECEIPT and ERROR: index of the frame that it answers
     sessions             facts of one entry per session
     """
 
@@ -123,10 +130,17 @@ class Annotations:
     ack_mode: I8
     delivery_row: I64
     target: I8
+    acknowledged_by: I64
+    settled: Bools
     message_id_before: I64
     ack_id_before: I64
     transaction_row: I64
     transaction_state: I8
+    transaction_ended: I64
+    transaction_outcome: I64
+    transaction_frames: I64
     receipt_row: I64
     receipt_state: I8
+    answered_by: I64
+    answers: I64
     sessions: SessionNotes

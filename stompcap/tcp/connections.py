@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS, octets, read_segments
+from stompcap.capture.files import Source
 from stompcap.capture.packet_rows import address
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
@@ -29,7 +29,7 @@ class ByteStream:
     length: int
     _extents: Extents = field(repr=False)
     _segments: pa.Table = field(repr=False)
-    _sources: Mapping[int, NDArray[np.uint8]] = field(repr=False)
+    _sources: Mapping[int, Source] = field(repr=False)
 
     @property
     def chunks(self) -> list[tuple[int, bytes]]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SPILLED
+from stompcap.capture.files import Source
+from stompcap.capture.remote import RANGE_OCTETS
 from stompcap.kernel import kernel
 from stompcap.tcp.reassembly import column
 from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
+BETWEEN_OCTETS = 1 << 20  # quicker read than asked for around
+REQUESTS = 4  # at a time
 
 
 @kernel
@@ -35,11 +40,11 @@ def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int6
                 counts[into[i]] += 1
 
 
-def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) -> Octets:
+def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
     """The octets of `extents` back to back, in their order.
 
-    `segments` is the table that was reassembled, `sources` the mapped captures by rank (those that the extents need), and
-    by the rank SPILLED the payload that was laid aside.
+    `segments` is the table that was reassembled, `sources` the captures by rank (those that the extents need), and by the
+    rank SPILLED the payload that was laid aside.
     """
     ends = np.cumsum(extents.length)
     targets = ends - extents.length
@@ -51,11 +56,39 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Octets]) 
     in_file = place >= 0
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
-        copy_runs(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
+        copy_from(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
     if not in_file.all():
         own = np.flatnonzero(~in_file)
         copy_carried(segments.column("payload"), rows[own], extents.skip[own], extents.length[own], targets[own], out)
     return out
+
+
+def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+    """Copy stretches of a capture to their places in `out`: in place, or by ranges that hold many of them."""
+    if isinstance(source, np.ndarray):
+        copy_runs(source, begins, lengths, targets, out)
+        return
+
+    def fetch(which: Int64s) -> None:
+        begin = int(begins[which].min())
+        piece = source.read(begin, int((begins[which] + lengths[which]).max()))
+        copy_runs(piece, begins[which] - begin, lengths[which], targets[which], out)
+
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        list(pool.map(fetch, together(begins, lengths)))
+
+
+def together(begins: Int64s, lengths: Int64s) -> list[Int64s]:
+    """Which stretches to ask for in one request: those with little between them, up to RANGE_OCTETS."""
+    order = np.argsort(begins, kind="stable")
+    begin = begins[order]
+    reached = np.maximum.accumulate(begin + lengths[order])
+    apart = np.flatnonzero(begin[1:] > reached[:-1] + BETWEEN_OCTETS) + 1
+    groups = []
+    for group in np.split(order, apart):
+        cuts = np.flatnonzero(np.diff((begins[group] - begins[group[0]]) // RANGE_OCTETS)) + 1 if len(group) else group
+        groups += [part for part in np.split(group, cuts) if len(part)]
+    return groups
 
 
 def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
@@ -70,7 +103,7 @@ def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: 
         first += len(chunk)
 
 
-def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Octets]) -> Int64s:
+def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> Int64s:
     """How many octets captured again differ from those kept: shape (streams, 2), second index the side."""
     counts = np.zeros(2 * len(reassembly.streams), np.int64)
     overlaps, extents = reassembly.overlaps, reassembly.extents

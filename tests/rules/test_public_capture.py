@@ -30,5 +30,6 @@ def test_findings():
         ("FR-04", "M", "server"),  # message in lower case
         ("FR-27", "S", "client"),  # a body without content-type
         ("FR-27", "S", "server"),
+        ("HB-09", "I", "server"),  # announces beats every 100 ms
         ("MS-04", "M", "server"),  # no subscription
     }

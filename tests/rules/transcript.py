@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session import Analysis, analyse
+from stompcap.session import Analysis, Options, analyse
+from stompcap.settings import Thresholds
 from stompcap.stomp import Rows, Runs, decode, delimit, negotiate
 from stompcap.tables import TABLES, words
 
@@ -112,10 +113,11 @@ def opening(lines: list[str]) -> list[str]:
     return [f"C: {offer}", f"S: CONNECTED⏎version:{version}⏎session:1⏎⏎␀", *lines[1:]]
 
 
-def analysed(*transcripts: str | Conversation, version: int | None = None) -> Analysis:
+def analysed(*transcripts: str | Conversation, version: int | None = None, thresholds: Thresholds | None = None) -> Analysis:
     """Sessions s0, s1, ... of transcripts; `version` (0, 1, 2) overrules what the frames say."""
     made = tables(*transcripts, version=version)
-    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0})
+    chosen = Options(thresholds=thresholds or Thresholds())
+    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}, options=chosen)
 
 
 def tables(*transcripts: str | Conversation, version: int | None = None) -> dict[str, pa.Table]:

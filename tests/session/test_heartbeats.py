@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stompcap.session import Options
+from stompcap.settings import Thresholds
 from tests.session.transcript import MS, START, picked, run
 
 BEATING = """
@@ -46,9 +47,13 @@ def test_severities(length: int, expected: list[str]) -> None:
     assert row["verdict"] == (expected[0] if expected else "ok")
 
 
+def chosen(late: float, violation: float, dead: float) -> Options:
+    return Options(thresholds=Thresholds(late, violation, dead))
+
+
 def test_thresholds_are_options() -> None:
-    assert [g[2] for g in gaps("@152 > EOL\n", options=Options(late=1.2, violation=2, dead=4))] == ["late"]
-    assert [g[2] for g in gaps("@302 > EOL\n", options=Options(late=1.2, violation=2, dead=2.5))] == ["dead"]
+    assert [g[2] for g in gaps("@152 > EOL\n", options=chosen(1.2, 2, 4))] == ["late"]
+    assert [g[2] for g in gaps("@302 > EOL\n", options=chosen(1.2, 2, 2.5))] == ["dead"]
 
 
 ENDS = [

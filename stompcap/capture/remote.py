@@ -1,0 +1,122 @@
+"""Captures that are not on this machine: read in ranges, only those that a task needs, never a whole file at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.uris import explained, located
+from stompcap.errors import CaptureError
+
+Octets = NDArray[np.uint8]
+
+RANGE_OCTETS = 1 << 24  # in one request
+AHEAD_OCTETS = 1 << 20  # behind the part that is to be read, where a doubtful record must be judged by those that follow
+BLOCKS_KEPT = 4
+
+
+class Ranges:
+    """A remote file, any part of which can be read. Raises CaptureError."""
+
+    def __init__(self, path: str, size: int | None = None) -> None:
+        system, where = located(path)
+        self.path = path
+        with explained(path):
+            self._file = system.open_input_file(where)
+            there = self._file.size()
+        if size is not None and there < size:
+            raise CaptureError(path, "has become shorter since the run began; run again when it is no longer changed")
+        self.size = there if size is None else size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self, begin: int, end: int) -> Octets:
+        """The octets from `begin` to `end`, in one request."""
+        with explained(self.path):
+            octets = np.frombuffer(self._file.read_at(end - begin, begin), np.uint8)
+        if len(octets) != end - begin:
+            raise CaptureError(self.path, "has become shorter since it was opened; run again when it is no longer changed")
+        return octets
+
+
+class Blocks:
+    """A remote file to be read from beginning to end, as `compressed.reader` wants octets: sliceable, the last blocks kept."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.ranges = ranges
+        self.reached = 0  # end of what has been read
+        self._kept: dict[int, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    def __getitem__(self, what: slice) -> bytes:
+        begin, end, _ = what.indices(len(self))
+        found = bytearray()
+        while begin < end:
+            block, skip = divmod(begin, RANGE_OCTETS)
+            piece = self._block(block)[skip : skip + end - begin]
+            found += piece
+            begin += len(piece)
+        return bytes(found)
+
+    def _block(self, number: int) -> bytes:
+        if number not in self._kept:
+            begin = number * RANGE_OCTETS
+            end = min(begin + RANGE_OCTETS, len(self))
+            while len(self._kept) >= BLOCKS_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[number] = self.ranges.read(begin, end).tobytes()
+            self.reached = max(self.reached, end)
+        return self._kept[number]
+
+
+class Ranged:
+    """A window that slides over a remote capture. Same face as `files.Mapped`.
+
+    It begins at `begin`; what lies at `until` or behind is fetched only where it is asked for in particular.
+    """
+
+    compression = None
+    flaw = None
+
+    def __init__(self, raw: Ranges, kind: str, head: bytes, begin: int = 0, until: int | None = None) -> None:
+        self.raw, self.path, self.format, self.head = raw, raw.path, kind, head
+        self.base, self.until = begin, len(raw) if until is None else until
+        self.octets: Octets = np.empty(0, np.uint8)
+        self.sliding: Callable[[int], object] | None = None  # told the offset before which octets are about to go
+        self.more(0)
+
+    @property
+    def size(self) -> int:
+        """Octets of the file."""
+        return len(self.raw)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is behind the window."""
+        return self.base + len(self.octets) >= self.size
+
+    def more(self, keep: int) -> bool:
+        """Drop the octets before `keep` and add some behind; False, and nothing changed, where there are none."""
+        if self.ended:
+            return False
+        if self.sliding:
+            self.sliding(self.base + keep)
+        begin = self.base + len(self.octets)
+        end = min(begin + RANGE_OCTETS, self.until) if begin < self.until else begin + AHEAD_OCTETS
+        self.octets = np.concatenate((self.octets[keep:], self.raw.read(begin, min(end, self.size))))
+        self.base += keep
+        return True
+
+    def read(self, begin: int, end: int) -> Octets:
+        """Octets of the file, of the window where they are in it."""
+        if self.base <= begin and end <= self.base + len(self.octets):
+            return self.octets[begin - self.base : end - self.base]
+        return self.raw.read(begin, end)
+
+    def release(self, begin: int, end: int) -> None:
+        """Nothing to give back: the window goes by itself."""

@@ -1,0 +1,57 @@
+"""--settings reaches the run, and the catalogue on the terminal shows what is in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from stompcap.cli import main, run_commands
+from stompcap.options import Options
+from stompcap.settings import RuleSetting
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    found = tmp_path / "mine.toml"
+    found.write_text('[rules."FR-20"]\nenabled = false\n[rules."CN-05"]\nlevel = "I"\n')
+    return str(found)
+
+
+@pytest.mark.parametrize("command", [["run", "x.pcap"], ["metrics"]])
+def test_a_run_takes_them(command: list[str], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Options] = []
+    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_, **__: told.append(options))
+    app = typer.Typer()
+    run_commands.register(app)
+    done = CliRunner().invoke(app, [*command, "--lake", "l", "--settings", path])
+    assert done.exit_code == 0
+    assert told[0].settings.of("FR-20") == RuleSetting(False)
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["stompcap", *words])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    return int(ended.value.code or 0)
+
+
+def test_the_list_shows_what_is_in_force(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, "rules", "list", "--settings", path) == 0
+    levels = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines())
+    assert (levels["FR-20"], levels["CN-05"], levels["FR-01"]) == ("off", "I", "M")
+
+
+def test_one_rule(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, "rules", "explain", "cn-05", "--settings", path) == 0
+    assert "level     I  (" in capsys.readouterr().out
+
+
+def test_what_makes_no_sense(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(path).write_text('[rules."FR-99"]\nenabled = false\n')
+    assert called(monkeypatch, "metrics", "--lake", "l", "--settings", path) == 2
+    assert capsys.readouterr().err == (
+        f'stompcap: {path}: rules."FR-99": there is no such rule; `stompcap rules list` shows them all\n'
+    )
