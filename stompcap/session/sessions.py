@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import heartbeat_header, products
+from stompcap.session import heartbeat_header, products, traits
 from stompcap.session.columns import listed, times, timestamps
 from stompcap.session.dialogue import (
     CLIENT,
@@ -22,6 +22,7 @@ from stompcap.session.dialogue import (
     STOMP,
     Dialogue,
 )
+from stompcap.session.firsts import OfSessions, first_of
 from stompcap.session.lookup import flat
 from stompcap.session.missing import Missing
 from stompcap.session.notes import SessionNotes
@@ -33,17 +34,6 @@ from stompcap.tables.silver import SESSIONS
 FIN, RST, OPEN = range(3)  # index in words.CLOSE_KINDS
 CONNECTED_OUTCOME, REFUSED, UNANSWERED, MIDSTREAM = range(4)  # index in words.OUTCOMES
 END_DISCONNECT = 0  # index in words.END_KINDS; the others follow in the order of words.CLOSE_KINDS
-
-
-def _first(dialogue: Dialogue, side: int, *commands: int) -> I64:
-    """Per session the first frame of that side with one of the commands; -1 where there is none."""
-    wanted = np.zeros(len(dialogue), np.bool_)
-    for command in commands:
-        wanted |= dialogue.command == command
-    at = np.flatnonzero(wanted & (dialogue.side == side))[::-1]
-    first = np.full(dialogue.sessions, -1, np.int64)
-    first[dialogue.session[at]] = at
-    return first
 
 
 def _moment(streams: pa.Table, name: str) -> I64:
@@ -77,10 +67,10 @@ def survey(dialogue: Dialogue, missing: Missing) -> SessionNotes:
     version[spoken] = dialogue.version[dialogue.starts[:-1][spoken]]
     transport = flat(streams.column("transport"))
     return SessionNotes(
-        connect=_first(dialogue, CLIENT, CONNECT, STOMP),
-        connected=_first(dialogue, SERVER, CONNECTED),
-        disconnect=_first(dialogue, CLIENT, DISCONNECT),
-        error=_first(dialogue, SERVER, ERROR),
+        connect=first_of(dialogue, CLIENT, CONNECT, STOMP),
+        connected=first_of(dialogue, SERVER, CONNECTED),
+        disconnect=first_of(dialogue, CLIENT, DISCONNECT),
+        error=first_of(dialogue, SERVER, ERROR),
         version=version,
         start_c2s=missing.start[:, CLIENT],
         start_s2c=missing.start[:, SERVER],
@@ -101,7 +91,7 @@ def survey(dialogue: Dialogue, missing: Missing) -> SessionNotes:
 
 def outcomes(dialogue: Dialogue, notes: SessionNotes) -> I8:
     """What became of CONNECT, index in words.OUTCOMES; MIDSTREAM also where a gap may have swallowed the answer."""
-    served = _first(dialogue, SERVER, MESSAGE, RECEIPT) >= 0
+    served = first_of(dialogue, SERVER, MESSAGE, RECEIPT) >= 0
     asked = notes.connect >= 0
     whole = notes.start_c2s & ~notes.gaps_c2s
     blank = notes.gaps_s2c | ~(notes.start_s2c | asked)
@@ -118,24 +108,6 @@ def outcomes(dialogue: Dialogue, notes: SessionNotes) -> I8:
     ).astype(np.int8)
 
 
-class _Frames:
-    """Columns and headers of one frame per session; null where the session has no such frame."""
-
-    def __init__(self, dialogue: Dialogue, at: I64) -> None:
-        self.dialogue = dialogue
-        self.present = np.flatnonzero(at >= 0)
-        self.at = at[self.present]
-        place = np.full(len(at), -1, np.int64)
-        place[self.present] = np.arange(len(self.present))
-        self.back = pa.array(place, mask=place < 0)
-
-    def header(self, name: str) -> pa.Array:
-        return self.dialogue.some_header(name, self.at).take(self.back)
-
-    def column(self, name: str) -> pa.Array:
-        return self.dialogue.some(name, self.at).take(self.back)
-
-
 def _login(login: pa.Array, username: pa.Array, notes: SessionNotes) -> pa.Array:
     """The user named in CONNECT; one document of 1.0 has the header `username` for it."""
     return pc.if_else(pa.array(notes.version == 0), pc.coalesce(login, username), login)
@@ -145,8 +117,8 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
     """Table sessions, one row per stream in the dialogue's order; `sums` of all frames, also those no longer at hand."""
     streams, count = dialogue.streams, dialogue.sessions
     spoken = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
-    first, asked = _Frames(dialogue, spoken), _Frames(dialogue, notes.connect)
-    answer, left = _Frames(dialogue, notes.connected), _Frames(dialogue, notes.disconnect)
+    first, asked = OfSessions(dialogue, spoken), OfSessions(dialogue, notes.connect)
+    answer = OfSessions(dialogue, notes.connected)
 
     client_can, client_wants = heartbeat_header.parse(asked.header("heart-beat"))
     server_can, server_wants = heartbeat_header.parse(answer.header("heart-beat"))
@@ -162,10 +134,7 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
     both = np.flatnonzero(~no_ask & ~no_answer)
     latency[both] = (dialogue.last_ns[notes.connected[both]] - dialogue.first_ns[notes.connect[both]]) // 1000
 
-    product, product_version = products.servers(
-        answer.header("server"), answer.header("session"), answer.header("content-length"),
-        _Frames(dialogue, _first(dialogue, SERVER, MESSAGE)).column("message_id"),
-    )
+    product, product_version = products.servers(answer.header("server"), traits.of_server(dialogue, notes))
     ended = np.where(notes.disconnect >= 0, END_DISCONNECT, notes.close_kind + 1).astype(np.int8)
     gaps = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
     columns = {name: flat(streams.column(name)) for name in
@@ -185,9 +154,7 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
         "server": answer.header("server"),
         "server_product": product,
         "server_version": product_version,
-        "client_product": products.clients(
-            asked.column("command"), asked.column("headers"), asked.header("accept-version"), left.column("receipt")
-        ),
+        "client_product": products.clients(traits.of_client(dialogue, notes)),
         "client_can_send_ms": pa.array(client_can, mask=no_ask),
         "client_wants_ms": pa.array(client_wants, mask=no_ask),
         "server_can_send_ms": pa.array(server_can, mask=no_answer),
@@ -196,7 +163,7 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
         "heartbeat_s2c_ms": pa.array(s2c, mask=not_known),
         "connect_latency_us": times(latency),
         "outcome": listed(outcome, words.OUTCOMES),
-        "error_message": _Frames(dialogue, notes.error).header("message"),
+        "error_message": OfSessions(dialogue, notes.error).header("message"),
         "end_kind": listed(ended, words.END_KINDS),
         "ended_by": listed(np.where(ended == END_DISCONNECT, CLIENT, notes.closed_by).astype(np.int8), words.CLOSERS),
         "frames_c2s": pa.array(sums.frames[:, CLIENT]),

@@ -1,7 +1,7 @@
 """Byte streams to frames, without I/O and without Spark: delimiter, decoder, version, redaction.
 
-`parse` reads a few octets into objects; `Delimiter` takes them as they come. `delimit`, `negotiate`, `redact` and `decode` do the same
-for many stream directions at once, from one buffer into columns.
+`parse` reads a few octets into objects, `serialise` writes them again, `Delimiter` takes octets as they come. `delimit`,
+`negotiate`, `redact` and `decode` do the same for many stream directions at once, from one buffer into columns.
 """
 
 from stompcap.stomp.decoder import decode
@@ -13,8 +13,9 @@ from stompcap.stomp.peek import peek
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.syntax import Syntax
+from stompcap.stomp.write import serialise, write_frame
 
 __all__ = [
     "Delimiter", "Frame", "Row", "Rows", "Runs", "State", "Syntax", "decode", "decode_column", "delimit", "negotiate", "parse", "peek",
-    "redact",
+    "redact", "serialise", "write_frame",
 ]

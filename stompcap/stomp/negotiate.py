@@ -1,9 +1,9 @@
 """The protocol version of each session, from its handshake or, where that was not captured, from what its frames show.
 
 STOMP 1.2, Protocol Negotiation: CONNECTED names the version; without the header it is 1.0. Without CONNECTED: a CONNECT that offers
-nothing is 1.0; else the marks that only one version leaves, the strongest first: an `ack` header in MESSAGE or an `id` in ACK or
-NACK (1.2); ACK with message-id and subscription, NACK (1.1); a colon that a server wrote as an escape (1.1 at least, taken for 1.1,
-which claims less; with CRLF 1.2); an ActiveMQ message-id with bare colons (1.0); CRLF (1.2).
+nothing is 1.0; else every mark that only some versions leave, in a table (MARKS). What all marks together allow is the version, the
+lowest where they allow several, for it claims least; CRLF, which other peers write too, only chooses among what the others leave. Marks
+that contradict each other prove nothing: the version is not known, and no rule of one version is held against the session.
 """
 
 from __future__ import annotations
@@ -29,9 +29,23 @@ _VERSION, _ACCEPT, _ACK, _ID = _word("version"), _word("accept-version"), _word(
 _MESSAGE_ID, _SUBSCRIPTION, _DESTINATION, _ACTIVEMQ = _word("message-id"), _word("subscription"), _word("destination"), _word("ID:")
 _TOKENS = np.frombuffer(b"1.01.11.2", np.uint8).reshape(3, 3).copy()
 _CRLF = int(Syntax.CRLF_LINE)
+COMMA = 44
 
-# evidence of a stream, in bits
-_SAYS, _NO_ANSWER, _CLAIMS_1_2, _CLAIMS_1_1, _ESCAPED, _BARE_COLON, _CRLF_SEEN, _ANSWERED, _ASKED = (1 << k for k in range(9))
+# evidence of a stream, in bits: what the handshake says, then marks
+_SAYS, _ANSWERED, _ASKED, _OFFERS_NOTHING, _CRLF_SEEN = (1 << k for k in range(5))
+_KEY_1_2, _KEY_1_1, _OLD_KEY, _NACKS, _ESCAPED, _BARE_COLON = (1 << k for k in range(5, 11))
+_OFFERS = 1 << 11
+"""Times 1, 2, 4: the versions that CONNECT offers."""
+
+ANY_VERSION = 0b111
+MARKS = {  # mark: the versions that leave it, as bits 1 << version; whether it proves one by itself
+    _KEY_1_2: (0b100, True),  # MESSAGE with ack, ACK or NACK with id
+    _KEY_1_1: (0b010, True),  # ACK with message-id and subscription, and no id; NACK with message-id and no id
+    _OLD_KEY: (0b011, False),  # ACK with message-id and neither id nor subscription: 1.0, and 1.1 where the broker forgives it
+    _NACKS: (0b110, True),  # NACK
+    _ESCAPED: (0b110, True),  # a colon that the server wrote as an escape in destination or message-id
+    _BARE_COLON: (0b001, True),  # a message-id of ActiveMQ with its colons bare
+}
 
 
 @kernel
@@ -43,6 +57,21 @@ def _version_of(octets: Octets, begin: int, end: int) -> int:
         if equals(octets, begin, end, _TOKENS[version]):
             return version
     return -1
+
+
+@kernel
+def _offered(octets: Octets, begin: int, end: int) -> int:
+    """The versions that a comma list names, as bits 1 << version."""
+    versions = 0
+    while begin < end:
+        stop = begin
+        while stop < end and octets[stop] != COMMA:
+            stop += 1
+        version = _version_of(octets, begin, stop)
+        if version >= 0:
+            versions |= 1 << version
+        begin = stop + 1
+    return versions
 
 
 @kernel
@@ -78,12 +107,12 @@ def _evidence(
                     seen |= _SAYS
                     versions[k] = _version_of(octets, at, stop)
         elif code == g.CONNECT or code == g.STOMP:
-            if not seen & _ASKED and find_header(octets, begin, end, _ACCEPT)[0] < 0:
-                seen |= _NO_ANSWER
-            seen |= _ASKED
-        elif code == g.MESSAGE:
-            if not seen & _CLAIMS_1_2 and find_header(octets, begin, end, _ACK)[0] >= 0:
-                seen |= _CLAIMS_1_2
+            if not seen & _ASKED and side[d] != 1:
+                at, stop = find_header(octets, begin, end, _ACCEPT)
+                seen |= _ASKED | (_OFFERS_NOTHING if at < 0 else _OFFERS * _offered(octets, at, stop))
+        elif code == g.MESSAGE and side[d] != 0:
+            if not seen & _KEY_1_2 and find_header(octets, begin, end, _ACK)[0] >= 0:
+                seen |= _KEY_1_2
             if not seen & (_ESCAPED | _BARE_COLON):
                 at, stop = find_header(octets, begin, end, _MESSAGE_ID)
                 if at >= 0 and _escaped_colon(octets, at, stop):
@@ -93,16 +122,31 @@ def _evidence(
                 at, stop = find_header(octets, begin, end, _DESTINATION)
                 if at >= 0 and _escaped_colon(octets, at, stop):
                     seen |= _ESCAPED
-        elif (code == g.ACK or code == g.NACK) and not seen & _CLAIMS_1_2:
+        elif (code == g.ACK or code == g.NACK) and side[d] != 1:
+            if code == g.NACK:
+                seen |= _NACKS
             if find_header(octets, begin, end, _ID)[0] >= 0:
-                seen |= _CLAIMS_1_2
-            elif code == g.NACK or (
-                find_header(octets, begin, end, _MESSAGE_ID)[0] >= 0 and find_header(octets, begin, end, _SUBSCRIPTION)[0] >= 0
-            ):
-                seen |= _CLAIMS_1_1
+                seen |= _KEY_1_2
+            elif find_header(octets, begin, end, _MESSAGE_ID)[0] >= 0:
+                pair = code == g.NACK or find_header(octets, begin, end, _SUBSCRIPTION)[0] >= 0
+                seen |= _KEY_1_1 if pair else _OLD_KEY
         if syntax[row] & _CRLF:
             seen |= _CRLF_SEEN
         evidence[k] = seen
+
+
+def _inferred(evidence: Ints) -> Ints:
+    """The version that the marks of each stream allow, -1 where there is none or they contradict each other."""
+    offered = evidence // _OFFERS & ANY_VERSION
+    allowed = np.where(offered == 0, ANY_VERSION, offered)
+    proven = np.zeros(evidence.size, np.bool_)
+    for mark, (versions, proves) in MARKS.items():
+        found = (evidence & mark) != 0
+        allowed = np.where(found, allowed & versions, allowed)
+        proven |= found & proves
+    crlf = ((evidence & _CRLF_SEEN) != 0) & ((allowed & 0b100) != 0)
+    lowest = np.select([allowed & 1 << version != 0 for version in range(3)], [0, 1, 2], default=g.UNKNOWN_VERSION)
+    return np.where(crlf, g.V1_2, np.where(proven, lowest, g.UNKNOWN_VERSION))
 
 
 def negotiate(
@@ -126,12 +170,8 @@ def negotiate(
         readonly(octets), rows.direction, rows.position, rows.kind, rows.syntax, rows.body, rows.command,
         np.ascontiguousarray(stream_of_direction, np.int64), np.ascontiguousarray(side, np.int8), evidence, versions,
     )
-    has = [(evidence & bit) != 0 for bit in (_SAYS, _ANSWERED, _NO_ANSWER, _CLAIMS_1_2, _CLAIMS_1_1, _ESCAPED, _BARE_COLON, _CRLF_SEEN)]
-    says, answered, bare, claims_1_2, claims_1_1, escaped, bare_colon, crlf = has
-    inferred = np.select(
-        [claims_1_2, claims_1_1, escaped & crlf, escaped, bare_colon, crlf],
-        [g.V1_2, g.V1_1, g.V1_2, g.V1_1, g.V1_0, g.V1_2], default=g.UNKNOWN_VERSION,
-    )
+    says, answered, bare = ((evidence & bit) != 0 for bit in (_SAYS, _ANSWERED, _OFFERS_NOTHING))
+    inferred = _inferred(evidence)
     assumed = answered | bare
     version = np.select([says, assumed], [versions, g.V1_0], default=inferred).astype(np.int8)
     source = np.select(

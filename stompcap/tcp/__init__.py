@@ -2,6 +2,7 @@
 
 from stompcap.tcp.connections import WIRE_ORDER, ByteStream, Connection, reassemble
 from stompcap.tcp.history import history_for
+from stompcap.tcp.machine import Reassembler, Settled
 from stompcap.tcp.octets import count_conflicts, gather
 from stompcap.tcp.reassembly import reassemble_columns
 from stompcap.tcp.results import Extents, Reassembly, Streams
@@ -11,7 +12,9 @@ __all__ = [
     "ByteStream",
     "Connection",
     "Extents",
+    "Reassembler",
     "Reassembly",
+    "Settled",
     "Streams",
     "count_conflicts",
     "gather",

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.tcp import order as o
+from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.history import spell
 from stompcap.tcp.results import Int64s, Sides, Streams
@@ -17,18 +17,19 @@ from stompcap.tcp.results import Int64s, Sides, Streams
 def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends: NDArray[np.uint8], source: str) -> Streams:
     """The states, histories and tallies of connections between `ends` as named columns."""
     n = len(state)
-    by_side = tallies.reshape(n, 2, o.TALLIES)
+    by_side = tallies.reshape(n, 2, t.TALLIES)
     own = state[:, s.SIDES :].reshape(n, 2, s.WIDTH)
+    gap = by_side[:, :, t.OCTETS] - by_side[:, :, t.HAVE]
     sides = Sides(
-        octets=by_side[:, :, o.OCTETS],
-        segments=by_side[:, :, o.SEGMENTS],
-        retransmitted_octets=by_side[:, :, o.AGAIN],
-        duplicate_segments=own[:, :, s.COPIES],
-        out_of_order_segments=by_side[:, :, o.OUT_OF_ORDER],
-        gap_octets=by_side[:, :, o.GAP],
-        truncated_octets=by_side[:, :, o.TRUNCATED],
-        stray_segments=by_side[:, :, o.STRAY],
-        synced=by_side[:, :, o.SYNCED] != 0,
+        octets=by_side[:, :, t.OCTETS].copy(),
+        segments=by_side[:, :, t.SEGMENTS].copy(),
+        retransmitted_octets=by_side[:, :, t.AGAIN].copy(),
+        duplicate_segments=own[:, :, s.COPIES].copy(),
+        out_of_order_segments=by_side[:, :, t.OUT_OF_ORDER].copy(),
+        gap_octets=gap,
+        truncated_octets=by_side[:, :, t.TRUNCATED].copy(),
+        stray_segments=by_side[:, :, t.STRAY] + own[:, :, s.STRAYS],
+        synced=by_side[:, :, t.SYNCED] != 0,
         fin_ns=np.where(own[:, :, s.FIN_SEEN] != 0, own[:, :, s.FIN_NS], -1),
         rst_ns=np.where(own[:, :, s.RST_NS] != 0, own[:, :, s.RST_NS], -1),
     )
@@ -43,7 +44,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         initiator=state[:, s.INITIATOR].astype(np.int8),
         syn_seen=state[:, s.SYN_SEEN] != 0,
         synack_seen=state[:, s.SYNACK_SEEN] != 0,
-        history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), by_side[i, :, o.GAP] > 0) for i in range(n)],
+        history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), gap[i] > 0) for i in range(n)],
         close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
         closed_by=state[:, s.CLOSED_BY].astype(np.int8),
         close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),

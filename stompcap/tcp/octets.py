@@ -13,7 +13,7 @@ from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Source
 from stompcap.capture.remote import RANGE_OCTETS
 from stompcap.kernel import kernel
-from stompcap.tcp.reassembly import column
+from stompcap.tcp.block import column
 from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""From positions to streams: which octets of which segments make up each side of a connection."""
+"""From positions to streams: which octets of which segments make up each side of a connection, as far as that is settled."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
 from stompcap.kernel import kernel
+from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
+from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE_ROW, SORT, as_they_come, in_order, swept
+from stompcap.tcp.matching import RECENT
 from stompcap.tcp.state import Int64s, State
 
 MID_STREAM_WINDOW = 1 << 20  # how far before the first segment seen a stream may begin whose SYN was not
 NO_END = 1 << 62
-
-# columns of a side's tallies
-OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, GAP, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-TALLIES = 9
-
 
 @kernel
 def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
@@ -52,19 +50,20 @@ def grouped(
 
 
 @kernel
-def bounds(state: State, stream: Int, side: Int, rows: Int64s, position: Int64s) -> tuple[Int, Int, bool]:
-    """Where a side's stream begins, where it must end, and whether its beginning is known."""
+def bounds(state: State, tally: Int64s, stream: Int, side: Int, rows: Int64s, position: Int64s) -> tuple[Int, Int]:
+    """Where a side's stream begins, and where it must end; takes down whether its beginning is the true one."""
     at = s.SIDES + side * s.WIDTH
-    synced = state[stream, at + s.SYNCED] != 0
-    if synced:
-        base = state[stream, at + s.START]
+    if tally[t.BASED]:
+        base = tally[t.BASE]
     else:
-        base = state[stream, at + s.FIRST_DATA]
-        for row in rows:
-            if base - MID_STREAM_WINDOW <= position[row] < base:
-                base = position[row]
+        base = state[stream, at + s.START] if state[stream, at + s.SYNCED] else state[stream, at + s.FIRST_DATA]
+        tally[t.SYNCED] = state[stream, at + s.SYNCED]
+        if not tally[t.SYNCED]:
+            for row in rows:
+                if base - MID_STREAM_WINDOW <= position[row] < base:
+                    base = position[row]
     end = state[stream, at + s.FIN_AT] if state[stream, at + s.FIN_SEEN] else np.int64(NO_END)
-    return base, end, synced
+    return base, end
 
 
 @kernel
@@ -96,62 +95,120 @@ def plausible(state: State, stream: Int, side: Int, pieces: Int64s, number: Int6
 
 
 @kernel
+def take_in(
+    tally: Int64s, rows: Int64s, held: Int, position: Int64s, marks: NDArray[np.uint8], wire: Int64s, base: Int, limit: Int
+) -> None:
+    """Count the segments that came in this block."""
+    for i in range(len(rows) - 1, -1, -1):
+        row = rows[i]
+        if row < held:
+            break
+        if not marks[row] & s.COPY:
+            outside = position[row] + wire[row] <= base or position[row] >= limit
+            tally[t.STRAY if outside else t.SEGMENTS] += 1
+
+
+@kernel
+def take_late(
+    tally: Int64s,
+    rows: Int64s,
+    held: Int,
+    position: Int64s,
+    marks: NDArray[np.uint8],
+    captured: Int64s,
+    ts_ns: Int64s,
+    late: NDArray[np.uint8],
+) -> None:
+    """Count octets that came after they were settled; marks those that no copy can have brought."""
+    for i in range(len(rows) - 1, -1, -1):
+        row = rows[i]
+        if row < held:
+            break
+        octets = min(position[row] + captured[row], tally[t.CUT]) - max(position[row], tally[t.BASE])
+        if octets > 0 and not marks[row] & s.COPY:
+            tally[t.AGAIN] += octets
+            late[row] = ts_ns[row] > tally[t.SETTLED_NS] + COPY_NS
+
+
+@kernel
 def order(
     state: State,
+    tallies: NDArray[np.int64],
     starts: Int64s,
     rows: Int64s,
+    held: Int,
+    ts_ns: Int64s,
     position: Int64s,
     marks: NDArray[np.uint8],
     wire: Int64s,
     captured: Int64s,
     number: Int64s,
+    born: Int64s,
+    keep: NDArray[np.uint8],
+    late: NDArray[np.uint8],
     last_wins: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Extents, overlaps and tallies of all sides.
+    final: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
-    to skip; extents are sorted and don't overlap; `tallies` has a row per side (2 * stream + side).
+    to skip; extents are sorted and don't overlap. `tallies` has a row per side (2 * stream + side) and is carried on, as are
+    the rows marked in `keep`; the first `held` rows were kept before. `late` marks those that came for settled octets.
     """
     streams = len(state)
     extents, overlaps = np.empty((len(rows) + 16, 6), np.int64), np.empty((16, 6), np.int64)
-    tallies = np.zeros((2 * streams, TALLIES), np.int64)
     n = lost = np.int64(0)
     for group in range(2 * streams):
         stream, side = group >> 1, group & 1
-        mine = rows[starts[group] : starts[group + 1]]
-        base, limit, synced = bounds(state, stream, side, mine, position)
-        tally = tallies[group]
-        tally[SYNCED] = synced
-        for row in mine:
-            if marks[row] & s.COPY:
-                continue
-            outside = position[row] + wire[row] <= base or position[row] >= limit
-            tally[STRAY if outside else SEGMENTS] += 1
-        if in_order(mine, position, wire, marks, base, limit):
+        mine, tally = rows[starts[group] : starts[group + 1]], tallies[group]
+        done = final or stream < streams - RECENT
+        if len(mine) == 0 and not done:
+            continue
+        base, limit = bounds(state, tally, stream, side, mine, position)
+        low = max(base, tally[t.CUT])
+        take_in(tally, mine, held, position, marks, wire, base, limit)
+        if tally[t.BASED]:
+            take_late(tally, mine, held, position, marks, captured, ts_ns, late)
+        if in_order(mine, position, wire, marks, low, limit):
             pieces, losses = as_they_come(mine, position, wire, captured)
         else:
-            pieces, losses = swept(mine, position, wire, captured, marks, base, limit, last_wins)
-        believed, end = plausible(state, stream, side, pieces, number, base)
-        tally[STRAY] += len(pieces) - believed + state[stream, s.SIDES + side * s.WIDTH + s.STRAYS]
+            pieces, losses = swept(mine, position, wire, captured, marks, low, limit, last_wins)
+        believed, reach = plausible(state, stream, side, pieces, number, low)
+        quiet = len(mine) > 0 and mine[-1] < held and (s.closed(state, stream) or stream < streams - 1)
+        if done or quiet:
+            cut = reach
+            tally[t.STRAY] += len(pieces) - believed
+        else:
+            behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
+            cut = t.settle(tally, pieces, believed, low, reach, behind)
         for p in range(believed):
             row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
+            if begin >= cut:
+                break
             if pieces[p, SORT] == CUT_OFF:
-                tally[TRUNCATED] += length
+                tally[t.TRUNCATED] += length
                 continue
-            tally[HAVE] += length
+            tally[t.HAVE] += length
             extents = put(extents, n, stream, side, begin - base, length, row, begin - position[row])
             n += 1
             if marks[row] & s.BEHIND:
-                tally[OUT_OF_ORDER] += 1
+                tally[t.OUT_OF_ORDER] += 1
                 marks[row] &= ~np.uint8(s.BEHIND)  # counted
         for p in range(len(losses)):
-            row, begin, length = losses[p, PIECE_ROW], losses[p, BEGIN], losses[p, END] - losses[p, BEGIN]
-            if losses[p, SORT] == CUT_OFF:
+            row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], cut)
+            if losses[p, SORT] == CUT_OFF or begin >= end:
                 continue
             if losses[p, SORT] == CAPTURED:
-                tally[AGAIN] += length
-            overlaps = put(overlaps, lost, stream, side, begin - base, length, row, begin - position[row])
+                tally[t.AGAIN] += end - begin
+            overlaps = put(overlaps, lost, stream, side, begin - base, end - begin, row, begin - position[row])
             lost += 1
-        tally[OCTETS] = length_known(state, stream, side, base, end, limit) - base
-        tally[GAP] = tally[OCTETS] - tally[HAVE]
-    return extents[:n], overlaps[:lost], tallies
+        if done:
+            tally[t.OCTETS] = length_known(state, stream, side, base, reach, limit) - base
+            continue
+        if cut > low or tally[t.BASED] or quiet:
+            tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, base, cut, cut - base
+            tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
+            state[stream, s.TOLD] = 1
+        if not quiet:
+            t.keep_open(tally, mine, held, position, wire, marks, born, keep)
+    return extents[:n], overlaps[:lost]

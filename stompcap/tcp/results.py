@@ -58,6 +58,17 @@ class Streams:
     def __len__(self) -> int:
         return len(self.first_packet)
 
+    def take(self, which: Int64s) -> Streams:
+        """Some of them, by index."""
+        sides = Sides(*(getattr(self.sides, name)[which] for name in Sides.__dataclass_fields__))
+        columns = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("stream_id", "history", "sides")}
+        return Streams(
+            stream_id=self.stream_id.take(pa.array(which)),
+            history=[self.history[i] for i in which.tolist()],
+            sides=sides,
+            **{name: column[which] for name, column in columns.items()},
+        )
+
 
 @dataclass(frozen=True)
 class Extents:
@@ -102,6 +113,7 @@ class Reassembly:
     """What `reassemble_columns` gives. `overlaps` are the octets captured again; `strays` what was left out."""
 
     streams: Streams
+    over: NDArray[np.bool_]  # which of them nothing can come for any more: their counters are final
     extents: Extents
     overlaps: Extents
     zero_windows: ZeroWindows

@@ -33,15 +33,48 @@ def test_servers(connected: str, message: str, expected: tuple[object, ...]) -> 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 CLIENTS = [
     ("STOMP accept-version:1.2 heart-beat:1,1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", "stomp.py"),
-    ("STOMP accept-version:1.1 host:h login:a passcode:b", "", "stomp.py"),
+    ("STOMP accept-version:1.1 host:h login:a passcode:b", "", None),
     ("CONNECT accept-version:1.1 host:h login:a passcode:b", "", None),
-    ("CONNECT accept-version:1.1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", "stomp.py"),
+    # vert.x writes this as well
+    ("CONNECT accept-version:1.1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", None),
     ("STOMP host:h accept-version:1.2 login:a passcode:b", f"DISCONNECT receipt:{UUID}", None),
     ("STOMP accept-version:1.2 host:h", "", None),
     ("CONNECT login:a accept-version:1.2,1.1,1.0 heart-beat:10000,10000", "DISCONNECT receipt:close-3", "stompjs"),
     ("CONNECT login:a accept-version:1.2,1.1,1.0 heart-beat:10000,10000", "DISCONNECT", None),
     ("CONNECT accept-version:1.0,1.1,1.2", "DISCONNECT receipt:close-3", None),
 ]
+
+
+# as their code has it: no recording of them is at hand
+BY_CODE = [
+    ("> CONNECT login:a passcode:b content-length:0 \"content-type:text/plain; charset=UTF-8\"", "stomp gem"),
+    ("> CONNECT login:a passcode:b accept-version:1.0,1.1 host:/ heart-beat:0,0\n> SUBSCRIBE destination:/q ack:auto id:1", "stomp-php"),
+    ("> CONNECT login:a passcode:b accept-version:1.0,1.1,1.2 host:/ heart-beat:0,0", None),
+    ("> CONNECT accept-version:1.1,1.2 login:a passcode:b heart-beat:10000,10000 host:/", "Spring"),
+    ("> CONNECT login:a accept-version:1.1,1.2\n> SEND destination:/q content-type:text/plain content-length:2 | hi", "Spring"),
+    ("> CONNECT login:a accept-version:1.1,1.2\n> SEND destination:/q | hi", None),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), BY_CODE)
+def test_clients_known_by_their_code(text: str, expected: str | None) -> None:
+    assert picked(run(text + "\n< CONNECTED version:1.1\n").tables["sessions"], "client_product") == [(expected,)]
+
+
+HIDDEN = [
+    ("< MESSAGE subscription:1 message-id:4,8 destination:/q expires:0 redelivered:false priority:4 persistent:no timestamp:1", "Artemis"),
+    ("< MESSAGE subscription:1 message-id:41,86 destination:/q", None),
+    ("< ERROR \"message:AMQ339001 Destination does not exist\"", "Artemis"),
+    ("< ERROR message:no | java.lang.X at org.apache.activemq.transport.stomp.ProtocolConverter.onSend(x)", "ActiveMQ"),
+    ("< MESSAGE expires:0 destination:/q subscription:1 priority:4 message-id:client-7 timestamp:1", None),
+    ("< CONNECTED version:1.1 session:0f8fad5b-d9cb-469f-a165-70867728950e heart-beat:100,100", None),
+    ("< MESSAGE subscription:1 destination:/q message-id:/temp@@session-8yXk0Zq2N1nq8wC4a_-x0g@@9 redelivered:true", "RabbitMQ"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), HIDDEN)
+def test_servers_caught_in_the_middle(text: str, expected: str | None) -> None:
+    assert picked(run(text + "\n", syn=False, synack=False).tables["sessions"], "server_product") == [(expected,)]
 
 
 @pytest.mark.parametrize(("connect", "disconnect", "expected"), CLIENTS)

@@ -50,6 +50,29 @@ def version(client: bytes, server: bytes) -> tuple[str | None, str]:
         (frame(b"SEND", b"destination:/q", eol=b"\r\n"), b"", ("1.2", "inferred")),
         (frame(b"SEND", b"destination:/q"), b"", (None, "unknown")),
         (frame(b"CONNECTED", b"version:1.2"), b"", (None, "unknown")),
+        # marks count only where the side that leaves them wrote them
+        (frame(b"MESSAGE", b"ack:1", b"message-id:ID\\c1"), frame(b"ACK", b"id:1") + frame(b"NACK", b"message-id:1"), (None, "unknown")),
+        (b"", CONNECT + frame(b"MESSAGE", b"message-id:1"), (None, "unknown")),
+        # marks that agree
+        (frame(b"NACK", b"id:1", b"message-id:1", b"subscription:0"), frame(b"MESSAGE", b"ack:1"), ("1.2", "inferred")),
+        (frame(b"NACK", b"message-id:1"), frame(b"MESSAGE", b"message-id:ID\\c1"), ("1.1", "inferred")),
+        (frame(b"ACK", b"message-id:1"), frame(b"MESSAGE", b"message-id:ID:host-1"), ("1.0", "inferred")),
+        (frame(b"ACK", b"message-id:1"), frame(b"MESSAGE", b"destination:/queue/a\\cb"), ("1.1", "inferred")),
+        (frame(b"NACK", eol=b"\r\n"), b"", ("1.2", "inferred")),
+        (frame(b"NACK", b"message-id:1", eol=b"\r\n"), b"", ("1.1", "inferred")),
+        # and marks that do not
+        (frame(b"ACK", b"message-id:1", b"subscription:0"), frame(b"MESSAGE", b"ack:1"), (None, "unknown")),
+        (frame(b"ACK", b"message-id:1"), frame(b"MESSAGE", b"ack:1"), (None, "unknown")),
+        (frame(b"ACK", b"id:1") + frame(b"ACK", b"message-id:1", b"subscription:0"), b"", (None, "unknown")),
+        (frame(b"NACK", b"message-id:1"), frame(b"MESSAGE", b"message-id:ID:host-1"), (None, "unknown")),
+        (b"", frame(b"MESSAGE", b"message-id:ID:host-1") + frame(b"MESSAGE", b"ack:7", b"message-id:3"), (None, "unknown")),
+        (frame(b"ACK", b"message-id:1", eol=b"\r\n"), b"", (None, "unknown")),
+        # what CONNECT offers narrows it, and proves nothing alone
+        (frame(b"CONNECT", b"accept-version:1.0, 1.2"), frame(b"MESSAGE", b"message-id:a\\cb"), ("1.2", "inferred")),
+        (frame(b"CONNECT", b"accept-version:1.2") + frame(b"ACK", b"message-id:1"), b"", (None, "unknown")),
+        (frame(b"CONNECT", b"accept-version:1.1,1.0", eol=b"\r\n"), b"", (None, "unknown")),
+        (frame(b"CONNECT", b"accept-version:1.2"), b"", (None, "unknown")),
+        (frame(b"CONNECT", b"accept-version:2.0"), frame(b"MESSAGE", b"ack:1"), ("1.2", "inferred")),
     ],
 )
 def test_version(client: bytes, server: bytes, expected: tuple[str | None, str]) -> None:

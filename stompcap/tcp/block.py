@@ -1,0 +1,167 @@
+"""A block of segments reassembled: the kernels put together, and what is carried from one block of a flow to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.tcp import settle as t
+from stompcap.tcp import state as s
+from stompcap.tcp.assign import assign
+from stompcap.tcp.copies import COPY_NS, empty_memory, recent
+from stompcap.tcp.history import HISTORY_WIDTH
+from stompcap.tcp.matching import RECENT
+from stompcap.tcp.naming import as_streams
+from stompcap.tcp.order import grouped, order
+from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
+
+ENDS = 36  # octets of the two endpoints
+ROOM = 64  # for the states of new connections
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What is remembered of a flow from one block of its packets to the next.
+
+    Per connection: `state`, `letters`, `tallies`, `ends`; `gone` older ones are over. `memory` has the packets lately seen. The other
+    arrays belong to the rows still needed: the packets' numbers in the flow, and what was found of each.
+    """
+
+    state: Int64s
+    letters: NDArray[np.uint8]
+    tallies: Int64s
+    ends: NDArray[np.uint8]
+    memory: Int64s
+    gone: int
+    number: Int64s
+    stream_of: NDArray[np.int32]
+    position: Int64s
+    marks: NDArray[np.uint8]
+    born: Int64s
+
+
+def nothing_carried() -> Carried:
+    """At the beginning of a flow, or of many."""
+    none = np.empty(0, np.int64)
+    return Carried(
+        np.empty((0, s.COLUMNS), np.int64), np.empty((0, HISTORY_WIDTH), np.uint8), np.empty((0, t.TALLIES), np.int64),
+        np.empty((0, ENDS), np.uint8), empty_memory(), 0, none, none.astype(np.int32), none, none.astype(np.uint8), none,
+    )  # fmt: skip
+
+
+def reassemble_block(
+    segments: pa.Table, before: Carried, number: Int64s, source: str, overlap: str, *, final: bool
+) -> tuple[Reassembly, Carried, NDArray[np.bool_]]:
+    """Reassemble rows as far as they can be settled, wholly if `final`: (what was found, what to carry on, which rows are needed again).
+
+    `segments`: the rows that `before` still needs, then those that came since, `number` telling their place in the flow. Several
+    flows may come together if nothing is carried.
+    """
+    names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet")
+    columns = {name: column(segments, name) for name in names}
+    wire, ts_ns = columns["wire_octets"], columns["ts_ns"]
+    forward = column(segments, "forward").astype(np.uint8)
+    endpoints = fixed_rows(segments.column("endpoints"), ENDS)
+    held, known, fresh = len(before.number), len(before.state), segments.num_rows - len(before.number)
+    number = np.concatenate((before.number, number))
+    stream_of, position = np.concatenate((before.stream_of, np.empty(fresh, np.int32))), padded(before.position, fresh)
+    marks, born = padded(before.marks, fresh), padded(before.born, fresh)
+    stalls = np.empty((int(np.count_nonzero(columns["window"][held:] == 0)) + 2 * known, 4), np.int64)
+    memory = before.memory.copy()
+    state, letters, ended = assign(
+        columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], ts_ns[held:], columns["seq"][held:],
+        columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:], number[held:],
+        stream_of[held:], position[held:], marks[held:], stalls, memory,
+        padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone,
+    )  # fmt: skip
+    first = held + state[known:, s.FIRST_ROW]
+    state[known:, s.FIRST_CAPTURE], state[known:, s.FIRST_PACKET] = columns["capture"][first], columns["packet"][first]
+    ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
+    starts, rows = grouped(stream_of, forward, marks, wire, len(state))
+    keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
+    extent_rows, overlap_rows = order(
+        state, tallies, starts, rows, held, ts_ns, position, marks, wire, columns["captured_octets"], number, born, keep, late,
+        overlap == "last", final,
+    )  # fmt: skip
+    over = np.arange(len(state)) < (len(state) if final else len(state) - RECENT)
+    extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows)
+    found = Reassembly(
+        as_streams(state, letters, tallies, ends, source),
+        over,
+        extents,
+        overlaps,
+        zero_windows(state, over, stalls[:ended]),
+        retransmissions(extents, overlaps, stream_of, forward, marks, np.flatnonzero(late), ts_ns),
+        stream_of,
+    )
+    kept, left = keep != 0, ~over
+    after = Carried(
+        state[left], letters[left], tallies[np.repeat(left, 2)], ends[left], recent(memory, int(ts_ns[-1])) if len(ts_ns) else memory,
+        before.gone + int(over.sum()), number[kept], (stream_of[kept] - over.sum()).astype(np.int32), position[kept], marks[kept],
+        born[kept],
+    )  # fmt: skip
+    return found, after, kept
+
+
+def padded(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """An array with as many rows of zeros behind its own."""
+    return np.concatenate((array, np.zeros((rows, *array.shape[1:]), array.dtype)))
+
+
+def column(segments: pa.Table, name: str) -> NDArray[Any]:
+    """A column of fixed width as one contiguous array."""
+    chunked = segments.column(name)
+    array = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
+    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False))
+
+
+def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
+    """A binary column whose values all have `width` octets as a matrix."""
+    parts = []
+    for chunk in values.chunks:
+        _, offsets, data = chunk.buffers()
+        begin = np.frombuffer(offsets, np.int32)[chunk.offset] if len(chunk) else 0
+        octets = np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
+        parts.append(octets.reshape(-1, width))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, width), np.uint8)
+
+
+def as_extents(rows: Int64s) -> Extents:
+    """The kernel's rows as columns."""
+    stream, side, offset, length, row, skip = (np.ascontiguousarray(rows[:, i]) for i in range(6))
+    return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip)
+
+
+def zero_windows(state: Int64s, over: NDArray[np.bool_], ended: Int64s) -> ZeroWindows:
+    """Stalls that ended, and those that last to the end of connections that are over, by connection and beginning."""
+    since = state[:, s.SIDES :].reshape(len(state), 2, s.WIDTH)[:, :, s.ZERO_SINCE]
+    stream, side = np.nonzero((since >= 0) & over[:, None])
+    lasting = np.stack([stream, 1 - side, since[stream, side], state[stream, s.LAST_NS]], axis=1)
+    rows = np.concatenate([ended, lasting])
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
+    return ZeroWindows(rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int8), rows[:, 2].copy(), rows[:, 3].copy())
+
+
+def retransmissions(
+    extents: Extents,
+    overlaps: Extents,
+    stream_of: NDArray[np.int32],
+    forward: NDArray[np.uint8],
+    marks: NDArray[np.uint8],
+    late: Int64s,
+    ts_ns: Int64s,
+) -> Retransmissions:
+    """When octets came again, later than a copy of one packet can; `late` are rows known to be such."""
+    rows = late
+    if len(overlaps):
+        kept = extents.row[covering(extents, overlaps)]
+        again, before = np.maximum(overlaps.row, kept), np.minimum(overlaps.row, kept)
+        later = (ts_ns[again] - ts_ns[before] > COPY_NS) & (marks[again] & s.COPY == 0)
+        rows = np.concatenate((late, again[later]))
+    found = np.stack([stream_of[rows].astype(np.int64), np.where(forward[rows] != 0, 0, 1), ts_ns[rows]])
+    stream, side, at = np.unique(found, axis=1)  # what came again at one time is one
+    return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)

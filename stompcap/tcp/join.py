@@ -1,0 +1,81 @@
+"""Results of several flows, or of several blocks of one, as one result over all their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.tcp.machine import Settled
+from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
+
+Columns = TypeVar("Columns")
+
+
+def end_to_end(parts: Sequence[Columns]) -> Columns:
+    """Records of columns, all of one kind, with the rows of each behind those of the one before."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def column(values: Sequence[Any]) -> Any:
+        if is_dataclass(values[0]):
+            return end_to_end(values)
+        if isinstance(values[0], pa.Array):
+            return pa.concat_arrays(values)
+        return np.concatenate(values) if isinstance(values[0], np.ndarray) else [one for value in values for one in value]
+
+    kind = type(parts[0])
+    names = [one.name for one in fields(cast("Any", kind))]
+    return kind(**{name: column([getattr(part, name) for part in parts]) for name in names})
+
+
+def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
+    """Results of flows whose rows lie one behind the other; `rows` are the first rows of each."""
+    if len(parts) == 1:
+        return parts[0]
+    moved, streams = [], 0
+    for part, row in zip(parts, rows, strict=True):
+        moved.append(shifted(part, streams, np.arange(row, row + len(part.stream_of))))
+        streams += len(part.streams)
+    return end_to_end(moved)
+
+
+def blocks(steps: Sequence[Settled]) -> Reassembly:
+    """Results of all blocks of one flow, as if it had been one: its rows count from the flow's first."""
+    parts = []
+    for step in steps:
+        part = shifted(step.reassembly, step.first, step.number)
+        over = np.flatnonzero(part.over)
+        parts.append(replace(part, streams=part.streams.take(over), over=part.over[over], stream_of=part.stream_of[step.held :]))
+    found = end_to_end(parts)
+    return replace(found, extents=in_order(found.extents), overlaps=in_order(found.overlaps), zero_windows=by_time(found.zero_windows))
+
+
+def shifted(found: Reassembly, streams: int, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Reassembly:
+    """A result with other numbers: of connections `streams` more, of rows those of `rows`."""
+
+    def moved(extents: Extents) -> Extents:
+        return replace(extents, stream=extents.stream + np.int32(streams), row=rows[extents.row])
+
+    return replace(
+        found,
+        extents=moved(found.extents),
+        overlaps=moved(found.overlaps),
+        zero_windows=replace(found.zero_windows, stream=found.zero_windows.stream + np.int32(streams)),
+        retransmissions=replace(found.retransmissions, stream=found.retransmissions.stream + np.int32(streams)),
+        stream_of=found.stream_of + np.int32(streams),
+    )
+
+
+def in_order(extents: Extents) -> Extents:
+    """Extents sorted by stream, side and offset."""
+    return extents.take(np.lexsort((extents.offset, extents.side, extents.stream)))
+
+
+def by_time(stalls: ZeroWindows) -> ZeroWindows:
+    """Stalls sorted by stream and beginning."""
+    order = np.lexsort((stalls.begin_ns, stalls.stream))
+    return ZeroWindows(stalls.stream[order], stalls.side[order], stalls.begin_ns[order], stalls.end_ns[order])

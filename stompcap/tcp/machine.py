@@ -1,0 +1,112 @@
+"""The reassembler as a machine: a flow's segments go in, in wire order and in pieces of any size; what is settled comes out.
+
+It holds the packets of at most one block that is not yet full, the few rows before it that are still undecided, and some numbers a
+connection; all of it can be saved between any two pieces. What comes out does not depend on how the input was cut.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.capture import SEGMENTS
+from stompcap.tcp.block import Carried, nothing_carried, reassemble_block
+from stompcap.tcp.results import Int64s, Reassembly
+from stompcap.tcp.settle import BLOCK
+
+POLICIES = ("first", "last")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a block of a flow has settled.
+
+    Rows in `reassembly` are rows of `segments`: those that were still undecided, and behind the first `held` of them the block's own.
+    `number` counts them from the flow's first packet. Connections are those that may still go on, or ended with this block; the first
+    of them is number `first` of the flow. Offsets of a side ascend from one block to the next.
+    """
+
+    reassembly: Reassembly
+    segments: pa.Table
+    number: Int64s
+    held: int
+    first: int
+
+
+class Reassembler:
+    """Reassembles one flow.
+
+    `overlap`: whether the `first` or the `last` octets captured stand where copies differ. `block` counts packets; only equal numbers
+    give equal results. Raises ValueError for another policy.
+    """
+
+    def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK) -> None:
+        if overlap not in POLICIES:
+            raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
+        self.source, self.overlap, self.block = source, overlap, block
+        self._carried = nothing_carried()
+        self._held = SEGMENTS.empty_table()
+        self._waiting = SEGMENTS.empty_table()
+        self._seen = 0
+
+    def feed(self, segments: pa.Table) -> Iterator[Settled]:
+        """Take more rows of the flow (SEGMENTS, in wire order); a block at a time comes out once there are more rows than it holds."""
+        waiting = pa.concat_tables([self._waiting, segments])
+        at = 0
+        while waiting.num_rows - at > self.block:
+            self._waiting = waiting.slice(at, self.block)
+            at += self.block
+            yield self._step(final=False)
+        self._waiting = waiting.slice(at).combine_chunks()
+
+    def finish(self) -> Settled:
+        """The rest: the flow has ended."""
+        return self._step(final=True)
+
+    def save(self) -> bytes:
+        """All that `restored` needs to go on from here: the rows not yet settled, and what is carried."""
+        values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
+        values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "seen": self._seen}
+        file = io.BytesIO()
+        np.savez_compressed(file, held=_packed(self._held), waiting=_packed(self._waiting), **values)
+        return file.getvalue()
+
+    @classmethod
+    def restored(cls, saved: bytes) -> Reassembler:
+        """The machine that was saved; its rows name captures by the ranks they had then."""
+        with np.load(io.BytesIO(saved), allow_pickle=False) as found:
+            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]))
+            carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}
+            machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
+            machine._held, machine._waiting = _unpacked(found["held"]), _unpacked(found["waiting"])
+            machine._seen = int(found["seen"])
+        return machine
+
+    def _step(self, *, final: bool) -> Settled:
+        held, fresh = self._held.num_rows, self._waiting.num_rows
+        segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
+        number = np.arange(self._seen, self._seen + fresh)
+        before, gone = self._carried, self._carried.gone
+        found, self._carried, kept = reassemble_block(segments, before, number, self.source, self.overlap, final=final)
+        self._held, self._waiting = segments.filter(pa.array(kept)), SEGMENTS.empty_table()
+        self._seen += fresh
+        return Settled(found, segments, np.concatenate((before.number, number)), held, gone)
+
+
+def _packed(rows: pa.Table) -> NDArray[np.uint8]:
+    """Rows as the octets of an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _unpacked(octets: NDArray[np.uint8]) -> pa.Table:
+    """The rows of an Arrow stream."""
+    return pa.ipc.open_stream(pa.py_buffer(octets)).read_all()

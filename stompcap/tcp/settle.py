@@ -1,0 +1,102 @@
+"""When octets are settled: what is handed on, and no longer looked at, before a connection has ended.
+
+A connection may carry everything that a capture holds, so what is remembered of it must not grow with it. Every so many packets of a
+flow (a block) each side is looked at. What was without a hole a block ago is settled: the first of it, or the last, has come. Where
+for a whole block nothing came to fill the first hole, though octets behind it did, all that had come a block ago is settled and its
+holes are given up. What comes for settled octets afterwards has come again. What waits behind a hole for four blocks while the stream
+goes on before it was never sent by this side: a stray.
+
+The rule counts packets of the flow alone, so any cutting of the input gives the same; a flow of no more than a block is settled at
+its end. A block is far more than any window of TCP holds at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int
+from stompcap.kernel import kernel
+from stompcap.tcp.layout import BEGIN, END
+from stompcap.tcp.state import COPY, Int64s
+
+BLOCK = 1 << 16  # packets of a flow
+PATIENCE = 4  # blocks that octets may wait behind a hole while others fill what lies before it
+
+# columns of a side's tallies: what was counted of it
+OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2, 3, 4, 5, 6, 7
+# how far it is settled: from the base to the cut; a block ago octets came without a hole to the edge, and at all to the reach
+LOOKED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
+TALLIES = 16
+
+
+@kernel
+def edge_from(pieces: Int64s, believed: Int, low: Int) -> Int:
+    """How far pieces go on from a position without a hole."""
+    edge = low
+    for p in range(believed):
+        if pieces[p, BEGIN] > edge:
+            break
+        edge = max(edge, pieces[p, END])
+    return edge
+
+
+@kernel
+def settle(tally: Int64s, pieces: Int64s, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
+    """Up to where a side is settled now; `behind`: whether octets came in this block behind the first hole."""
+    edge = edge_from(pieces, believed, low)
+    cut = low
+    if tally[LOOKED]:
+        stuck = edge == tally[EDGE] and behind
+        cut = max(low, min(reach, tally[REACH]) if stuck else min(edge, tally[EDGE]))
+        for p in range(believed):
+            if pieces[p, BEGIN] < cut < pieces[p, END]:
+                cut = pieces[p, END]  # a segment is not cut in two
+        if cut > edge:
+            edge = edge_after(pieces, believed, cut)
+    tally[LOOKED], tally[EDGE], tally[REACH] = 1, edge, max(reach, cut)
+    return cut
+
+
+@kernel
+def edge_after(pieces: Int64s, believed: Int, cut: Int) -> Int:
+    """How far pieces go on without a hole behind a cut."""
+    first = 0
+    while first < believed and pieces[first, BEGIN] < cut:
+        first += 1
+    return edge_from(pieces[first:], believed - first, cut)
+
+
+@kernel
+def came_behind(rows: Int64s, held: Int, position: Int64s, edge: Int, reach: Int) -> bool:
+    """Whether one of the rows that came in this block lies behind the first hole."""
+    for i in range(len(rows) - 1, -1, -1):
+        if rows[i] < held:
+            return False
+        if edge < position[rows[i]] < reach:
+            return True
+    return False
+
+
+@kernel
+def keep_open(
+    tally: Int64s,
+    rows: Int64s,
+    held: Int,
+    position: Int64s,
+    wire: Int64s,
+    marks: NDArray[np.uint8],
+    born: Int64s,
+    keep: NDArray[np.uint8],
+) -> None:
+    """Mark the rows that lie, if only in part, behind the cut: they are needed again, unless they have waited too long."""
+    for row in rows:
+        if row >= held:
+            born[row] = tally[BLOCKS]
+        if position[row] + wire[row] > tally[CUT] or not tally[BASED]:
+            if tally[BLOCKS] - born[row] < PATIENCE:
+                keep[row] = 1
+            elif not marks[row] & COPY:
+                tally[STRAY] += 1
+    if len(rows) and rows[-1] >= held:
+        tally[BLOCKS] += 1
