@@ -1,7 +1,7 @@
 """Assembly: the machines put together in the order of the data, for whole flows or whole streams at a time."""
 
 from stompcap.assembly.assembly import Assembly, Part, Sessions
-from stompcap.assembly.meaning import meaning
+from stompcap.assembly.meaning import Meaning
 from stompcap.assembly.redecode import redecode
 
-__all__ = ["Assembly", "Part", "Sessions", "meaning", "redecode"]
+__all__ = ["Assembly", "Meaning", "Part", "Sessions", "redecode"]

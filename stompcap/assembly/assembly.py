@@ -7,7 +7,7 @@ the `raw` column without another copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from stompcap import capture, stomp, tcp
 from stompcap.assembly import choice
-from stompcap.assembly.rows import Directions, Lineage, as_table, coded, constant, frames, raw_frames, shown
+from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.windows import WINDOW, Window, windows
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.options import Options
+from stompcap.places import END
+from stompcap.places import at as place
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
@@ -32,18 +34,23 @@ HEAVY = ("raw",)  # what sessions and rules never look at
 
 @dataclass(frozen=True)
 class Sessions:
-    """All rows of whole STOMP streams, without their octets: what the session machine takes."""
+    """Rows of STOMP streams without their octets: what the session machine takes.
+
+    The streams are whole where `upto` is None. A large one comes in pieces, `streams` with each: `upto` is the place on the wire that
+    all that comes later has before it (stompcap.session.resume.END in the last piece).
+    """
 
     streams: pa.Table
     raw_frames: pa.Table
     frames: pa.Table
     segments: pa.Table
     stalls: pa.Table
+    upto: int | None = None
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows, by table; and the sessions that are complete with them, if any."""
+    """Some rows, by table; and the sessions that are told by them, if any."""
 
     tables: Mapping[str, pa.Table]
     sessions: Sessions | None = None
@@ -76,14 +83,10 @@ class Assembly:
         kept, said = choice.look(reassembly, flows, self.sources, self.options)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         state = _Batch(self, flows, reassembly, said, conflicts, kept)
-        held: list[Part] = []
         for window in windows(reassembly, kept, flows, self.sources, self.window):
             part = state.part(window)
             yield part
-            held.append(Part({name: _light(table) for name, table in part.tables.items()}))
-            if window.last:
-                yield Part({}, _sessions(held))
-                held = []
+            yield Part({}, state.sessions(window, part))
         others = np.flatnonzero(~kept)
         if others.size:
             yield Part({"streams": state.streams(others)})
@@ -157,9 +160,21 @@ class _Batch:
             among = np.zeros(len(self.reassembly.streams), bool)
             among[streams] = True
             tables["streams"] = self.streams(streams)
-            tables["segments"] = self._segments(streams)
             tables["stalls"] = stall_rows(self.reassembly, among, self.client, a.batch_id)
+        tables["segments"] = self._segments(window)
         return Part(tables)
+
+    def sessions(self, window: Window, part: Part) -> Sessions:
+        """The STOMP sessions that a window's rows tell, or pieces of them."""
+        whole = window.first and window.last
+        tables = {name: _light(part.tables[name]) for name in ("raw_frames", "frames", "segments")}
+        streams = part.tables["streams"] if window.first else self.streams(window.streams)
+        stalls = part.tables.get("stalls", as_empty("stalls"))
+        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if whole else self._place(window.behind)))
+
+    def _place(self, segment: int) -> int:
+        """The place on the wire of a segment row, of -1 the end."""
+        return END if segment < 0 else place(int(self.lineage.capture[segment]), int(self.lineage.packet[segment]))
 
     def streams(self, which: Ints) -> pa.Table:
         """Rows of table streams."""
@@ -192,11 +207,13 @@ class _Batch:
             window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
         )
 
-    def _segments(self, streams: Ints) -> pa.Table:
+    def _segments(self, window: Window) -> pa.Table:
         """Rows of table segments: a segment whose new octets lie in several stretches is one row, at its first."""
+        streams = window.streams
         begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
         index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
-        e = self.reassembly.extents.take(index)
+        came = self.reassembly.extents.row[index]
+        e = self.reassembly.extents.take(index[(came > window.since) & ((came < window.behind) | (window.behind < 0))])
         rows, first, inverse = np.unique(e.row, return_index=True, return_inverse=True)
         octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
         order = np.argsort(first, kind="stable")
@@ -220,15 +237,6 @@ def _light(table: pa.Table) -> pa.Table:
     return table.drop_columns([name for name in HEAVY if name in table.column_names])
 
 
-def _sessions(parts: Sequence[Part]) -> Sessions:
-    """The STOMP streams of some parts that are whole together."""
-    found = {
-        name: pa.concat_tables([part.tables[name] for part in parts if name in part.tables])
-        for name in ("streams", "raw_frames", "frames", "segments", "stalls")
-    }
-    return only_stomp(Sessions(**found))
-
-
 def only_stomp(sessions: Sessions) -> Sessions:
     """The rows of the streams that speak STOMP."""
     speaks = pa.compute.equal(sessions.streams.column("protocol"), "stomp")
@@ -240,4 +248,4 @@ def only_stomp(sessions: Sessions) -> Sessions:
         name: (table := getattr(sessions, name)).filter(pa.compute.is_in(table.column("stream_id"), names))
         for name in ("raw_frames", "frames", "segments", "stalls")
     }
-    return Sessions(streams, **rest)
+    return replace(sessions, streams=streams, **rest)

@@ -1,35 +1,62 @@
-"""Whole sessions to what they mean: the session machine, then heart-beats and rules, and only the tables that are wanted."""
+"""Sessions to what they mean: the session machine, then heart-beats and rules, and only the tables that are wanted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from stompcap.assembly.assembly import Sessions, only_stomp
 from stompcap.options import Options
 
+if TYPE_CHECKING:
+    from stompcap import session
+    from stompcap.assembly.pieces import State
+
 JUDGED = ("compliance", "compliance_findings")
 
 
-def meaning(sessions: Sessions, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> dict[str, pa.Table]:
-    """Silver and gold rows of whole sessions, by table; `order` ranks captures in wire order."""
-    # only tasks that want sessions pay for loading the machines
-    from stompcap import rules, session
+class Meaning:
+    """Silver and gold rows of sessions as they come, whole or in pieces; `order` ranks captures in wire order."""
 
-    whole = only_stomp(sessions)
-    if whole.streams.num_rows == 0:
-        return {}
-    analysis = session.analyse(
-        whole.streams,
-        whole.raw_frames,
-        whole.frames,
-        whole.segments,
-        dict(order),
-        whole.stalls,
-        session.Options(options.ack_scope, options.settings.thresholds),
-    )
-    found = {name: table for name, table in analysis.tables.items() if wants(name)}
-    if any(wants(name) for name in JUDGED):
-        found |= rules.judge(analysis, options.settings)
-    return found
+    def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
+        self.order, self.options, self.wants = dict(order), options, wants
+        self.state: State | None = None
+
+    def __call__(self, sessions: Sessions) -> dict[str, pa.Table]:
+        """Rows by table: all of whole sessions, of a piece those that it makes final."""
+        found = only_stomp(sessions)
+        if found.streams.num_rows == 0:
+            return {}
+        tables = self._whole(found) if found.upto is None else self._piece(found, found.upto)
+        return {name: table for name, table in tables.items() if self.wants(name)}
+
+    def _whole(self, sessions: Sessions) -> dict[str, pa.Table]:
+        # only tasks that want sessions pay for loading the machines
+        from stompcap import rules, session
+
+        analysis = session.analyse(
+            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._choices()
+        )
+        judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
+        return analysis.tables | judged
+
+    def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
+        from stompcap.assembly import pieces
+        from stompcap.places import END
+        from stompcap.session.resume import Piece
+
+        count = sessions.streams.num_rows
+        piece = Piece(
+            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, sessions.stalls,
+            upto=np.full(count, upto, np.int64), closing=np.full(count, upto == END),
+        )
+        tables, self.state = pieces.resume(piece, self.state or pieces.nothing(), self.order, self._choices(), self.options.settings)
+        return tables
+
+    def _choices(self) -> session.Options:
+        from stompcap import session
+
+        return session.Options(self.options.ack_scope, self.options.settings.thresholds)

@@ -161,6 +161,11 @@ def frames(
     return as_table("frames", columns)
 
 
+def as_empty(name: str) -> pa.Table:
+    """A table of the lake without rows."""
+    return TABLES[name].arrow.empty_table()
+
+
 def as_table(name: str, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
     """Columns in the order and the types of a table of the lake."""
     schema = TABLES[name].arrow

@@ -7,7 +7,7 @@ was left undecided is presented again in front of the next piece.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,8 @@ class Window:
     extents: Extents
     first: bool  # the streams begin here
     last: bool  # and end here
+    since: int = -1  # of the segment rows of the streams, those above this one come with this window,
+    behind: int = -1  # and below this one: it brought the first octet that is in no row yet; -1 where all are
 
 
 def windows(
@@ -80,26 +82,62 @@ class _Reader:
         return self._window(streams, extents, direction, None, np.ones(2 * streams.size, bool), first=True)
 
     def pieces(self, stream: int, size: int) -> Iterator[Window]:
-        """A large stream, `size` octets of each direction at a time, and more where a frame is larger."""
+        """A large stream, `size` octets at a time as they crossed the wire, and more where a frame is larger."""
         streams = np.array([stream])
         pending, state = np.zeros(2, np.int64), None
-        reach, total = np.zeros(2, np.int64), self.reassembly.streams.sides.octets[stream]
-        step = size
+        total = self.reassembly.streams.sides.octets[stream]
+        arrived, octets = self._arrivals(stream)
+        step, taken, since = size, 0, -1
         while True:
-            # the delimiter leaves no more undecided than a frame may have; that many octets and some are enough to get on
-            reach = np.minimum(np.minimum(np.maximum(reach, pending) + step, pending + FRAME_LIMIT + size), total)
+            taken += step
+            index = int(np.searchsorted(octets, taken, "right"))
+            until = int(arrived[max(index - 1, 0)]) if index < arrived.size else int(arrived[-1])
+            taken = max(taken, int(octets[max(index - 1, 0)]))
+            reach = np.array([self._reach(stream, side, until, int(total[side])) for side in (0, 1)])
+            if state is None:  # what tells version and client is looked for here
+                reach = np.maximum(reach, np.minimum(size, total))
             final = reach >= total
             parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
             extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
             window = self._window(streams, extents, extents.side.astype(np.int64), state, final, first=state is None)
             state = window.rows.state
+            window = replace(window, since=since, behind=self._behind(stream, state.pending))
+            since = max(since, window.behind - 1)
             moved = bool((state.pending > pending).any())
             pending = state.pending.copy()
-            # a frame larger than a piece: take more at a time, so that what is presented again stays linear
-            step = size if moved else 2 * step
+            # a frame larger than a piece: take more at a time, so that what is presented again stays linear; but no more than
+            # the delimiter may leave undecided
+            step = size if moved else min(2 * step, FRAME_LIMIT + size)
             yield window
             if final.all():
                 return
+
+    def _side(self, stream: int, side: int) -> slice:
+        """The extents of one side."""
+        return slice(int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1]))
+
+    def _arrivals(self, stream: int) -> tuple[Ints, Ints]:
+        """The segment rows that brought octets of a stream, in wire order, and how many octets had come with each."""
+        both = slice(self._side(stream, 0).start, self._side(stream, 1).stop)
+        row, length = self.reassembly.extents.row[both], self.reassembly.extents.length[both]
+        order = np.argsort(row, kind="stable")
+        return row[order], np.cumsum(length[order])
+
+    def _reach(self, stream: int, side: int, until: int, total: int) -> int:
+        """The offset up to which all octets of a side came with segment rows up to `until`."""
+        e, part = self.reassembly.extents, self._side(stream, side)
+        later = np.flatnonzero(e.row[part] > until)
+        return int(e.offset[part][later[0]]) if later.size else total
+
+    def _behind(self, stream: int, pending: Ints) -> int:
+        """The segment row of the first octet from `pending` on, of either side; -1 where there is none."""
+        e, found = self.reassembly.extents, []
+        for side in (0, 1):
+            part = self._side(stream, side)
+            index = int(np.searchsorted(e.offset[part] + e.length[part], pending[side], "right"))
+            if index < part.stop - part.start:
+                found.append(int(e.row[part][index]))
+        return min(found, default=-1)
 
     def _clip(self, stream: int, side: int, begin: int, end: int) -> Extents:
         """The extents of one side between two offsets."""

@@ -115,7 +115,7 @@ def hb_06(case: Case) -> Judged:
     """The side that waits for beats gives up a dead peer.
 
     A peer silent for more than `heartbeat_dead` (3) intervals is as good as gone; who keeps such a connection does not
-    notice half-open ones. Judged at each gap that is a violation or worse: passes where the waiting side closed before
+    notice half-open ones. Judged at each gap that is a violation or worse: passes where the waiting side closed in it before
     the limit, fails where it had not. Gaps excused by loss or a closed window, and shorter ones that the peer itself
     ended, are not evaluable.
     """
@@ -125,7 +125,7 @@ def hb_06(case: Case) -> Judged:
     start, stop = integers(gaps.column("gap_start_ns")), integers(gaps.column("gap_end_ns"))
     limit = (integers(gaps.column("interval_ms")) * case.limits.heartbeat_dead * 1e6).astype(np.int64)
     closed = np.stack([case.ends.closed_first(side) for side in (CLIENT, SERVER)], axis=1)[session, waiting]
-    gave_up = closed & (s.closed_ns[session] >= start) & (s.closed_ns[session] <= start + limit)
+    gave_up = closed & (s.closed_ns[session] >= start) & (s.closed_ns[session] <= np.minimum(start + limit, stop))
     kept_on = (stop - start > limit) & ~gave_up
     excused = truth(gaps.column("excused").combine_chunks().is_valid())
     serious = truth(pc.not_equal(gaps.column("severity"), "late").combine_chunks())

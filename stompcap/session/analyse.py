@@ -1,4 +1,4 @@
-"""The analysis of whole streams: frames in, what they meant out. No Spark, no files, no clock."""
+"""The analysis of sessions: frames in, what they meant out. No Spark, no files, no clock."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import annotate, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions
+from stompcap.session import annotate, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions, sums
 from stompcap.session import transactions as dealings
 from stompcap.session.analysis import Analysis, Options
-from stompcap.session.dialogue import CLIENT, SERVER, Bools
+from stompcap.session.dialogue import CLIENT, SERVER, Bools, Dialogue
+from stompcap.session.progress import Progress
+from stompcap.session.sums import Sums
 from stompcap.session.wire import build, integers
+from stompcap.stomp.syntax import Syntax
 
 
 def _products(table: pa.Table, *names: str) -> Bools:
@@ -46,24 +49,40 @@ def analyse(
     in time. `stalls` (stream_id, direction, kind zero_window or retransmission, begin_ns, end_ns) excuses heart-beat gaps.
     Raises ValueError for an unknown ack_scope or a frame of no stream.
     """
-    options = options or Options()
+    dialogue = build(streams, rows, frames, order)
+    every = np.ones(segments.num_rows, np.bool_)
+    none, told = sums.SCHEMA.empty_table(), progress.whole(dialogue)
+    return examine(dialogue, rows, segments, every, order, stalls, none, told, options or Options())
+
+
+def examine(
+    dialogue: Dialogue, rows: pa.Table, segments: pa.Table, ready: Bools, order: Mapping[str, int], stalls: pa.Table | None,
+    earlier: pa.Table, told: Progress, options: Options,
+) -> Analysis:
+    """What the sessions of a dialogue meant, be they whole or pieces; `earlier` has the sums of the pieces before.
+
+    `ready` tells which segments heart-beats may be judged by: all before them are there.
+    """
     if options.ack_scope not in ("auto", "subscription", "connection"):
         raise ValueError(f"ack_scope is auto, subscription or connection, not {options.ack_scope}")
-    dialogue = build(streams, rows, frames, order)
     gone = missing.find(dialogue, rows, order)
     notes = sessions.survey(dialogue, gone)
-    table = sessions.table(dialogue, notes)
+    total = _summed(dialogue, told, sums.of(earlier, dialogue.streams))
+    table = sessions.table(dialogue, notes, total)
 
     held = subscriptions.follow(dialogue)
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
     missed_c2s = gone.before(dialogue, CLIENT)
-    dealt = dealings.follow(dialogue, outcomes.over(notes), missed_c2s, later_c2s)
-    settled = settling.follow(dialogue, held, dealt, _habits(table, options.ack_scope))
-    machine = outcomes.Machine(dialogue, notes, held, dealt, settled, receipts.follow(dialogue), later_c2s, later_s2c, missed_c2s)
+    dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), missed_c2s, later_c2s)
+    settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))
+    machine = outcomes.Machine(
+        dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c, missed_c2s,
+        outcomes.tallies(dialogue, held.opened),
+    )
     status = outcomes.delivery_status(machine)
 
     intervals = np.stack([integers(table.column(f"heartbeat_{way}_ms"), 0) for way in ("c2s", "s2c")], axis=1)
-    beats, silences = heartbeats.tables(dialogue, notes, intervals, segments, stalls, options)
+    beats, silences, total = heartbeats.tables(dialogue, notes, intervals, segments, ready, stalls, total, told, options)
     tables = {
         "sessions": table,
         "subscriptions": outcomes.subscriptions(machine, status),
@@ -73,4 +92,18 @@ def analyse(
         "heartbeats": beats,
         "heartbeat_violations": silences,
     }
-    return Analysis(tables, dialogue, annotate.annotate(machine, gone), progress.whole(dialogue))
+    return Analysis(tables, dialogue, annotate.annotate(machine, gone), told, machine, total)
+
+
+def _summed(dialogue: Dialogue, told: Progress, before: Sums) -> Sums:
+    """The sums with the frames and rows that are new."""
+    raw, count = dialogue.rows, dialogue.sessions
+    fresh = np.flatnonzero((told.told & progress.SEEN) == 0)
+    ways = (dialogue.session.astype(np.int64) * 2 + dialogue.side)[fresh]
+    leaks = np.zeros(2 * count, np.int64)
+    leaks[ways[(dialogue.syntax[fresh] & int(Syntax.PASSCODE)) != 0]] = 1
+    leaks[(raw.session.astype(np.int64) * 2 + raw.side)[raw.redacted]] = 1
+    every = np.arange(2 * count)
+    return before.added(
+        every, {"frames": np.bincount(ways, minlength=2 * count).astype(np.int64)}, {"leaks": leaks}
+    )

@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.notes import Annotations
+from stompcap.session.outcomes import Machine
 from stompcap.session.progress import Progress
+from stompcap.session.sums import Sums
 from stompcap.settings import Thresholds
 
 
@@ -18,10 +20,13 @@ class Options:
 
     ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
     thresholds  what counts as a late, violating or dead gap between heart-beats
+    memory  for how many frames of its session what is settled, answered or ended is still known by its name: what repeats
+            an older one (a second ACK, say) counts as naming what never was. It bounds what an endless session needs
     """
 
     ack_scope: str = "auto"
     thresholds: Thresholds = field(default_factory=Thresholds)
+    memory: int = 65_536
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,13 @@ class Analysis:
     dialogue  the frames in wire order
     notes     what was noticed about each frame
     progress  what of it is new, where sessions come in pieces
+    machine   the numbers behind the tables
+    sums      what adds up over the pieces
     """
 
     tables: dict[str, pa.Table] = field(repr=False)
     dialogue: Dialogue = field(repr=False)
     notes: Annotations = field(repr=False)
     progress: Progress = field(repr=False)
+    machine: Machine = field(repr=False)
+    sums: Sums = field(repr=False)

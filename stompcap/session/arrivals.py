@@ -14,7 +14,7 @@ import pyarrow as pa
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import EOL, GAP, I8, I64, Bools, RawRows
 from stompcap.session.lookup import flat
-from stompcap.session.wire import integers, repeated_codes, sides
+from stompcap.session.wire import integers, remembered, repeated_codes, sides
 
 BEFORE, BEHIND = np.int64(-(2**62)), np.int64(2**62)  # times of what is missing at the beginning and the end of a direction
 
@@ -23,16 +23,20 @@ BEFORE, BEHIND = np.int64(-(2**62)), np.int64(2**62)  # times of what is missing
 class Arrivals:
     """What arrived; `watch` numbers the directions judged.
 
-    Segments in order of watch and time: `watch`, `ts`, `eol` (nothing but EOLs). Beats in order of watch and offset: `beat_watch`,
-    `beat_ts`. Gaps of the capture: `gap_watch` and the times between which their octets crossed the wire, `gap_since` and `gap_until`.
+    Segments in order of watch and time: `watch`, `ts`, `eol` (nothing but EOLs), `segment` (index in the table given). Beats in
+    order of watch and offset: `beat_watch`, `beat_ts`, `beat_row` (index in the raw rows). Gaps of the capture: `gap_watch`,
+    `gap_row` and the times between which their octets crossed the wire, `gap_since` and `gap_until`.
     """
 
     watch: I64
     ts: I64
     eol: Bools
+    segment: I64
     beat_watch: I64
     beat_ts: I64
+    beat_row: I64
     gap_watch: I64
+    gap_row: I64
     gap_since: I64
     gap_until: I64
 
@@ -84,12 +88,13 @@ def gather(raw: RawRows, segments: pa.Table, streams: pa.Table, number: I64) -> 
     watch = number[raw.session.astype(np.int64) * 2 + raw.side]
     rows = np.flatnonzero(watch >= 0)
     watch, kind = watch[rows], raw.kind[rows]
-    eol = np.zeros(len(seg_watch), np.bool_)
+    eol = remembered(segments, "eol", np.zeros(segments.num_rows, np.int64))[kept][order] > 0
     before, arrival, behind = (np.empty(len(rows), np.int64) for _ in range(3))
     _meet(seg_watch, seg_offset, seg_octets, seg_ts, watch, raw.offset[rows], raw.length[rows], kind, eol, before, arrival, behind)
 
     beats, gaps = (kind == EOL) & (before != arrival), kind == GAP
     by_time = np.lexsort((seg_ts, seg_watch))
     return Arrivals(
-        seg_watch[by_time], seg_ts[by_time], eol[by_time], watch[beats], arrival[beats], watch[gaps], before[gaps], behind[gaps]
+        seg_watch[by_time], seg_ts[by_time], eol[by_time], kept[order][by_time],
+        watch[beats], arrival[beats], rows[beats], watch[gaps], rows[gaps], before[gaps], behind[gaps],
     )

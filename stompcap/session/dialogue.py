@@ -75,6 +75,7 @@ class Dialogue:
     syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
     position     place on the wire (rank of the capture and packet in one number), never falling inside a direction
     row          index of the frame in `frames`
+    ordinal      how many frames of its session came before it, those no longer at hand included
 
     starts       one entry per session and one more: session s has the frames starts[s] to starts[s + 1]
     streams      the streams table's rows of the sessions, in the sessions' order
@@ -94,6 +95,7 @@ class Dialogue:
     syntax: I64
     position: I64
     row: I64
+    ordinal: I64
     starts: I64
     streams: pa.Table
     frames: pa.Table

@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from stompcap.kernel import kernel
 from stompcap.session.analysis import Options
-from stompcap.session.arrivals import Arrivals, gather
+from stompcap.session.arrivals import gather
 from stompcap.session.columns import listed, timestamps
 from stompcap.session.dialogue import CLIENT, I8, I64, SERVER, Bools, Dialogue
 from stompcap.session.lookup import flat
 from stompcap.session.notes import SessionNotes
+from stompcap.session.progress import SEEN, Progress
+from stompcap.session.sums import Sums
 from stompcap.session.wire import integers, repeated_codes, sides
 from stompcap.tables import words
 from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
@@ -108,33 +110,44 @@ def _stalls(stalls: pa.Table | None, streams: pa.Table, number: I64) -> tuple[I6
 
 
 def tables(
-    dialogue: Dialogue, notes: SessionNotes, intervals: I64, segments: pa.Table, stalls: pa.Table | None, options: Options
-) -> tuple[pa.Table, pa.Table]:
-    """Tables heartbeats and heartbeat_violations; `intervals` (milliseconds) has the shape (sessions, 2)."""
+    dialogue: Dialogue, notes: SessionNotes, intervals: I64, segments: pa.Table, ready: Bools, stalls: pa.Table | None,
+    before: Sums, progress: Progress, options: Options,
+) -> tuple[pa.Table, pa.Table, Sums]:
+    """Tables heartbeats (of sessions that are over) and heartbeat_violations (of the gaps that end here), and the sums so far.
+
+    `intervals` (milliseconds) has the shape (sessions, 2). `ready` tells which segments may be judged: all before them are there.
+    """
     streams = dialogue.streams
     watched = np.flatnonzero((intervals.reshape(-1) > 0) & np.repeat(notes.connected >= 0, 2))
     number = np.full(2 * dialogue.sessions, -1, np.int64)
     number[watched] = np.arange(len(watched))
     session, side = watched // 2, watched % 2
     interval = intervals.reshape(-1)[watched]
-    begin = dialogue.last_ns[notes.connected[session]]
-    end = np.where(side == CLIENT, notes.end_c2s[session], notes.end_s2c[session])
-    shut = np.where(side == CLIENT, notes.shut_c2s[session], notes.shut_s2c[session])
-    last_ender = np.where(shut, CLOSE, CAPTURE_END).astype(np.int8)
     bounds = options.thresholds
     limit = np.floor(bounds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
-
     arrivals = gather(dialogue.rows, segments, streams, number)
-    most = len(arrivals.ts) + len(watched)
+    usable = ready[arrivals.segment]
+    watch, ts, eol = arrivals.watch[usable], arrivals.ts[usable], arrivals.eol[usable]
+
+    opened = dialogue.last_ns[notes.connected[session]]
+    judged = before.now.reshape(-1)[watched]
+    begin = np.where(judged >= 0, judged, opened)
+    shut = np.where(side == CLIENT, notes.shut_c2s[session], notes.shut_s2c[session])
+    end = np.where(side == CLIENT, notes.end_c2s[session], notes.end_s2c[session])
+    closing = progress.closing[session]
+    latest = begin.copy()
+    np.maximum.at(latest, watch, ts)
+    ends = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
+    last_ender = np.where(shut, CLOSE, CAPTURE_END).astype(np.int8)
+
+    most = len(ts) + len(watched)
     gaps, longest = np.zeros(len(watched), np.int64), np.zeros(len(watched), np.int64)
     found, start, stop = (np.zeros(most, np.int64) for _ in range(3))
     ender = np.zeros(most, np.int8)
-    count = _gaps(
-        arrivals.watch, arrivals.ts, arrivals.eol, begin, end, last_ender, limit, gaps, longest, found, start, stop, ender
-    )
+    count = _gaps(watch, ts, eol, begin, ends, last_ender, limit, gaps, longest, found, start, stop, ender)
     found, start, stop, ender = found[:count], start[:count], stop[:count], ender[:count]
 
-    lost = _packets_lost(streams)[watched[arrivals.gap_watch]]
+    lost = _packets_lost(streams)[watched[arrivals.gap_watch]] & ~_passed(dialogue, progress, arrivals.gap_row)
     excuse = np.full(count, -1, np.int8)
     _excuses(
         found, start, stop, limit, arrivals.gap_watch[lost], arrivals.gap_since[lost], arrivals.gap_until[lost],
@@ -160,35 +173,46 @@ def tables(
         },
         schema=HEARTBEAT_VIOLATIONS.arrow,
     )
-    beats = np.bincount(_watched_beats(arrivals, begin, end), minlength=len(watched))
-    by_severity = [np.bincount(found[severity == s], minlength=len(watched)) for s in (LATE, VIOLATION, DEAD)]
-    excused = np.bincount(found[excuse >= 0], minlength=len(watched))
-    verdict = np.where(gaps == excused, NOT_EVALUABLE, OK).astype(np.int8)
+    fresh = (progress.row_told[arrivals.beat_row] & SEEN) == 0
+    stands = fresh & (arrivals.beat_ts > opened[arrivals.beat_watch])
+    stands &= (arrivals.beat_ts <= end[arrivals.beat_watch]) | ~(closing | shut)[arrivals.beat_watch]
     fault = np.flatnonzero(excuse < 0)
-    worst = np.zeros(len(watched), np.int8)
+    worst = np.zeros(len(watched), np.int64)
     np.maximum.at(worst, found[fault], severity[fault])
+
+    def counted(which: I64) -> I64:
+        return np.bincount(which, minlength=len(watched)).astype(np.int64)
+
+    new = {"beats": counted(arrivals.beat_watch[stands]), "gaps": gaps, "excused": counted(found[excuse >= 0])}
+    new |= {name: counted(found[severity == s]) for name, s in (("late", LATE), ("violations", VIOLATION), ("dead", DEAD))}
+    sums = before.added(watched, new, {"longest": longest, "worst": worst, "now": ends})
+    total = {name: getattr(sums, name).reshape(-1)[watched] for name in (*new, "longest", "worst")}
+    verdict = np.where(total["gaps"] == total["excused"], NOT_EVALUABLE, OK)
     return pa.table(
         {
             "stream_id": ids.take(pa.array(session)),
             "direction": ways.take(pa.array(side)),
             "interval_ms": pa.array(interval),
-            "beats": pa.array(beats),
-            "max_gap_ms": pa.array(longest // MILLISECOND, mask=gaps == 0),
-            "gaps": pa.array(gaps),
-            "late": pa.array(by_severity[0]),
-            "violations": pa.array(by_severity[1]),
-            "dead": pa.array(by_severity[2]),
-            "observed_ms": pa.array(np.maximum(end - begin, 0) // MILLISECOND),
-            "verdict": listed(np.where(worst > 0, worst, verdict).astype(np.int8), words.HEARTBEAT_VERDICTS),
+            "beats": pa.array(total["beats"]),
+            "max_gap_ms": pa.array(total["longest"] // MILLISECOND, mask=total["gaps"] == 0),
+            "gaps": pa.array(total["gaps"]),
+            "late": pa.array(total["late"]),
+            "violations": pa.array(total["violations"]),
+            "dead": pa.array(total["dead"]),
+            "observed_ms": pa.array(np.maximum(end - opened, 0) // MILLISECOND),
+            "verdict": listed(np.where(total["worst"] > 0, total["worst"], verdict).astype(np.int8), words.HEARTBEAT_VERDICTS),
         },
         schema=HEARTBEATS.arrow,
-    ), violations
+    ).filter(pa.array(closing, pa.bool_())), violations, sums
 
 
-def _watched_beats(arrivals: Arrivals, begin: I64, end: I64) -> I64:
-    """Watches of the beats that came while the direction was watched."""
-    watch, ts = arrivals.beat_watch, arrivals.beat_ts
-    return watch[(ts > begin[watch]) & (ts <= end[watch])]
+def _passed(dialogue: Dialogue, progress: Progress, row: I64) -> Bools:
+    """Gaps of the capture that lie between octets judged in an earlier piece."""
+    raw, behind = dialogue.rows, np.minimum(row + 1, max(len(dialogue.rows) - 1, 0))
+    seen = (progress.row_told & SEEN) != 0
+    same = (behind != row) & (raw.session[behind] == raw.session[row]) & (raw.side[behind] == raw.side[row])
+    passed: Bools = same & seen[row] & seen[behind]
+    return passed
 
 
 def _packets_lost(streams: pa.Table) -> Bools:

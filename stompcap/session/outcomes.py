@@ -21,18 +21,39 @@ from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
+from stompcap.session.wire import remembered
 from stompcap.tables import words
 from stompcap.tables.silver import DELIVERIES, RECEIPTS, SUBSCRIPTIONS, TRANSACTIONS
 
 AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, UNSETTLED, OPEN_STATUS, UNKNOWN_STATUS = range(6)  # words.DELIVERY_STATUSES
 SUBSCRIPTION_OPEN, UNSUBSCRIBED, SUBSCRIPTION_ENDED = range(3)  # words.SUBSCRIPTION_STATUSES
 ANSWERED, REFUSED, UNANSWERED, RECEIPT_OPEN = range(4)  # words.RECEIPT_STATUSES
+TALLIES = ("delivered", "acked", "nacked", "most")
 PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
 
 
 @dataclass(frozen=True)
+class Tallies:
+    """Per subscription: deliveries no longer at hand, those of them settled by ACK and by NACK, and the most in flight so far."""
+
+    delivered: I64
+    acked: I64
+    nacked: I64
+    most: I64
+
+
+def tallies(dialogue: Dialogue, opened: I64) -> Tallies:
+    """The tallies that the frames table carries for SUBSCRIBEs of earlier pieces; none where it carries none."""
+    none = np.zeros(dialogue.frames.num_rows, np.int64)
+    return Tallies(*(remembered(dialogue.frames, name, none)[dialogue.row[opened]] for name in TALLIES))
+
+
+@dataclass(frozen=True)
 class Machine:
-    """Everything the state machines found out, and per frame whether octets of a side may be missing before it or behind it."""
+    """Everything the state machines found out, and per frame whether octets of a side may be missing before it or behind it.
+
+    `earlier`: tallies of the deliveries that earlier pieces of the sessions have done with.
+    """
 
     dialogue: Dialogue
     notes: SessionNotes
@@ -43,6 +64,7 @@ class Machine:
     later_c2s: Bools
     later_s2c: Bools
     missed_c2s: Bools
+    earlier: Tallies
 
     @property
     def ids(self) -> pa.Array:
@@ -114,8 +136,8 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
     own = row >= 0
     nack = np.isin(dialogue.command[machine.settling.by], NACK) & (machine.settling.by >= 0)
 
-    def counted(which: Bools) -> pa.Array:
-        return pa.array(np.bincount(row[own & which], minlength=count))
+    def counted(which: Bools, earlier: I64 | int = 0) -> pa.Array:
+        return pa.array(np.bincount(row[own & which], minlength=count) + earlier)
 
     settled = status == SETTLED_STATUS
     begun, ended = dialogue.first_ns[opened], chosen(dialogue.first_ns, held.ended)
@@ -133,11 +155,11 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
             "subscribed_ns": pa.array(begun),
             "unsubscribed_ns": times(ended),
             "subscribed_ts": timestamps(begun),
-            "delivered": counted(own),
-            "acked": counted(settled & ~nack),
-            "nacked": counted(settled & nack),
+            "delivered": counted(own, machine.earlier.delivered),
+            "acked": counted(settled & ~nack, machine.earlier.acked),
+            "nacked": counted(settled & nack, machine.earlier.nacked),
             "unsettled": counted(np.isin(status, [UNSETTLED, OPEN_STATUS, VOIDED_STATUS])),
-            "max_in_flight": pa.array(machine.settling.most),
+            "max_in_flight": pa.array(np.maximum(machine.settling.most, machine.earlier.most)),
             "status": listed(fate.astype(np.int8), words.SUBSCRIPTION_STATUSES),
         },
         schema=SUBSCRIPTIONS.arrow,

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from stompcap.session.dialogue import I64, Bools, Dialogue
+from stompcap.session.dialogue import FRAME, I64, Bools, Dialogue
+from stompcap.session.wire import integers
 
 # what was told of a frame or raw row
 SEEN = 1  # it was analysed: a frame of the dialogue, a row counted
@@ -52,3 +54,19 @@ def whole(dialogue: Dialogue) -> Progress:
     every, all_rows = np.ones(frames, np.bool_), np.ones(rows, np.bool_)
     none, no_rows = np.zeros(frames, np.int64), np.zeros(rows, np.int64)
     return Progress(True, np.ones(dialogue.sessions, np.bool_), none, no_rows, none, no_rows, every, all_rows, every)
+
+
+def of(dialogue: Dialogue, rows: pa.Table, closing: Bools, reached: I64) -> Progress:
+    """The progress of sessions that come in pieces, by the marks of their frames and of `rows`.
+
+    `reached`, of shape (sessions, 2): the place of the last octet captured of each direction.
+    """
+    raw = dialogue.rows
+    row_ripe = closing[raw.session]
+    row_ripe[:-1] |= (raw.session[1:] == raw.session[:-1]) & (raw.side[1:] == raw.side[:-1])
+    ripe = np.zeros(len(dialogue), np.bool_)
+    ripe[np.lexsort((dialogue.offset, dialogue.side, dialogue.session))] = row_ripe[raw.kind == FRAME]
+    clear = closing[dialogue.session] | (reached[dialogue.session, 1 - dialogue.side] > dialogue.position)
+    told, counted = (integers(dialogue.frames.column(name), 0)[dialogue.row] for name in ("told", "counted"))
+    row_told, row_counted = (integers(rows.column(name), 0)[raw.row] for name in ("told", "counted"))
+    return Progress(False, closing, told, row_told, counted, row_counted, ripe, row_ripe, clear)

@@ -32,24 +32,28 @@ class Receipts:
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, name: I32, names: int, row: I64, state: I8, asked: I64, answered: I64
+    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, names: int,
+    row: I64, state: I8, asked: I64, answered: I64,
 ) -> int:
     """Walk all sessions; returns the number of requests."""
     owner, head = np.full(names, -1, np.int32), np.full(names, -1, np.int64)
     tail, following = np.zeros(names, np.int64), np.full(len(asked), -1, np.int64)
     before = np.full(names, UNKNOWN, np.int8)  # how the latest answered request of the value ended
+    since = np.zeros(names, np.int64)  # when it did
     count = 0
     for i in range(len(session)):
         n = name[i]
         if n < 0:
             continue
         if owner[n] != session[i]:
-            owner[n], head[n], before[n] = session[i], -1, UNKNOWN
+            owner[n], head[n], before[n], since[n] = session[i], -1, UNKNOWN, ordinal[i]
+        if ordinal[i] - since[n] > memory:
+            before[n] = UNKNOWN
         waiting = head[n]
         state[i] = ACTIVE if waiting >= 0 else before[n]
         if side[i] == CLIENT:
             if command[i] == CONNECT or command[i] == STOMP:
-                before[n] = ACTIVE  # the specification forbids it, brokers answer it in various ways
+                before[n], since[n] = ACTIVE, ordinal[i]  # the specification forbids it, brokers answer it in various ways
                 continue
             r = count
             count += 1
@@ -64,12 +68,12 @@ def _walk(
                 answered[waiting], row[i] = i, waiting
                 head[n] = following[waiting]
             if state[i] == ACTIVE:
-                before[n] = ENDED if command[i] == RECEIPT else REFUSED
+                before[n], since[n] = ENDED if command[i] == RECEIPT else REFUSED, ordinal[i]
     return count
 
 
-def follow(dialogue: Dialogue) -> Receipts:
-    """Follow all sessions' receipts."""
+def follow(dialogue: Dialogue, memory: int) -> Receipts:
+    """Follow all sessions' receipts; `memory`: see Options."""
     count = len(dialogue)
     asking = np.flatnonzero(dialogue.side == CLIENT)
     answering = np.flatnonzero(
@@ -86,6 +90,7 @@ def follow(dialogue: Dialogue) -> Receipts:
     row, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
     asked, answered = np.zeros(len(asking), np.int64), np.zeros(len(asking), np.int64)
     found = _walk(
-        dialogue.session, dialogue.command, dialogue.side, name, int(name.max(initial=-1)) + 1, row, state, asked, answered
+        dialogue.session, dialogue.command, dialogue.side, dialogue.ordinal, memory, name, int(name.max(initial=-1)) + 1,
+        row, state, asked, answered,
     )
     return Receipts(row, state, asked[:found], answered[:found])

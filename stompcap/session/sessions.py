@@ -20,15 +20,14 @@ from stompcap.session.dialogue import (
     RECEIPT,
     SERVER,
     STOMP,
-    Bools,
     Dialogue,
 )
 from stompcap.session.firsts import OfSessions, first_of
 from stompcap.session.lookup import flat
 from stompcap.session.missing import Missing
 from stompcap.session.notes import SessionNotes
+from stompcap.session.sums import Sums
 from stompcap.session.wire import integers, repeated_codes
-from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS
 
@@ -114,8 +113,8 @@ def _login(login: pa.Array, username: pa.Array, notes: SessionNotes) -> pa.Array
     return pc.if_else(pa.array(notes.version == 0), pc.coalesce(login, username), login)
 
 
-def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
-    """Table sessions, one row per stream in the dialogue's order."""
+def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
+    """Table sessions, one row per stream in the dialogue's order; `sums` of all frames, also those no longer at hand."""
     streams, count = dialogue.streams, dialogue.sessions
     spoken = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
     first, asked = OfSessions(dialogue, spoken), OfSessions(dialogue, notes.connect)
@@ -137,7 +136,6 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
 
     product, product_version = products.servers(answer.header("server"), traits.of_server(dialogue, notes))
     ended = np.where(notes.disconnect >= 0, END_DISCONNECT, notes.close_kind + 1).astype(np.int8)
-    sent = np.bincount(dialogue.session * 2 + dialogue.side, minlength=2 * count).reshape(count, 2)
     gaps = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
     columns = {name: flat(streams.column(name)) for name in
                ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "transport")}
@@ -168,21 +166,13 @@ def table(dialogue: Dialogue, notes: SessionNotes) -> pa.Table:
         "error_message": OfSessions(dialogue, notes.error).header("message"),
         "end_kind": listed(ended, words.END_KINDS),
         "ended_by": listed(np.where(ended == END_DISCONNECT, CLIENT, notes.closed_by).astype(np.int8), words.CLOSERS),
-        "frames_c2s": pa.array(sent[:, CLIENT]),
-        "frames_s2c": pa.array(sent[:, SERVER]),
+        "frames_c2s": pa.array(sums.frames[:, CLIENT]),
+        "frames_s2c": pa.array(sums.frames[:, SERVER]),
         "complete_start": pc.and_(
             flat(streams.column("syn_seen")).fill_null(False), flat(streams.column("synack_seen")).fill_null(False)
         ),
         "complete_end": pa.array(notes.close_kind != OPEN),
         "gap_octets": pa.array(gaps),
-        "cleartext_credentials": pa.array(_leaks(dialogue) & ~notes.encrypted),
+        "cleartext_credentials": pa.array(sums.leaks.any(axis=1) & ~notes.encrypted),
     }
     return pa.table(columns, schema=SESSIONS.arrow)
-
-
-def _leaks(dialogue: Dialogue) -> Bools:
-    """Per session: a passcode header was seen."""
-    found = np.zeros(dialogue.sessions, np.bool_)
-    found[dialogue.session[(dialogue.syntax & int(Syntax.PASSCODE)) != 0]] = True
-    found[dialogue.rows.session[dialogue.rows.redacted]] = True
-    return found

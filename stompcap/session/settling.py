@@ -2,7 +2,8 @@
 
 An ACK names one delivery. In mode client it settles those before it too: of the same subscription, as the specification has it,
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
-be acknowledged again. Every delivery enters and leaves each list once, so the walk is linear.
+be acknowledged again. Every delivery enters and leaves each list once, so the walk is linear. What is settled is known by its name
+for Options.memory frames more.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Settling:
     `ack_id_before` as in `notes.Annotations`.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
-    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1).
+    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -65,17 +66,22 @@ class Settling:
     by: I64
     how: I8
     transaction: I64
+    retained: Bools
     most: I64
 
 
 @kernel
-def _first(code: int, s: int, i: int, owner: I32, head: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64) -> int:
-    """The delivery that an ACK of that code names, -1 where there is none.
+def _known(code: int, s: int, now: int, memory: int, owner: I32, held: I64, touched: I64) -> bool:
+    """A delivery of that code is unsettled, or one was delivered or settled not long ago."""
+    return code >= 0 and owner[code] == s and (held[code] > 0 or now - touched[code] <= memory)
+
+
+@kernel
+def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64) -> int:
+    """The delivery that an ACK of that code, which is known, names; -1 where there is none.
 
     That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
     """
-    if code < 0 or owner[code] != s:
-        return -1
     k = head[code]
     while k >= 0 and (state[k] == SETTLED or state[k] == AUTOMATIC):
         k = following[k]
@@ -95,18 +101,33 @@ def _first(code: int, s: int, i: int, owner: I32, head: I64, following: I64, sta
 
 
 @kernel
-def _append(code: int, s: int, k: int, owner: I32, head: I64, tail: I64, following: I64) -> None:
-    """Put delivery k behind the others of its code."""
+def _append(code: int, s: int, k: int, known: bool, owner: I32, head: I64, tail: I64, held: I64, following: I64) -> None:
+    """Put delivery k behind the others of its code; those no longer known are forgotten."""
     following[k] = -1
     if code < 0:
         return
-    if owner[code] != s:
-        owner[code], head[code] = s, k
+    if not known:
+        owner[code], head[code], held[code] = s, k, 0
     else:
         following[tail[code]] = k
         if head[code] < 0:
             head[code] = k
     tail[code] = k
+
+
+@kernel
+def _turn(
+    k: int, now: int, to: int, state: I8, mode: I8, codes: I32, owner: I32, held: I64, touched: I64, latest: I64, s: int
+) -> None:
+    """Bring delivery k into a state; `codes` are its three, `held` counts the deliveries of a code that are not done with."""
+    asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
+    was = state[k] == ENCLOSED or state[k] == VOIDED or (state[k] == PENDING and asks)
+    state[k], latest[k] = to, now
+    more = int(to == ENCLOSED or to == VOIDED or (to == PENDING and asks)) - int(was)
+    for code in codes:
+        if code >= 0 and owner[code] == s:
+            held[code] += more
+            touched[code] = now
 
 
 @kernel
@@ -124,41 +145,66 @@ def _unlink(k: int, before: I64, behind: I64, tails: I64, line: I64) -> None:
 
 
 @kernel
+def _retain(
+    begin: int, end: int, s: int, now: int, memory: int, codes: I32, owner: I32, tail: I64, held: I64, touched: I64,
+    frame: I64, state: I8, mode: I8, latest: I64, retained: Bools,
+) -> None:
+    """Which of a session's deliveries still matter: not done with, touched not long ago, or what a known code leads to."""
+    for k in range(begin, end):
+        asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
+        keep = state[k] == ENCLOSED or state[k] == VOIDED or (state[k] == PENDING and asks) or now - latest[k] <= memory
+        for code in codes[frame[k]]:
+            if not keep and _known(code, s, now, memory, owner, held, touched):
+                keep = tail[code] == k or state[k] == PENDING
+        retained[k] = keep
+
+
+@kernel
 def _walk(
-    session: I32, side: I8, command: I8, ack: I32, message: I32, pair: I32, acks: int, messages: int, pairs: int, row: I64,
+    session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
     ended: I64, which: I64, transactions: int, wide: Bools, single: Bools, lax: Bools, mode: I8,
     delivery: I64, target: I8, same_message: I64, same_ack: I64,
-    frame: I64, state: I8, by: I64, how: I8, transaction: I64, most: I64,
+    frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
 ) -> None:
-    """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame."""
+    """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
+
+    `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
+    """
     n, subscriptions, sessions = len(frame), len(ended), len(wide)
-    own_a, own_m, own_p = np.full(acks, -1, np.int32), np.full(messages, -1, np.int32), np.full(pairs, -1, np.int32)
-    head_a, head_m, head_p = np.zeros(acks, np.int64), np.zeros(messages, np.int64), np.zeros(pairs, np.int64)
-    tail_a, tail_m, tail_p = np.zeros(acks, np.int64), np.zeros(messages, np.int64), np.zeros(pairs, np.int64)
-    next_a, next_m, next_p = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
+    head, tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
+    following = np.zeros((3, n), np.int64)
     before, behind = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     line = np.full(n, -1, np.int64)  # subscriptions have lines of their own, behind them one per connection
     tails = np.full(subscriptions + sessions, -1, np.int64)
     swept = np.zeros(n, np.bool_)  # what stands before it in its line was settled along with it
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
     flying = np.zeros(subscriptions, np.int64)
-    count = 0
+    count, begin = 0, 0
     for i in range(len(session)):
-        c, s = command[i], session[i]
+        c, s, now = command[i], session[i], ordinal[i]
+        a, m, p = codes[i]
+        if i > 0 and session[i - 1] != s:
+            _retain(
+                begin, count, session[i - 1], ordinal[i - 1], memory, codes, owner, tail, held, touched, frame, state, mode,
+                latest, retained,
+            )
+            begin = count
         if c == MESSAGE and side[i] == SERVER:
             k = count
             count += 1
-            frame[k], delivery[i], by[k], transaction[k] = i, k, -1, -1
-            m = message[i]
-            if m >= 0 and own_m[m] == s:
-                same_message[i] = frame[tail_m[m]]
-            earlier = _first(ack[i], s, i, own_a, head_a, next_a, state, row, frame, ended)
-            if earlier >= 0:
-                same_ack[i] = frame[earlier]
-            state[k] = AUTOMATIC if mode[k] == MODE_AUTO else PENDING
-            _append(ack[i], s, k, own_a, head_a, tail_a, next_a)
-            _append(m, s, k, own_m, head_m, tail_m, next_m)
-            _append(pair[i], s, k, own_p, head_p, tail_p, next_p)
+            frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
+            if _known(m, s, now, memory, owner, held, touched):
+                same_message[i] = frame[tail[m]]
+            if _known(a, s, now, memory, owner, held, touched):
+                earlier = _first(a, i, head, following[0], state, row, frame, ended)
+                if earlier >= 0:
+                    same_ack[i] = frame[earlier]
+            for which_key in range(3):
+                code = codes[i, which_key]
+                known = _known(code, s, now, memory, owner, held, touched)
+                _append(code, s, k, known, owner, head, tail, held, following[which_key])
+            _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
             if mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL:
                 r = row[i]
                 t = subscriptions + s if wide[s] else r
@@ -170,21 +216,16 @@ def _walk(
                 most[r] = max(most[r], flying[r])
         elif (c == ACK or c == NACK) and target[i] != TARGET_NONE:
             k, last = -1, -1
-            if ack[i] >= 0:
-                k = _first(ack[i], s, i, own_a, head_a, next_a, state, row, frame, ended)
-                last = tail_a[ack[i]] if own_a[ack[i]] == s else -1
-            elif pair[i] >= 0 and not lax[s]:
-                k = _first(pair[i], s, i, own_p, head_p, next_p, state, row, frame, ended)
-                last = tail_p[pair[i]] if own_p[pair[i]] == s else -1
-                if last < 0 and own_m[message[i]] == s:
-                    k = _first(message[i], s, i, own_m, head_m, next_m, state, row, frame, ended)
-                    last = tail_m[message[i]]
-                    if pair[frame[last if k < 0 else k]] >= 0:
-                        delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
-                        continue
-            else:
-                k = _first(message[i], s, i, own_m, head_m, next_m, state, row, frame, ended)
-                last = tail_m[message[i]] if own_m[message[i]] == s else -1
+            if a >= 0:
+                if _known(a, s, now, memory, owner, held, touched):
+                    k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
+            elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):
+                k, last = _first(p, i, head, following[2], state, row, frame, ended), tail[p]
+            elif _known(m, s, now, memory, owner, held, touched):
+                k, last = _first(m, i, head, following[1], state, row, frame, ended), tail[m]
+                if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
+                    delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
+                    continue
             if k < 0:
                 target[i] = TARGET_UNKNOWN
                 if last >= 0:
@@ -203,11 +244,10 @@ def _walk(
                 if k == chosen or state[k] == PENDING or state[k] == VOIDED:
                     by[k], transaction[k] = i, t
                     how[k] = DIRECT if k == chosen else CUMULATIVE
+                    _turn(k, now, ENCLOSED if t >= 0 else SETTLED, state, mode, codes[frame[k]], owner, held, touched, latest, s)
                     if t >= 0:
-                        state[k], enclosed_next[k], enclosed[t] = ENCLOSED, enclosed[t], k
+                        enclosed_next[k], enclosed[t] = enclosed[t], k
                         swept[k] = cumulative
-                    else:
-                        state[k] = SETTLED
                     r = row[frame[k]]
                     if line[k] >= 0 and r >= 0:
                         flying[r] -= 1
@@ -221,17 +261,22 @@ def _walk(
         elif (c == COMMIT or c == ABORT) and which[i] >= 0:
             k = enclosed[which[i]]
             while k >= 0:
+                to = SETTLED if c == COMMIT else VOIDED
+                _turn(k, now, to, state, mode, codes[frame[k]], owner, held, touched, latest, s)
                 if c == COMMIT:
-                    state[k] = SETTLED
                     _unlink(k, before, behind, tails, line)
                 else:
-                    state[k], swept[k] = VOIDED, False
+                    swept[k] = False
                     r = row[frame[k]]
                     if line[k] >= 0 and r >= 0:
                         flying[r] += 1
                         most[r] = max(most[r], flying[r])
                 k = enclosed_next[k]
             enclosed[which[i]] = -1
+    if len(session):
+        _retain(
+            begin, count, session[-1], ordinal[-1], memory, codes, owner, tail, held, touched, frame, state, mode, latest, retained
+        )
 
 
 def _names_target(dialogue: Dialogue, found: Keys) -> I8:
@@ -240,22 +285,30 @@ def _names_target(dialogue: Dialogue, found: Keys) -> I8:
     return np.where(naming, TARGET_UNKNOWN, TARGET_NONE).astype(np.int8)
 
 
-def follow(dialogue: Dialogue, subscriptions: Subscriptions, transactions: Transactions, habits: Habits) -> Settling:
-    """Follow all sessions' deliveries."""
+def follow(
+    dialogue: Dialogue, memory: int, subscriptions: Subscriptions, transactions: Transactions, habits: Habits
+) -> Settling:
+    """Follow all sessions' deliveries; `memory`: see Options."""
     count = len(dialogue)
     found = keys(dialogue, subscriptions, habits.any_subscription, habits.unescapes)
     sent = dialogue.messages
     mode = mode_of(subscriptions, subscriptions.row[sent])
     delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))
     target = _names_target(dialogue, found)
-    frame, by, transaction = (np.full(len(sent), -1, np.int64) for _ in range(3))
-    state, how = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8)
+    frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
+    state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
+    codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
     _walk(
-        dialogue.session, dialogue.side, dialogue.command, found.ack, found.message, found.pair,
-        found.acks, found.messages, found.pairs, subscriptions.row, subscriptions.ended,
+        dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
+        codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome),
         habits.connection_wide, habits.single_nack, habits.any_subscription, mode,
-        delivery, target, same_message, same_ack, frame, state, by, how, transaction, most,
+        delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
     )
-    return Settling(delivery, target, same_message, same_ack, frame, mode, state, by, how, transaction, most)
+    return Settling(delivery, target, same_message, same_ack, frame, mode, state, by, how, transaction, retained, most)
+
+
+def _shifted(codes: I32, by: int) -> I32:
+    """Codes moved behind those of another space; -1 stays."""
+    return np.where(codes < 0, -1, codes + by).astype(np.int32)

@@ -36,15 +36,19 @@ COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in w
 class Transactions:
     """Per frame: `which` transaction it begins, ends or belongs to (-1 none) and the `state` of the one it names.
 
-    Per transaction: `begun` and `ended` (frame indices; begun -1 where no BEGIN was captured, ended -1 where neither COMMIT nor
-    ABORT was), `outcome` (index in words.TRANSACTION_OUTCOMES), `row` in the table (-1 where it makes none), and what it holds.
+    Per transaction: `first`, `begun` and `ended` (frame indices: the first that names it; begun -1 where no BEGIN was captured,
+    ended -1 where neither COMMIT nor ABORT was), `left` (the BEGIN that came over it while it was open, -1), `outcome` (index in
+    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left), `row` in the table (-1 where it makes none), and what it holds.
     """
 
     which: I64
     state: I8
+    first: I64
     begun: I64
     ended: I64
+    left: I64
     outcome: I8
+    alive: Bools
     row: I64
     sends: I64
     acks: I64
@@ -61,8 +65,8 @@ class Transactions:
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, name: I32, body: I64, names: int,
-    which: I64, state: I8, first: I64, begun: I64, ended: I64, outcome: I8,
+    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, body: I64, names: int,
+    which: I64, state: I8, first: I64, begun: I64, ended: I64, left: I64, outcome: I8,
     sends: I64, acks: I64, nacks: I64, octets: I64,
 ) -> int:
     """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions."""
@@ -80,13 +84,13 @@ def _walk(
             if owner[n] == session[i]:
                 t = current[n]
                 if outcome[t] != OPEN:
-                    state[i] = ENDED
+                    state[i] = ENDED if ordinal[i] - ordinal[ended[t]] <= memory else UNKNOWN
                 elif begun[t] >= 0:
                     state[i] = ACTIVE
         alive = t >= 0 and outcome[t] == OPEN
         if c == BEGIN:
             if alive:
-                outcome[t] = UNDECIDED
+                outcome[t], left[t] = UNDECIDED, i
         elif c == COMMIT or c == ABORT:
             if alive:
                 outcome[t], ended[t] = COMMITTED if c == COMMIT else ABORTED, i
@@ -95,7 +99,7 @@ def _walk(
         if c == BEGIN or not alive:
             t = count
             count += 1
-            first[t], ended[t], outcome[t] = i, -1, OPEN
+            first[t], ended[t], left[t], outcome[t] = i, -1, -1, OPEN
             begun[t] = i if c == BEGIN else -1
             sends[t] = acks[t] = nacks[t] = octets[t] = 0
             if n >= 0:
@@ -113,11 +117,11 @@ def _walk(
     return count
 
 
-def follow(dialogue: Dialogue, over: Bools, missed: Bools, missing_later: Bools) -> Transactions:
+def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_later: Bools) -> Transactions:
     """Follow all sessions' transactions.
 
-    `over` per session: it has ended, what is open is aborted. `missed` and `missing_later` per frame: a client's octets may be
-    missing before it, behind it.
+    `memory`: see Options. `over` per session: it has ended, what is open is aborted. `missed` and `missing_later` per frame: a
+    client's octets may be missing before it, behind it.
     """
     count, command = len(dialogue), dialogue.command
     listed = np.isin(command, np.array([BEGIN, COMMIT, ABORT, SEND, ACK, NACK], np.int8))
@@ -131,20 +135,21 @@ def follow(dialogue: Dialogue, over: Bools, missed: Bools, missing_later: Bools)
 
     most = len(at)
     which, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
-    first, begun, ended = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    first, begun, ended, left = (np.zeros(most, np.int64) for _ in range(4))
     outcome = np.zeros(most, np.int8)
     counts = np.zeros((4, most), np.int64)
     found = 0
     if most:
         found = _walk(
-            dialogue.session, command, dialogue.side, name, dialogue.body_octets, int(name.max(initial=-1)) + 1,
-            which, state, first, begun, ended, outcome, counts[0], counts[1], counts[2], counts[3],
+            dialogue.session, command, dialogue.side, dialogue.ordinal, memory, name, dialogue.body_octets,
+            int(name.max(initial=-1)) + 1, which, state, first, begun, ended, left, outcome, counts[0], counts[1], counts[2], counts[3],
         )
-    first, begun, ended, outcome, counts = first[:found], begun[:found], ended[:found], outcome[:found], counts[:, :found]
+    first, begun, ended, left, outcome = first[:found], begun[:found], ended[:found], left[:found], outcome[:found]
+    counts = counts[:, :found]
 
     opened = outcome == OPEN
     never = (begun < 0) & ~missed[first]  # named, but never begun although nothing is missing: it means nothing
     outcome[opened & over[dialogue.session[first]]] = IMPLICITLY_ABORTED
     outcome[opened & (missing_later[first] | never)] = UNDECIDED
     row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
-    return Transactions(which, state, begun, ended, outcome, row, counts[0], counts[1], counts[2], counts[3])
+    return Transactions(which, state, first, begun, ended, left, outcome, opened, row, counts[0], counts[1], counts[2], counts[3])

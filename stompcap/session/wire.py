@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
+from stompcap.places import PACKET_BITS
 from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, RawRows
 from stompcap.session.lookup import flat
 from stompcap.tables import words
-
-PACKET_BITS = 40  # a capture of more than 2**40 packets does not exist
 
 
 def integers(column: pa.Array | pa.ChunkedArray, missing: int = -1) -> I64:
@@ -55,7 +54,15 @@ def place(table: pa.Table, which: str, ranks: I64, known: pa.Array) -> I64:
     packet = integers(table.column(f"{which}_packet"), 0)
     rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(len(capture), np.int64)
     where: I64 = (rank << PACKET_BITS) | packet
-    return where
+    return remembered(table, f"{which}_place", where)
+
+
+def remembered(table: pa.Table, name: str, otherwise: I64) -> I64:
+    """A column of what is known from earlier pieces of a session (stompcap.session.carry), where there is one."""
+    if name not in table.column_names:
+        return otherwise
+    known = integers(table.column(name))
+    return np.where(known >= 0, known, otherwise)
 
 
 def by_key(session: I64, side: I8, offset: I64) -> I64 | None:
@@ -126,8 +133,13 @@ def raw_rows(rows: pa.Table, known: pa.Array) -> RawRows:
     )
 
 
-def build(streams: pa.Table, rows: pa.Table, frames: pa.Table, order: Mapping[str, int]) -> Dialogue:
-    """The dialogue of all streams that speak STOMP: by the streams table's word, or because they have frames."""
+def build(
+    streams: pa.Table, rows: pa.Table, frames: pa.Table, order: Mapping[str, int], before: Mapping[str, int] | None = None
+) -> Dialogue:
+    """The dialogue of all streams that speak STOMP: by the streams table's word, or because they have frames.
+
+    `before`: how many frames of a stream came in earlier pieces, by stream_id.
+    """
     speaks = pc.or_(
         pc.equal(flat(streams.column("protocol")), "stomp"),
         pc.is_in(flat(streams.column("stream_id")), value_set=pc.unique(flat(frames.column("stream_id")))),
@@ -145,7 +157,7 @@ def build(streams: pa.Table, rows: pa.Table, frames: pa.Table, order: Mapping[st
     sort = by_key(session, side, offset)
     if sort is None:
         sort = np.arange(len(session))
-    position = position[sort]
+    position = remembered(frames, "position", position)[sort]
     merged, starts = np.empty(len(sort), np.int64), np.zeros(len(known) + 1, np.int64)
     _interleave((session * 2 + side)[sort], position, sort, merged, starts)
     row = sort[merged]
@@ -168,11 +180,25 @@ def build(streams: pa.Table, rows: pa.Table, frames: pa.Table, order: Mapping[st
         syntax=column("syntax", 0),
         position=position[merged],
         row=row,
+        ordinal=_ordinals(session[row], starts, frames, row, known, before or {}),
         starts=starts,
         streams=streams,
         frames=frames,
         rows=raw_rows(rows, known),
     )
+
+
+def _ordinals(
+    session: I64, starts: I64, frames: pa.Table, row: I64, known: pa.Array, before: Mapping[str, int]
+) -> I64:
+    """How many frames of its session came before each frame."""
+    place = np.arange(len(row)) - starts[session]
+    if not before:
+        return place
+    told = integers(frames.column("ordinal"))[row]
+    fresh = np.concatenate([[0], np.cumsum(told < 0)])
+    base = np.array([before.get(name, 0) for name in known.to_pylist()], np.int64)
+    return np.where(told >= 0, told, base[session] + fresh[:-1] - fresh[starts[session]])
 
 
 def codes(*columns: pa.Array) -> list[I32]:

@@ -88,11 +88,12 @@ class Extract:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Assembly, meaning
+        from stompcap.assembly import Assembly, Meaning
 
         sink = Sink(self.lake, self.outputs)
         spill = Spill()
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
+        meaning = Meaning(order, self.options, sink.wants)
         segments = unpack(batches, spill).to_batches(BATCH)
         assembly = Assembly(self.captures, self.batch_id, self.options, spilled=lambda: spill.octets)
         for flows in whole_groups(iter(segments), ("flow", "endpoints"), "captured_octets", FLOWS):
@@ -100,7 +101,7 @@ class Extract:
                 for table, rows in part.tables.items():
                     sink.write(table, rows)
                 if part.sessions is not None and sink.wants("sessions"):
-                    for table, rows in meaning(part.sessions, order, self.options, sink.wants).items():
+                    for table, rows in meaning(part.sessions).items():
                         sink.write(table, rows)
         yield sink.manifest()
 
@@ -134,13 +135,14 @@ class Correlate:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Sessions, meaning
+        from stompcap.assembly import Meaning, Sessions
 
         sink = Sink(self.lake, self.outputs)
+        meaning = Meaning(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
             sessions = Sessions(**tables)
-            for table, rows in meaning(sessions, self.order, self.options, sink.wants).items():
+            for table, rows in meaning(sessions).items():
                 sink.write(table, rows)
         yield sink.manifest()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from stompcap import capture
-from stompcap.assembly import Assembly, meaning
+from stompcap.assembly import Assembly, Meaning
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
@@ -28,11 +28,12 @@ def tables_of(paths: Sequence[str], options: Options | None = None, window: int 
     ).sort_by(WIRE_ORDER)
     order = {row["capture_id"]: rank for rank, row in enumerate(surveyed)}
     assembly = Assembly([(row["path"], row["capture_id"]) for row in surveyed], "batch", options, window)
+    meaning = Meaning(order, options, lambda _: True)
     found: dict[str, list[pa.Table]] = {}
     for part in assembly.parts(segments):
         _add(found, part.tables.items())
         if part.sessions is not None:
-            _add(found, meaning(part.sessions, order, options, lambda _: True).items())
+            _add(found, meaning(part.sessions).items())
     return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
 

@@ -115,6 +115,13 @@ def opening(lines: list[str]) -> list[str]:
 
 def analysed(*transcripts: str | Conversation, version: int | None = None, thresholds: Thresholds | None = None) -> Analysis:
     """Sessions s0, s1, ... of transcripts; `version` (0, 1, 2) overrules what the frames say."""
+    made = tables(*transcripts, version=version)
+    chosen = Options(thresholds=thresholds or Thresholds())
+    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}, options=chosen)
+
+
+def tables(*transcripts: str | Conversation, version: int | None = None) -> dict[str, pa.Table]:
+    """The tables streams, rows (raw_frames), frames, segments and stalls of such sessions."""
     talks = [read(t) if isinstance(t, str) else t for t in transcripts]
     directions = [d for talk in talks for d in talk.sides]
     buffer = np.frombuffer(b"".join(data for d in directions for _, data in d.chunks), np.uint8)
@@ -126,8 +133,10 @@ def analysed(*transcripts: str | Conversation, version: int | None = None, thres
         versions[:], source[:] = version, 0
     raw = _raw_frames(rows, directions)
     frames = _frames(buffer, rows, raw, versions, source)
-    chosen = Options(thresholds=thresholds or Thresholds())
-    return analyse(_streams(talks), raw, frames, _segments(directions), {"cap": 0}, options=chosen)
+    return {
+        "streams": _streams(talks), "rows": raw, "frames": frames, "segments": _segments(directions),
+        "stalls": TABLES["stalls"].arrow.empty_table(),
+    }
 
 
 def _runs(directions: list[Direction], talks: list[Conversation]) -> Runs:

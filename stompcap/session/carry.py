@@ -1,0 +1,84 @@
+"""What is kept of sessions between two pieces of them: the rows that may still matter, without octets, and sums.
+
+Rows have the columns of the lake's tables and marks behind them. A row without marks was not analysed yet: something that crossed
+the wire before it may still come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session import sums
+from stompcap.tables import TABLES
+
+
+def _marked(table: str, *marks: str) -> pa.Schema:
+    """The columns of a table without its octets, and marks."""
+    columns = [field for field in TABLES[table].arrow if field.name != "raw"]
+    return pa.schema([*columns, *(pa.field(mark, pa.int64()) for mark in marks)])
+
+
+FRAMES = _marked("frames", "position", "ordinal", "told", "counted", "delivered", "acked", "nacked", "most")
+ROWS = _marked("raw_frames", "first_place", "last_place", "told", "counted")
+SEGMENTS = _marked("segments", "place", "eol")
+STALLS = TABLES["stalls"].arrow
+
+
+@dataclass(frozen=True)
+class Carry:
+    """The state of sessions that go on; each table has a column stream_id, so that sessions can be put together and taken apart."""
+
+    frames: pa.Table
+    rows: pa.Table
+    segments: pa.Table
+    stalls: pa.Table
+    sums: pa.Table
+
+    def of(self, streams: pa.Array) -> Carry:
+        """The part that belongs to these streams."""
+        return Carry(*(table.filter(pc.is_in(table.column("stream_id"), value_set=streams)) for table in self.tables))
+
+    @property
+    def tables(self) -> list[pa.Table]:
+        """The tables, in the order of the fields."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def packed(tables: Sequence[pa.Table]) -> bytes:
+    """Tables as octets: Arrow IPC streams, one behind the other."""
+    sink = pa.BufferOutputStream()
+    for table in tables:
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    octets: bytes = sink.getvalue().to_pybytes()
+    return octets
+
+
+def unpacked(octets: bytes) -> list[pa.Table]:
+    """The tables that `packed` wrote; raises pyarrow.ArrowInvalid for other octets."""
+    source, found = pa.BufferReader(octets), []
+    while source.tell() < len(octets):
+        found.append(pa.ipc.open_stream(source).read_all())
+    return found
+
+
+def nothing() -> Carry:
+    """The state before the first piece."""
+    return Carry(*(schema.empty_table() for schema in (FRAMES, ROWS, SEGMENTS, STALLS, sums.SCHEMA)))
+
+
+def joined(schema: pa.Schema, *tables: pa.Table) -> pa.Table:
+    """Tables one behind the other in a schema; columns a table lacks are null."""
+    return pa.concat_tables([_in(schema, table) for table in tables])
+
+
+def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    columns = [
+        table.column(field.name).cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in schema]))

@@ -1,0 +1,256 @@
+"""What of a piece is final and given out, and what of it is kept for the next one.
+
+Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. Frames that are
+many are SENDs, MESSAGEs and their ACKs, transactions and receipts; those that are settled, answered or ended are dropped when nothing
+knows them by name any more (Options.memory). All others stay, and so do the first and the last of every command and side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.session import carry as state
+from stompcap.session import sums
+from stompcap.session.analysis import Analysis, Options
+from stompcap.session.carry import Carry, joined
+from stompcap.session.dialogue import (
+    ABORT,
+    ACK,
+    BEGIN,
+    COMMIT,
+    EOL,
+    FRAME,
+    GAP,
+    I64,
+    MESSAGE,
+    NACK,
+    OTHER,
+    RECEIPT,
+    SEND,
+    Bools,
+)
+from stompcap.session.lookup import flat
+from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
+from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
+from stompcap.session.resume import Advance
+from stompcap.session.settling import AUTOMATIC, SETTLED
+from stompcap.session.wire import integers, repeated_codes, sides
+
+WAY = np.int64(2**44)  # no direction has so many octets
+MANY = (SEND, MESSAGE, ACK, NACK, RECEIPT, BEGIN, COMMIT, ABORT, OTHER)  # commands whose frames need not all be kept
+
+
+def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
+    """The tables cut down to what is final and was not given out; and the marks of all frames as they are then.
+
+    Sessions and subscriptions are final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it
+    is settled for good or nothing that comes can name it.
+    """
+    machine, told = analysis.machine, analysis.progress
+    dialogue, closing = analysis.dialogue, told.closing
+    marks = told.told | SEEN | np.where(told.ripe, JUDGED, 0)
+
+    def fresh(frame: I64, final: Bools, mark: int) -> pa.Array:
+        new = (final | closing[dialogue.session[frame]]) & ((told.told[frame] & mark) == 0)
+        marks[frame[new]] |= mark
+        return pa.array(new, pa.bool_())
+
+    settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
+    begun = np.flatnonzero(dealt.begun >= 0)
+    done = np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained
+    opened = machine.subscriptions.opened
+    masks = {
+        "sessions": pa.array(closing, pa.bool_()),
+        "subscriptions": fresh(opened, np.zeros(len(opened), np.bool_), LISTED),
+        "deliveries": fresh(settling.frame, done, LISTED),
+        "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
+        "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
+    }
+    return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
+
+
+class _Keep:
+    """Frames and raw rows to be kept, and what has to be kept with them."""
+
+    def __init__(self, analysis: Analysis, memory: int, holds: Bools, row_holds: Bools) -> None:
+        self.analysis = analysis
+        self.machine, self.notes = analysis.machine, analysis.notes
+        self.dialogue = analysis.dialogue
+        self.memory, self.holds = memory, holds
+        self.row_of = self._row_of_frame()
+        self.rows = row_holds.copy()
+        self.frames = holds | ~np.isin(self.dialogue.command, MANY)
+        self._edges()
+        self._open()
+        self._neighbours()
+        while self._closure():
+            pass
+        self.rows[self.row_of[self.frames]] = True
+
+    def _row_of_frame(self) -> I64:
+        d = self.dialogue
+        found = np.empty(len(d), np.int64)
+        found[np.lexsort((d.offset, d.side, d.session))] = np.flatnonzero(d.rows.kind == FRAME)
+        return found
+
+    def _edges(self) -> None:
+        """The first and last of every command and side, by order and by time; the first and last raw row and gap of each direction."""
+        d, raw = self.dialogue, self.dialogue.rows
+        kind = (d.session.astype(np.int64) * 2 + d.side) * (OTHER + 1) + d.command
+        for order in (np.arange(len(d)), np.argsort(d.at_ns, kind="stable")):
+            for way in (order, order[::-1]):
+                self.frames[way[np.unique(kind[way], return_index=True)[1]]] = True
+        direction = raw.session.astype(np.int64) * 2 + raw.side
+        for chosen in (np.arange(len(raw)), np.flatnonzero(raw.kind == GAP)):
+            for way in (chosen, chosen[::-1]):
+                self.rows[way[np.unique(direction[way], return_index=True)[1]]] = True
+
+    def _open(self) -> None:
+        """What is not settled, ended or answered, or was so lately."""
+        d, m = self.dialogue, self.machine
+        now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
+        self.frames[m.settling.frame[m.settling.retained]] = True
+        which = m.transactions.which
+        if len(m.transactions.alive):
+            lately = now[d.session[m.transactions.first]] - d.ordinal[np.maximum(m.transactions.ended, 0)] <= self.memory
+            self.frames |= (which >= 0) & m.transactions.alive[which]
+            self.frames[m.transactions.first[lately | (m.transactions.ended < 0)]] = True
+        asked, answered = m.receipts.asked, m.receipts.answered
+        known = now[d.session[asked]] - d.ordinal[np.maximum(answered, 0)] <= self.memory
+        self.frames[asked[(answered < 0) | known]] = True
+
+    def _neighbours(self) -> None:
+        """Raw rows beside gaps, beside what rules wait for and beside the last; the frames in the rows to be kept."""
+        raw = self.dialogue.rows
+        middle = (self.rows & (raw.kind == GAP)) | ~self.analysis.progress.row_ripe
+        middle[self.row_of[self.holds]] = True
+        middle |= self.rows & ~self._ends()
+        same = np.zeros(len(raw) + 1, np.bool_)
+        same[1:-1] = (raw.session[1:] == raw.session[:-1]) & (raw.side[1:] == raw.side[:-1])
+        self.rows[:-1] |= middle[1:] & same[1:-1]
+        self.rows[1:] |= middle[:-1] & same[1:-1]
+        frame_of = np.full(len(raw), -1, np.int64)
+        frame_of[self.row_of] = np.arange(len(self.dialogue))
+        self.frames[frame_of[self.rows & (frame_of >= 0)]] = True
+
+    def _ends(self) -> Bools:
+        """First and last raw rows of their direction."""
+        raw = self.dialogue.rows
+        step = (raw.session[1:] != raw.session[:-1]) | (raw.side[1:] != raw.side[:-1])
+        edge = np.concatenate([[True], step, [True]]) if len(raw) else np.zeros(1, np.bool_)
+        ends: Bools = (edge[:-1] | edge[1:])[: len(raw)]
+        return ends
+
+    def _closure(self) -> bool:
+        """Keep what kept frames lead to; whether that was more than there was."""
+        before = int(self.frames.sum())
+        d, m, n, keep = self.dialogue, self.machine, self.notes, self.frames
+        settling, dealt, receipts = m.settling, m.transactions, m.receipts
+        kept = keep[settling.frame]
+        self._also(settling.by[kept])
+        named = settling.delivery[keep & d.settles]
+        self._also(settling.frame[named[named >= 0]])
+        of = np.unique(dealt.which[keep & (dealt.which >= 0)])
+        for places in (dealt.first, dealt.begun, dealt.ended, dealt.left):
+            self._also(places[of])
+        pair = receipts.answered >= 0
+        asked, answered = receipts.asked[pair], receipts.answered[pair]
+        both = keep[asked] | keep[answered]
+        self._also(asked[both])
+        self._also(answered[both])
+        for places in (n.previous, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by, n.disconnect_before):
+            self._also(places[self.holds])
+        return int(keep.sum()) > before
+
+    def _also(self, frames: I64) -> None:
+        self.frames[frames[frames >= 0]] = True
+
+
+def keep(
+    done: Advance, marks: I64, options: Options, holds: Bools, row_holds: Bools, counted: I64, row_counted: I64
+) -> Carry:
+    """The state for the next piece.
+
+    `marks` as `news` gives them; `holds` and `counted`: what rules wait for and have counted (stompcap.rules.engine.Judgement).
+    """
+    analysis = done.analysis
+    dialogue, raw, progress = analysis.dialogue, analysis.dialogue.rows, analysis.progress
+    going = ~progress.closing
+    chosen = _Keep(analysis, options.memory, holds, row_holds)
+    frames = np.flatnonzero(chosen.frames & going[dialogue.session])
+    rows = np.flatnonzero(chosen.rows & going[raw.session])
+    tallies = _tallies(analysis, chosen.frames)
+    opened = analysis.machine.subscriptions.opened
+    columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
+    for name, values in tallies.items():
+        columns[name] = np.zeros(len(dialogue), np.int64)
+        columns[name][opened] = values
+    row_marks = {
+        "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0), "counted": row_counted
+    }
+    on = flat(dialogue.streams.column("stream_id")).filter(pa.array(going, pa.bool_()))
+    segments, stalls = _unjudged(done)
+    table = sums.table(analysis.sums, dialogue.streams).filter(pa.array(going, pa.bool_()))
+    whole = Carry(
+        joined(state.FRAMES, _with(dialogue.frames.take(dialogue.row[frames]), columns, frames), done.waiting_frames),
+        joined(state.ROWS, _with(done.rows.take(raw.row[rows]), row_marks, rows), done.waiting_rows),
+        segments, stalls, table,
+    )
+    return whole.of(on)
+
+
+def _with(table: pa.Table, marks: dict[str, I64], at: I64) -> pa.Table:
+    """The table with its marks set."""
+    for name, values in marks.items():
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values[at]))
+    return table
+
+
+def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:
+    """Per subscription, the tallies with the deliveries that are dropped."""
+    machine = analysis.machine
+    frame, by = machine.settling.frame, machine.settling.by
+    row = machine.subscriptions.row[frame]
+    gone = ~kept[frame] & (row >= 0)
+    settled = gone & (delivery_status(machine) == SETTLED_STATUS)
+    nack = (by >= 0) & (analysis.dialogue.command[by] == NACK)
+    count = len(machine.subscriptions.opened)
+    more = {"delivered": gone, "acked": settled & ~nack, "nacked": settled & nack}
+    found = {name: getattr(machine.earlier, name) + np.bincount(row[which], minlength=count) for name, which in more.items()}
+    return found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
+
+
+def _unjudged(done: Advance) -> tuple[pa.Table, pa.Table]:
+    """Segments that heart-beats were not judged by yet, and the last before them in each direction; stalls that may excuse later gaps."""
+    dialogue, raw = done.analysis.dialogue, done.analysis.dialogue.rows
+    known = flat(dialogue.streams.column("stream_id"))
+    segments = done.segments
+    way, offset, end = _ways(segments, known), integers(segments.column("stream_offset")), integers(segments.column("new_octets"))
+    end = end + offset
+    kept = ~done.ready
+    by_end = np.lexsort((end, way))[::-1]
+    judged = by_end[done.ready[by_end] & (way[by_end] >= 0)]
+    kept[judged[np.unique(way[judged], return_index=True)[1]]] = True
+
+    key = (raw.session.astype(np.int64) * 2 + raw.side) * WAY + raw.offset
+    row = np.maximum(np.searchsorted(key, way * WAY + offset, side="right") - 1, 0)
+    eol = integers(segments.column("eol"), 0)
+    if len(raw):
+        inside = (raw.kind[row] == EOL) & (key[row] <= way * WAY + offset) & (way * WAY + end <= key[row] + raw.length[row])
+        eol = np.maximum(eol, inside.astype(np.int64))
+    segments = segments.set_column(segments.schema.get_field_index("eol"), "eol", pa.array(eol)).filter(pa.array(kept))
+
+    latest = np.full(dialogue.sessions, -1, np.int64)
+    np.maximum.at(latest, way[judged] // 2, integers(done.segments.column("ts_ns"))[judged])
+    now = done.analysis.sums.now
+    since = np.where(now >= 0, now, latest[:, None]).reshape(-1)
+    stalled = _ways(done.stalls, known)
+    wanted = (stalled >= 0) & (integers(done.stalls.column("end_ns")) >= since[stalled])
+    return segments, done.stalls.filter(pa.array(wanted))
+
+
+def _ways(table: pa.Table, known: pa.Array) -> I64:
+    """Session * 2 + side of each row, -1 for other streams."""
+    session = repeated_codes(table.column("stream_id"), known)
+    return np.where(session >= 0, session * 2 + sides(table.column("direction")), -1)

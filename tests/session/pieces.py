@@ -1,0 +1,114 @@
+"""Whole sessions cut into pieces, as a reader would bring them that stops at any packet: for tests of what is carried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.assembly import pieces
+from stompcap.places import END, at
+from stompcap.rules import judge
+from stompcap.session import Options, analyse
+from stompcap.session.dialogue import GAP
+from stompcap.session.resume import Piece
+from stompcap.session.wire import integers
+from stompcap.tables import TABLES, words
+
+Tables = Mapping[str, pa.Table]
+UNKNOWN_YET = ("fin_ns_c2s", "fin_ns_s2c", "rst_ns", "closed_by")
+
+
+def whole(made: Tables, options: Options | None = None) -> dict[str, pa.Table]:
+    """All tables of sessions given whole."""
+    analysis = analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}, made["stalls"], options)
+    return analysis.tables | judge(analysis)
+
+
+def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
+    """Pieces of the sessions, each of what is told by the packets below a number, and the rest."""
+    streams, rows, frames, segments = (made[name] for name in ("streams", "rows", "frames", "segments"))
+    given = np.zeros(rows.num_rows, bool)
+    seen = np.zeros(segments.num_rows, bool)
+    gap = np.asarray(pc.equal(rows["kind"].combine_chunks(), words.RAW_KINDS[GAP]))
+    first, last = (np.where(gap, -1, integers(rows[f"{which}_packet"])) for which in ("first", "last"))
+    key = [list(zip(t["stream_id"].to_pylist(), t["direction"].to_pylist(), strict=True)) for t in (rows, frames)]
+    offset, frame_offset = integers(rows["stream_offset"]), integers(frames["stream_offset"])
+    stalls = made["stalls"]
+    for number in (*packets, None):
+        end = number is None
+        limit = 2**40 if number is None else number
+        upto = dict.fromkeys(streams["stream_id"].to_pylist(), limit)
+        come = np.ones(rows.num_rows, bool)
+        for way in set(key[0]):
+            mine = np.array([i for i, k in enumerate(key[0]) if k == way])
+            mine = mine[np.argsort(offset[mine])]
+            short = np.flatnonzero((last[mine] >= limit) & ~gap[mine])
+            stop = len(mine) if end or not len(short) else int(short[0])
+            if not end:  # a gap shows by what comes behind it
+                while stop and gap[mine[stop - 1]]:
+                    stop -= 1
+            come[mine[stop:]] = False
+            rest = [int(first[i]) for i in mine[stop:] if not gap[i]]
+            if rest:
+                upto[way[0]] = min(upto[way[0]], rest[0])
+        new = come & ~given
+        given |= come
+        reached: dict[tuple[str, str], int] = {}
+        for i in np.flatnonzero(given):
+            reached[key[0][i]] = max(reached.get(key[0][i], 0), int(offset[i]) + 1)
+        fresh = {(k, int(offset[i])) for i, k in enumerate(key[0]) if new[i]}
+        chosen = pa.array([(k, int(frame_offset[i])) in fresh for i, k in enumerate(key[1])], pa.bool_())
+        packet = integers(segments["packet"])
+        arrived = (packet < limit) & ~seen
+        seen |= arrived
+        yield Piece(
+            streams if end else _open(streams, rows.filter(pa.array(given))),
+            rows.filter(pa.array(new)), frames.filter(chosen), segments.filter(pa.array(arrived)), stalls,
+            np.array([END if end else at(0, upto[name]) for name in streams["stream_id"].to_pylist()], np.int64),
+            np.full(streams.num_rows, end),
+        )
+        stalls = stalls.slice(0, 0)
+
+
+def _open(streams: pa.Table, rows: pa.Table) -> pa.Table:
+    """The streams as they are known before their end."""
+    changed = {name: pa.nulls(streams.num_rows, streams.schema.field(name).type) for name in UNKNOWN_YET}
+    changed["close_kind"] = pa.array(["open"] * streams.num_rows, streams.schema.field("close_kind").type)
+    for name, values in changed.items():
+        streams = streams.set_column(streams.schema.get_field_index(name), streams.schema.field(name), values)
+    return streams
+
+
+def resumed(made: Tables, packets: Sequence[int], options: Options | None = None, most: list[int] | None = None) -> dict[str, pa.Table]:
+    """All tables of sessions given in pieces, the state kept as octets between them; `most` gets the sizes of the states."""
+    found: dict[str, list[pa.Table]] = {}
+    state = pieces.nothing().to_bytes()
+    for piece in cut(made, packets):
+        tables, kept = pieces.resume(piece, pieces.from_bytes(state), {"cap": 0}, options or Options())
+        state = kept.to_bytes()
+        if most is not None:
+            most.append(kept.carry.frames.num_rows + kept.carry.rows.num_rows + kept.carry.segments.num_rows)
+        for name, table in tables.items():
+            found.setdefault(name, []).append(table)
+    return {name: pa.concat_tables(tables) for name, tables in found.items()}
+
+
+def rows_of(tables: Tables, name: str) -> list[dict[str, object]]:
+    """A table's rows in the order of its key."""
+    columns = TABLES[name].key
+    return sorted(tables[name].to_pylist(), key=lambda row: tuple(str(row[column]).zfill(20) for column in columns))
+
+
+def differences(one: Tables, other: Tables) -> list[str]:
+    """Rows that are in one of two sets of tables only."""
+    found = []
+    for name in one:
+        left, right = rows_of(one, name), rows_of(other, name)
+        found += [f"{name} - {row}" for row in left if row not in right]
+        found += [f"{name} + {row}" for row in right if row not in left]
+        if len(left) != len(right):
+            found.append(f"{name}: {len(left)} rows, {len(right)} in pieces")
+    return found

@@ -1,0 +1,104 @@
+"""Sessions in pieces: cut anywhere, with the state stored in between, they give the rows that they give whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stompcap import capture
+from stompcap.assembly import Assembly
+from stompcap.options import Options as Choices
+from stompcap.rules import RULES
+from stompcap.session import Options
+from stompcap.tables import TABLES
+from stompcap.tcp import WIRE_ORDER
+from tests.rules import transcript as rules
+from tests.session.pieces import differences, resumed, whole
+from tests.session.test_analyse import DIALOGUES, SCOPES
+from tests.session.transcript import Session, tables
+
+CUTS = st.lists(st.integers(1, 30), max_size=4, unique=True).map(sorted)
+
+
+def made(*texts: str) -> dict[str, pa.Table]:
+    return tables([Session(text, f"{n:020d}") for n, text in enumerate(texts)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
+
+
+def possible(text: str) -> str:
+    """A dialogue in which no side speaks after its FIN, and none after a RST."""
+    said, silent = [], set()
+    for line in text.splitlines():
+        side = line[0]
+        if side not in silent:
+            said.append(line)
+        if line.endswith("RST"):
+            break
+        if line.endswith("FIN"):
+            silent.add(side)
+    return "\n".join(said)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 8, 65_536]))
+def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
+    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory)
+    assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
+    """The examples of all rules at once, cut behind every packet, every second and every third."""
+    examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
+    last = max(examples["segments"]["packet"].to_pylist())
+    assert differences(whole(examples), resumed(examples, range(step, last + 1, step))) == []
+
+
+RECORDED = sorted((Path(__file__).resolve().parents[2] / "data").glob("*.pcap*"))
+
+
+def recorded(path: Path) -> dict[str, pa.Table]:
+    """The sessions of a capture."""
+    segments = pa.Table.from_batches(list(capture.read_segments(str(path), 0))).sort_by(WIRE_ORDER)
+    for part in Assembly([(str(path), "cap")], "batch", Choices()).parts(segments):
+        if part.sessions is not None:
+            s = part.sessions
+            return {"streams": s.streams, "rows": s.raw_frames, "frames": s.frames, "segments": s.segments, "stalls": s.stalls}
+    raise AssertionError("no session")
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_recorded_sessions_cut_anywhere(path: Path) -> None:
+    sessions = recorded(path)
+    last = max(sessions["segments"]["packet"].to_pylist())
+    cuts = [last * part // 7 + path.stem.count("a") for part in range(1, 7)]
+    assert differences(whole(sessions), resumed(sessions, cuts)) == []
+
+
+STEADY = {
+    "sends": "> SEND destination:/queue/a | body\n",
+    "deliveries acknowledged": "< MESSAGE message-id:m{n} ack:m{n} subscription:1 destination:/queue/a\n> ACK id:m{n}\n",
+    "deliveries that ask for none": "< MESSAGE message-id:m{n} subscription:2 destination:/queue/b\n",
+    "receipts": "> SEND destination:/queue/a receipt:r{n}\n< RECEIPT receipt-id:r{n}\n",
+    "transactions": "> BEGIN transaction:t{n}\n> SEND destination:/queue/a transaction:t{n}\n> COMMIT transaction:t{n}\n",
+    "heart-beats": "> EOL\n< EOL\n",
+}
+
+
+@pytest.mark.parametrize("kind", STEADY)
+def test_what_goes_on_for_ever_needs_no_more_and_more(kind: str) -> None:
+    opening = """
+    > CONNECT accept-version:1.2 host:/ heart-beat:5,5
+    < CONNECTED version:1.2 heart-beat:5,5
+    > SUBSCRIBE id:1 destination:/queue/a ack:client-individual
+    > SUBSCRIBE id:2 destination:/queue/b
+    """
+    session = made(opening + "".join(STEADY[kind].replace("{n}", str(n)) for n in range(120)))
+    sizes: list[int] = []
+    packets = range(20, max(session["segments"]["packet"].to_pylist()), 20)
+    assert differences(whole(session, Options(memory=16)), resumed(session, packets, Options(memory=16), sizes)) == []
+    middle = sizes[len(sizes) // 2]
+    assert sizes[-2] <= middle + 8, sizes
