@@ -30,6 +30,29 @@ def test_any_chunking_gives_the_same_rows(data: bytes, sizes: list[int], synced:
     assert chunked(data, sizes, synced) == rows_of(data, synced=synced)
 
 
+@settings(max_examples=200, deadline=None)
+@given(octets, octets, st.lists(st.tuples(st.booleans(), st.integers(0, 20)), max_size=30))
+def test_any_interleaving_of_two_directions_gives_the_same_rows(one: bytes, two: bytes, steps: list[tuple[bool, int]]) -> None:
+    streams, reach, pending = (one, two), [0, 0], [0, 0]
+    state, found = None, ([], [])
+    for side, step in [*steps, (False, len(one)), (True, len(two))]:
+        reach[side] = min(len(streams[side]), reach[side] + step)
+        final = reach == [len(one), len(two)]
+        held = [data[p:r] for data, p, r in zip(streams, pending, reach, strict=True)]
+        lengths = np.array([len(h) for h in held])
+        runs = Runs(
+            np.arange(2, dtype=np.int32), np.cumsum(lengths) - lengths, lengths, np.array(pending), np.ones(2, bool),
+            np.array([final, final]), np.array([len(one), len(two)]),
+        )
+        rows = delimit(np.frombuffer(b"".join(held), np.uint8), runs, state)
+        for way in (0, 1):
+            found[way].extend(tuples(rows.take(rows.direction == way)))
+        state, pending = rows.state, rows.pending.tolist()
+        if final:
+            break
+    assert found == (rows_of(one), rows_of(two))
+
+
 @settings(max_examples=300, deadline=None)
 @given(parts, st.booleans())
 def test_rows_tile(given_parts: list[bytes | int], synced: bool) -> None:
