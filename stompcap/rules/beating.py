@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import Chapter, Judged
-from stompcap.session.dialogue import EOL, FRAME, GAP, I64, Bools
+from stompcap.session.dialogue import EOL, FRAME, I64, Bools
 from stompcap.session.heartbeat_header import parse
 from stompcap.session.wire import integers
 from stompcap.stomp.syntax import Syntax
@@ -22,7 +22,7 @@ def standing_alone(case: Case) -> Bools:
     before = np.maximum(np.arange(len(raw)) - 1, 0)
     trailing = (raw.kind[before] == FRAME) & (raw.first_ns - raw.last_ns[before] < TRAILER_NS)
     same = (raw.kind[before] == EOL) & (raw.first_ns == raw.last_ns[before])
-    beats: Bools = alone & ~trailing & ~same & (raw.kind[before] != GAP)
+    beats: Bools = alone & ~trailing & ~same & np.isin(raw.kind[before], (FRAME, EOL))
     return beats
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.rules import trust
 from stompcap.rules.columns import decided, matched, truth, unicode
 from stompcap.rules.ends import Ends
 from stompcap.rules.record import Units
@@ -240,6 +241,26 @@ class Case:
         places = np.flatnonzero(self.frame_of_row >= 0)
         found[self.frame_of_row[places]] = places
         return found
+
+    @cached_property
+    def trusted_rows(self) -> Bools:
+        """Raw rows that are surely what they seem (stompcap.rules.trust)."""
+        return trust.trusted(self.d.rows)
+
+    @cached_property
+    def trusted(self) -> Bools:
+        """Frames that surely are frames."""
+        return self.trusted_rows[self.row_of_frame]
+
+    @cached_property
+    def guessed(self) -> Bools:
+        """Sessions whose version was inferred although their beginning was captured: packets of the handshake are lost.
+
+        What is inferred of them may acquit but not convict. Where a capture starts mid-stream there is nothing better.
+        """
+        inferred = truth(pc.equal(self.of_session("version_source"), "inferred"))
+        started: Bools = inferred & (self.s.start_c2s | self.s.start_s2c)
+        return started
 
     # what is said of them
 

@@ -36,14 +36,14 @@ def ds_04(case: Case) -> Judged:
     """The client says DISCONNECT before it closes.
 
     1.0 calls it polite. Judged at sessions that were connected and that the client closed first. Not evaluable where
-    octets of the client are missing, or an ERROR came before, after which there is nobody left to be polite to.
+    octets are missing, or an ERROR came before, after which there is nobody left to be polite to.
 
     What was sent just before an abrupt close, without a receipt, may be lost.
     """
     s = case.s
     session = np.flatnonzero((s.connected >= 0) & case.ends.closed_by_client)
     rude = (s.disconnect < 0)[session]
-    unsure = (~case.ends.whole[:, CLIENT] | (s.error >= 0))[session]
+    unsure = (~case.ends.whole.all(axis=1) | (s.error >= 0))[session]
     return Judged(np.ones(len(session), bool), rude, "the client closed without DISCONNECT", unevaluable=rude & unsure,
                   units=end_of_stream(case, session, np.full(len(session), CLIENT, np.int8)))
 

@@ -147,8 +147,7 @@ def cn_05(case: Case) -> Judged:
 
 def closed_by_server(case: Case) -> Bools:
     """Frames of sessions that the server ended, with nothing of what it said missing."""
-    s = case.s
-    silent: Bools = (s.closed_by == SERVER) & ~s.gaps_s2c & s.start_s2c
+    silent: Bools = case.ends.closed_by_server & case.ends.whole[:, SERVER]
     return silent[case.d.session]
 
 

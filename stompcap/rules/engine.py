@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.rules import trust
 from stompcap.rules.case import Case
 from stompcap.rules.catalogue import RULES, in_force
 from stompcap.rules.record import Judged, Rule, Units
@@ -93,6 +94,8 @@ def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = Non
             total += _settle(case, progress, ledger, number, rule, judged)
         session = np.flatnonzero(total[0])
         ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
+    if not progress.whole:
+        ledger.holds[1][trust.proofs(case.d.rows)] = True
     streams = case.d.streams.column("stream_id")
     over, counts = _counts(ledger, streams, before, progress.closing)
     tables = {"compliance": over, "compliance_findings": _findings(ledger, streams)}
@@ -110,6 +113,7 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
         unknown = units.version < 0
         applicable = applicable & due[units.version]
         unevaluable = unevaluable | unknown
+    unevaluable = unevaluable | (judged.failed & _unsure(case, rule, units))
     failed = judged.failed & ~unevaluable
     if not progress.whole:
         applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, failed)
@@ -119,6 +123,18 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
         ledger.findings.append(_places(number, rule, judged, units, index))
         ledger.evidence.append(_evidence(case, judged, index))
     return np.stack([_count(mask, units, judged.weight, ledger.sessions) for mask in (applicable, failed, unevaluable)])
+
+
+def _unsure(case: Case, rule: Rule, units: Units) -> Bools:
+    """Units that cannot be held against anyone: seeming frames behind a gap, rules of a version that was guessed."""
+    unsure = np.zeros(len(units), bool)
+    if units is case.frames:
+        unsure = ~case.trusted
+    elif units is case.rows:
+        unsure = ~case.trusted_rows
+    if len(rule.versions) < len(words.VERSIONS) and rule.negotiated:
+        unsure = unsure | case.guessed[units.session]
+    return unsure
 
 
 def _due(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,28 +15,46 @@ from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
 
 
-def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:
-    """All tables made session by session of these captures, by name."""
+@dataclass(frozen=True)
+class Wire:
+    """The packets of captures: rows of table captures in order of time, and TCP segments (stompcap.capture.SEGMENTS)."""
+
+    surveyed: list[dict[str, Any]]
+    segments: pa.Table
+
+    def tables(
+        self, options: Options | None = None, window: int = WINDOW, wanted: Callable[[str], bool] = lambda _: True
+    ) -> dict[str, pa.Table]:
+        """All tables made stream by stream and session by session, or of the latter those wanted, by name."""
+        options = options or Options()
+        order = {row["capture_id"]: rank for rank, row in enumerate(self.surveyed)}
+        assembly = Assembly([(row["path"], row["capture_id"]) for row in self.surveyed], "batch", options, window)
+        meaning = Meaning(order, options, wanted)
+        found: dict[str, list[pa.Table]] = {}
+        for part in assembly.parts(self.segments):
+            _add(found, part.tables.items())
+            if part.sessions is not None:
+                _add(found, meaning(part.sessions).items())
+        return {name: pa.concat_tables(tables) for name, tables in found.items()}
+
+
+def wire_of(paths: Sequence[str], options: Options | None = None) -> Wire:
+    """The packets of these captures."""
     options = options or Options()
     surveyed = [row for path in paths if (row := capture.survey(path, options.source, tunnels=options.tunnels))]
     surveyed.sort(key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
-    segments = pa.Table.from_batches(
-        [
-            batch
-            for rank, row in enumerate(surveyed)
-            for batch in capture.read_segments(row["path"], rank, vlan=options.vlan, tunnels=options.tunnels)
-        ],
-        capture.SEGMENTS,
-    ).sort_by(WIRE_ORDER)
-    order = {row["capture_id"]: rank for rank, row in enumerate(surveyed)}
-    assembly = Assembly([(row["path"], row["capture_id"]) for row in surveyed], "batch", options, window)
-    meaning = Meaning(order, options, lambda _: True)
-    found: dict[str, list[pa.Table]] = {}
-    for part in assembly.parts(segments):
-        _add(found, part.tables.items())
-        if part.sessions is not None:
-            _add(found, meaning(part.sessions).items())
-    return {name: pa.concat_tables(tables) for name, tables in found.items()}
+    batches = [
+        batch
+        for rank, row in enumerate(surveyed)
+        for batch in capture.read_segments(row["path"], rank, vlan=options.vlan, tunnels=options.tunnels)
+    ]
+    return Wire(surveyed, pa.Table.from_batches(batches, capture.SEGMENTS).sort_by(WIRE_ORDER))
+
+
+def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:
+    """All tables made session by session of these captures, by name."""
+    options = options or Options()
+    return wire_of(paths, options).tables(options, window)
 
 
 def _add(found: dict[str, list[pa.Table]], more: Iterable[tuple[str, pa.Table]]) -> None:
