@@ -24,12 +24,14 @@ RST = words.CLOSE_KINDS.index("rst")
         in 1.2
         C: SEND⏎destination:/queue/a⏎⏎␀
         C closes
+        S closes
     """,
     keeps="""
         in 1.2
         C: SEND⏎destination:/queue/a⏎⏎␀
         C: DISCONNECT⏎⏎␀
         C closes
+        S closes
     """,
 )
 def ds_04(case: Case) -> Judged:

@@ -77,7 +77,7 @@ def examine(
     settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))
     machine = outcomes.Machine(
         dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c, missed_c2s,
-        outcomes.tallies(dialogue, held.opened),
+        gone.before(dialogue, SERVER), outcomes.tallies(dialogue, held.opened),
     )
     status = outcomes.delivery_status(machine)
 

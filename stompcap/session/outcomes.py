@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
 from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
 from stompcap.session.lookup import flat
-from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
+from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, TARGET_UNKNOWN, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
@@ -64,6 +64,7 @@ class Machine:
     later_c2s: Bools
     later_s2c: Bools
     missed_c2s: Bools
+    missed_s2c: Bools
     earlier: Tallies
 
     @property
@@ -166,6 +167,19 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
     )
 
 
+def _doubtful(machine: Machine) -> Bools:
+    """Per delivery: something else in between may have settled what a cumulative ACK seems to have settled.
+
+    That is an ACK that the capture lost, or one that it has and that names a MESSAGE which it lost.
+    """
+    found, frame = machine.settling, machine.settling.frame
+    seen = np.cumsum(found.target == TARGET_UNKNOWN)
+    named = (seen[found.by] > seen[frame]) & machine.missed_s2c[found.by]
+    lost = machine.later_c2s[frame] & machine.missed_c2s[found.by]
+    doubtful: Bools = (found.by >= 0) & (found.how == CUMULATIVE) & (named | lost)
+    return doubtful
+
+
 def deliveries(machine: Machine, status: I8) -> pa.Table:
     """Table deliveries."""
     dialogue, found, frame = machine.dialogue, machine.settling, machine.settling.frame
@@ -175,8 +189,7 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
     committed = np.where(outcome == COMMITTED, chosen(machine.transactions.ended, found.transaction), -1)
     settlement = np.where(found.by < 0, -1, dialogue.command[found.by] == NACK).astype(np.int8)
     inside = np.where(found.transaction >= 0, found.by, -1)
-    # an ACK that was lost in between may have settled what a later, cumulative one seems to have settled
-    doubtful = (found.by >= 0) & (found.how == CUMULATIVE) & machine.later_c2s[frame] & machine.missed_c2s[found.by]
+    doubtful = _doubtful(machine)
     said = pc.equal(pc.utf8_lower(dialogue.some_header("redelivered", frame)), "true")
     return pa.table(
         {

@@ -12,7 +12,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
-from stompcap.stomp.lookahead import nul_before_command
+from stompcap.stomp.lookahead import open_nul
 from stompcap.stomp.marks import mark
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
@@ -48,7 +48,7 @@ def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int
     if kind == r.PARTIAL and declared >= end and s[r.LENGTH] <= p.BELIEVED:
         s[r.EXPECTED] = declared
     if kind == r.JUNK and s[r.EXPECTED] < 0:
-        nul = nul_before_command(octets, out[p.POSITION, count - 1], end)
+        nul = open_nul(octets, out[p.POSITION, count - 1], end, p.sender(s))
         if nul > out[p.POSITION, count - 1]:
             out[p.OCTETS, count - 1] = nul - out[p.POSITION, count - 1]
             s[r.DONE] = nul

@@ -63,19 +63,6 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
 
 
 @kernel
-def nul_before_command(octets: Octets, begin: int, end: int) -> int:
-    """Position of a NUL in [begin, end) behind which nothing but EOLs and what may begin a command's line comes, or -1."""
-    i = end
-    if i > begin and octets[i - 1] == CR:
-        i -= 1
-    while i > begin and end - i <= LONGEST_COMMAND and octets[i - 1] & 0xDF >= 65 and octets[i - 1] & 0xDF <= 90:
-        i -= 1
-    while i > begin and (octets[i - 1] == LF or octets[i - 1] == CR):
-        i -= 1
-    return i - 1 if i > begin and octets[i - 1] == NUL else -1
-
-
-@kernel
 def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
 
@@ -121,3 +108,15 @@ def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]
             return NO, i
         k += 1
     return (WAIT if k == end and k - line <= NAME_LIMIT else NO), i
+
+
+@kernel
+def open_nul(octets: Octets, begin: int, end: int, role: int) -> int:
+    """Position of the last NUL in [begin, end), if a frame may begin behind it and only octets from `end` on can tell; else -1."""
+    i = end
+    while i > begin and octets[i - 1] != NUL:
+        i -= 1
+    if i == begin:
+        return -1
+    verdict, _ = boundary(octets, i, end, role)
+    return i - 1 if verdict == WAIT or verdict == END else -1

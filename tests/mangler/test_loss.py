@@ -18,7 +18,7 @@ KEPT = Options(keep_credentials=True)  # the octets themselves are compared
 HOLES = {
     **{f"{share:.0%} lost, {seed}": Packaging(lost(share, seed)) for share in (0.01, 0.1) for seed in range(4)},
     "snapshot length 96": Packaging(encapsulation=cut_at(96)),
-    "snapshot length 96 in VXLAN, 5% lost": Packaging(lost(0.05, 9), cut_at(96, ANY_IP["VXLAN"])),
+    "snapshot length 128 in VXLAN, 5% lost": Packaging(lost(0.05, 9), cut_at(128, ANY_IP["VXLAN"])),
 }
 
 

@@ -44,7 +44,8 @@ def shape(rows: list[Tuple]) -> list[tuple[str, int, bool]]:
     [
         # a head without end, and what begins behind it
         (b"SEND\n" + b"a:b\n" * 20, [("partial", 40, True), ("junk", 40, True), ("junk", 5, False)]),
-        (b"SEND\n" + b"a" * 100 + b"\x00" + SEND, [("partial", 40, True), ("junk", 40, True), ("junk", 26, False), ("frame", 27, False)]),
+        (b"SEND\n" + b"a" * 100 + b"\x00" + SEND,
+         [("partial", 40, True), ("junk", 40, True), ("junk", 25, True), ("junk", 1, False), ("frame", 27, False)]),
         # a body without end, and one that ends just in time
         (b"SEND\n\n" + b"x" * 130 + b"\x00" + SEND, [("partial", 100, True), ("junk", 36, True), ("junk", 1, False), ("frame", 27, False)]),
         (b"SEND\n\n" + b"x" * 93 + b"\x00" + SEND, [("frame", 100, False), ("frame", 27, False)]),
