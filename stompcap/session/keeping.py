@@ -31,7 +31,6 @@ from stompcap.session.dialogue import (
     Bools,
 )
 from stompcap.session.lookup import flat
-from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
 from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
@@ -112,7 +111,7 @@ class _Keep:
         d, m = self.dialogue, self.machine
         now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
         self.frames[m.settling.frame[m.settling.retained]] = True
-        strange = np.flatnonzero(m.settling.target == TARGET_UNKNOWN)[::-1]
+        strange = np.flatnonzero(m.settling.strange)[::-1]
         self.frames[strange[np.unique(d.session[strange], return_index=True)[1]]] = True
         which = m.transactions.which
         if len(m.transactions.alive):

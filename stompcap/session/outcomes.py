@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
 from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
 from stompcap.session.lookup import flat
-from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, TARGET_UNKNOWN, SessionNotes
+from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
@@ -170,11 +170,11 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
 def _doubtful(machine: Machine) -> Bools:
     """Per delivery: something else in between may have settled what a cumulative ACK seems to have settled.
 
-    That is an ACK that the capture lost, or one that it has and that names a MESSAGE which it lost.
+    That is an ACK that the capture lost, or one that it has of a MESSAGE or a SUBSCRIBE that it lost.
     """
     found, frame = machine.settling, machine.settling.frame
-    seen = np.cumsum(found.target == TARGET_UNKNOWN)
-    named = (seen[found.by] > seen[frame]) & machine.missed_s2c[found.by]
+    seen = np.cumsum(found.strange)
+    named = (seen[found.by] > seen[frame]) & (machine.missed_c2s | machine.missed_s2c)[found.by]
     lost = machine.later_c2s[frame] & machine.missed_c2s[found.by]
     doubtful: Bools = (found.by >= 0) & (found.how == CUMULATIVE) & (named | lost)
     return doubtful

@@ -48,8 +48,9 @@ class Habits:
 class Settling:
     """What was settled by what.
 
-    Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1) and `target`, `message_id_before`,
-    `ack_id_before` as in `notes.Annotations`.
+    Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1), `target`, `message_id_before` and
+    `ack_id_before` as in `notes.Annotations`, and `strange`: an ACK or NACK of a MESSAGE, or by the mode of a SUBSCRIBE, that is not
+    known, so that it may have settled more than can be told.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it).
@@ -60,6 +61,7 @@ class Settling:
     target: I8
     message_id_before: I64
     ack_id_before: I64
+    strange: Bools
     frame: I64
     mode: I8
     state: I8
@@ -306,7 +308,10 @@ def follow(
         habits.connection_wide, habits.single_nack, habits.any_subscription, mode,
         delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
     )
-    return Settling(delivery, target, same_message, same_ack, frame, mode, state, by, how, transaction, retained, most)
+    strange = target == TARGET_UNKNOWN
+    named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
+    strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
+    return Settling(delivery, target, same_message, same_ack, strange, frame, mode, state, by, how, transaction, retained, most)
 
 
 def _shifted(codes: I32, by: int) -> I32:
