@@ -5,9 +5,9 @@ from __future__ import annotations
 from stompcap.kernel import kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import COLON, CR, LF, NUL
+from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, LF, NUL, STOMP
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, boundary, command_line, follows
-from stompcap.stomp.octets import Octets, equals, find_nul
+from stompcap.stomp.octets import Octets, equals, find_nul, match_command
 from stompcap.stomp.opening import CONTENT_LENGTH, declared_length
 from stompcap.stomp.rows import Ints
 
@@ -66,9 +66,16 @@ def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, in
 
 
 @kernel
-def judged(octets: Octets, begin: int, end: int, closed: bool, role: int) -> tuple[int, int]:
-    """As `believable`; what a gap or the end cuts short is believed by what there is of it."""
+def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens: bool) -> tuple[int, int]:
+    """As `believable`; what a gap or the end cuts short is believed by what there is of it.
+
+    Where a stream `opens` a handshake is believed too: its connection is likely new, only its SYN was not captured.
+    """
     verdict, far = believable(octets, begin, end, role)
+    if opens and verdict == NO and far == begin and boundary(octets, begin, end, role)[0] == KNOWN:
+        _, line = command_line(octets, begin, end, role)
+        code = match_command(octets, begin, line - 2 if octets[line - 2] == CR else line - 1)
+        verdict = KNOWN if code == CONNECT or code == STOMP or code == CONNECTED else NO
     if closed and verdict == WAIT:
         verdict, _ = boundary(octets, far, end, role)
     return verdict, far
@@ -77,7 +84,7 @@ def judged(octets: Octets, begin: int, end: int, closed: bool, role: int) -> tup
 @kernel
 def look_harder(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
     """As `look`, where octets before it are missing."""
-    verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s))
+    verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s), False)
     if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul
         s[r.LOOK] = far
@@ -110,7 +117,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
 def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
     begin = s[r.DONE]
-    verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s))
+    verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s), s[r.LOOK] == 0 or s[r.LOOK] == begin)
     if verdict in (WAIT, END) and not closed:
         s[r.LOOK] = far
         return False

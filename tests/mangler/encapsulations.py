@@ -135,12 +135,15 @@ def extended(chain: str) -> Callable[[Segment], list[Frame]]:
 
 
 def fragmented(octets: int, arrange: Callable[[list[bytes]], list[bytes]], wrap: Wrap = ethernet) -> Callable[[Segment], list[Frame]]:
-    """Fragments of at most that many octets (a multiple of 8), arranged, all captured at the time of the packet."""
-    numbers: dict[bytes, int] = {}
+    """Fragments of at most that many octets (a multiple of 8), arranged, all captured at the time of the packet.
+
+    A packet and its copies have one identification.
+    """
+    numbers: dict[tuple[bytes, int, bytes], int] = {}
 
     def frames(one: Segment) -> list[Frame]:
         content, parts = one.tcp, []
-        number = numbers[one.src] = (numbers.get(one.src, -1) + 1) % 65536
+        number = numbers.setdefault((one.src, one.ip_id, content), len(numbers) % 65536)
         for begin in range(0, len(content), octets):
             part, more = content[begin : begin + octets], begin + octets < len(content)
             if len(one.src) == 4:

@@ -21,7 +21,7 @@ Stream = Callable[[int, int], np.ndarray]
 
 def repeated(head: bytes, unit: bytes, tail: bytes = b"", before_tail: int | None = None) -> Stream:
     """`head`, then `unit` again and again; from offset `before_tail` on, `tail` and nothing more."""
-    pattern = np.frombuffer(unit, np.uint8)
+    pattern = np.tile(np.frombuffer(unit, np.uint8), MIB // len(unit))
 
     def octets(begin: int, end: int) -> np.ndarray:
         out = np.resize(np.roll(pattern, -((begin - len(head)) % pattern.size)), end - begin)
