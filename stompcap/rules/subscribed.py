@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, GAP, I64
+from stompcap.session.dialogue import I64
 from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN
 from stompcap.session.wire import integers
 
@@ -98,11 +98,7 @@ def ms_04(case: Case) -> Judged:
     nameless = np.full(case.d.sessions, len(case.d))
     without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
     nameless[case.d.session[without]] = without
-    lost = np.zeros(case.d.sessions, bool)
-    raw = case.d.rows
-    lost[raw.session[(raw.kind == GAP) & (raw.side == CLIENT)]] = True
-    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | lost[case.d.session]
-    unclear |= strange & case.n.missed_c2s
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | case.n.missed_c2s
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
