@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import I64
+from stompcap.session.dialogue import CLIENT, GAP, I64, Bools
 from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN
 from stompcap.session.wire import integers
 
@@ -98,8 +98,18 @@ def ms_04(case: Case) -> Judged:
     nameless = np.full(case.d.sessions, len(case.d))
     without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
     nameless[case.d.session[without]] = without
-    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | case.n.missed_c2s
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | _behind_a_gap(case) | (strange & case.n.missed_c2s)
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
+
+
+def _behind_a_gap(case: Case) -> Bools:
+    """Frames before which a gap of the client may lie. A start that was not captured is none: clients that omit ids are few."""
+    d, raw = case.d, case.d.rows
+    gap = np.flatnonzero((raw.kind == GAP) & (raw.side == CLIENT))
+    since = np.full(d.sessions, np.iinfo(np.int64).max)
+    np.minimum.at(since, raw.session[gap], np.where(case.row_follows[gap], raw.last_ns[gap - 1], -1))
+    behind: Bools = d.at_ns > since[d.session]
+    return behind
 
 
 @SUBSCRIBED.rule(

@@ -28,6 +28,8 @@ UNSURE = [
     ("TX-04", "in 1.2\nC loses 30\nC: COMMIT⏎transaction:t⏎⏎␀"),
     ("RC-02", "in 1.2\nC loses 30\nC: BEGIN⏎transaction:t⏎⏎␀\nS: RECEIPT⏎receipt-id:1⏎⏎␀"),
     ("DS-01", "in 1.2\nC: DISCONNECT⏎⏎␀\nC loses 30"),
+    ("SN-01", "in 1.2\nC: SEND⏎destination:/queue/a⏎content-length:500⏎⏎x␀SEND⏎x:y⏎⏎a␀BEGIN⏎transaction:t⏎⏎"),  # a quotation, perhaps
+    ("FR-07", "in 1.2\nC: SEND⏎destination:/queue/a⏎content-length:500⏎⏎x␀SEND⏎x:y⏎⏎a␀BEGIN⏎transaction:t⏎⏎"),
     ("FR-19b", r"in 1.2" "\n" r"C: SEND⏎destination:/queue/a⏎path:\temp⏎⏎␀"),
 ]
 

@@ -71,6 +71,17 @@ def test_content_length(data: bytes, delimited: str, body: bytes, bit: Syntax | 
     assert syntax & (Syntax.LENGTH_INVALID | Syntax.LENGTH_MISSED) == (bit or 0)
 
 
+@pytest.mark.parametrize("body", [
+    b"x\x00\nSEND\n\x00\x01\x02 quoted by chance",
+    b"\x00SEND\nno header line",
+    b"\x00SEND\ndestination:/q\n\nwhole, but something else follows\x00x",
+    b"\x00MESSAGE\n\nof the other side\x00",
+])
+def test_a_body_that_the_capture_ends_in_is_not_searched_for_frames_by_mere_looks(body: bytes) -> None:
+    data = SEND + with_length(b"5000", body)
+    assert kinds(data) == [("frame", len(SEND)), ("partial", len(data) - len(SEND))]
+
+
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
