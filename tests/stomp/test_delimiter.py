@@ -167,3 +167,13 @@ def test_incremental_gap() -> None:
     assert rows[2].octets is None
     with pytest.raises(ValueError, match="negative"):
         delimiter.gap(-1)
+
+
+def test_small_frames_are_not_left_pending() -> None:
+    """What can be decided is decided, however many rows that makes: what is left is presented again."""
+    data = b"A\n\n\x00" * 50_000
+    runs = Runs(np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([len(data)]), np.zeros(1, np.int64), np.ones(1, bool),
+                np.zeros(1, bool), np.array([2 * len(data)]))
+    rows = delimit(np.frombuffer(data, np.uint8), runs)
+    assert len(rows.offset) == 50_000
+    assert rows.pending[0] == len(data)
