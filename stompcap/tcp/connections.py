@@ -66,7 +66,7 @@ class ByteStream:
         """
         begin = 0
         while begin < len(self._offset):
-            taken = int(np.searchsorted(np.cumsum(self._lengths[begin : begin + READ_OCTETS >> 4]), READ_OCTETS, "right"))
+            taken = int(np.searchsorted(np.cumsum(self._lengths[begin : begin + (READ_OCTETS >> 4)]), READ_OCTETS, "right"))
             part = slice(begin, begin + max(taken, 1))
             octets = read(self._place[part], self._lengths[part], self._sources)
             at = 0
