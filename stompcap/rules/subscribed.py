@@ -42,8 +42,9 @@ def sb_08(case: Case) -> Judged:
     Judged at each MESSAGE that names an ended subscription, and at each UNSUBSCRIBE that no such MESSAGE follows. Not
     evaluable where a SUBSCRIBE of the same id may have been lost.
 
-    Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or without one until
-    `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed.
+    Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or where it asked for none until
+    `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
+    RECEIPT that it asked for was not captured.
     """
     d, n = case.d, case.n
     left = n.unsubscribed_by
@@ -51,13 +52,15 @@ def sb_08(case: Case) -> Judged:
     trip = np.maximum(integers(case.tables["sessions"].column("connect_latency_us")), 0) * 1000
     over = d.last_ns[left] + trip[d.session] + case.limits.ns("unsubscribe_grace_s")
     receipt = np.where(late, n.answered_by[left], -1)
-    over = np.where(receipt >= 0, np.minimum(d.last_ns[receipt], over), over)
+    over = np.where(receipt >= 0, d.last_ns[receipt], over)
     after = late & (d.last_ns > over)
+    unanswered = after & (receipt < 0) & case.has("receipt", case.of("UNSUBSCRIBE"))[left]
     followed = case.none()
     followed[left[after]] = True
     ends = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE)
     return Judged(late | (ends & ~followed), after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-                  unevaluable=np.where(late, after & n.missed_c2s, n.missing_later_s2c), pending=ends | (after & ~case.clear))
+                  unevaluable=np.where(late, after & n.missed_c2s | unanswered, n.missing_later_s2c),
+                  pending=ends | (after & ~case.clear) | unanswered)
 
 
 @SUBSCRIBED.rule(

@@ -34,7 +34,7 @@ def sn_05(case: Case) -> Judged:
     destination within `error_cause_s`. Passes where the server closes within `error_close_s` (1 s), fails where it was
     heard after that; as ER-02.
 
-    RabbitMQ keeps most connections open; Artemis answers nothing to a SEND in an unknown transaction.
+    RabbitMQ keeps most connections open; Artemis passes over a SEND of an unknown transaction in silence.
     """
     sends = case.of("SEND")
     errors = refusing(case, sends, sends & case.lacks("destination", sends))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +114,13 @@ def _all(recorded: Recorded) -> list[str]:
     return lines
 
 
-def pages() -> dict[str, str]:
-    """The pages by file name."""
-    tables = tables_of(captures())
-    return {"compliance-rabbitmq-activemq.md": comparison(tables), "broken-rules.md": broken(Recorded(tables))}
+PAGES: dict[str, Callable[[Recorded], str]] = {
+    "compliance-rabbitmq-activemq.md": lambda recorded: comparison(recorded.tables),
+    "broken-rules.md": broken,
+}
 
 
 if __name__ == "__main__":
-    for name, text in pages().items():
-        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8")
+    read = Recorded(tables_of(captures()))
+    for name, page in PAGES.items():
+        (Path(sys.argv[1]) / name).write_text(page(read), encoding="utf-8")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.e2e.documents import broken, comparison
+from tests.e2e.documents import PAGES, broken, comparison
 from tests.e2e.known import LIBRARIES, MUST, Recorded
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 # (rule, who breaks it by nature, the recordings it is found in)
 BROKEN = [
@@ -81,6 +84,11 @@ def test_the_pages_name_what_was_found(recorded: Recorded) -> None:
     assert "passcode:*" in page
     told = comparison(recorded.tables)
     assert "| ER-02 | M |" in told.partition("## Kept")[0]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_are_current(name: str, recorded: Recorded) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](recorded), "make docs"
 
 
 def test_no_library_is_taken_for_another(recorded: Recorded) -> None:
