@@ -168,15 +168,18 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
 
 
 def _doubtful(machine: Machine) -> Bools:
-    """Per delivery: something else in between may have settled what a cumulative ACK seems to have settled.
+    """Per delivery: it may not have been settled by what seems to have settled it, so no latency can be told.
 
-    That is an ACK that the capture lost, or one that it has of a MESSAGE or a SUBSCRIBE that it lost.
+    Something in between may have settled what a cumulative ACK seems to have settled: an ACK that the capture lost, or one that it
+    has of a MESSAGE or a SUBSCRIBE that it lost. And where the version is not known, although ACKs show it, they contradict the
+    rest of the session, and the server may not have accepted them.
     """
     found, frame = machine.settling, machine.settling.frame
     seen = np.cumsum(found.strange)
     named = (seen[found.by] > seen[frame]) & (machine.missed_c2s | machine.missed_s2c)[found.by]
     lost = machine.later_c2s[frame] & machine.missed_c2s[found.by]
-    doubtful: Bools = (found.by >= 0) & (found.how == CUMULATIVE) & (named | lost)
+    guessed = machine.dialogue.version[frame] < 0
+    doubtful: Bools = (found.by >= 0) & (guessed | ((found.how == CUMULATIVE) & (named | lost)))
     return doubtful
 
 
