@@ -101,10 +101,11 @@ def ms_04(case: Case) -> Judged:
     nameless = np.full(case.d.sessions, len(case.d))
     without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
     nameless[case.d.session[without]] = without
-    lost = np.zeros(case.d.sessions, bool)
     raw = case.d.rows
-    lost[raw.session[(raw.kind == GAP) & (raw.side == CLIENT)]] = True
-    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | lost[case.d.session]
+    gap = np.flatnonzero((raw.kind == GAP) & (raw.side == CLIENT))
+    since = np.full(case.d.sessions, np.iinfo(np.int64).max)  # when what the first gap hides may have been sent
+    np.minimum.at(since, raw.session[gap], np.where(case.row_follows[gap], raw.last_ns[gap - 1], -1))
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | (case.d.last_ns > since[case.d.session])
     unclear |= strange & case.n.missed_c2s
     return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 

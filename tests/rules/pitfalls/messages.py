@@ -58,6 +58,7 @@ CASES = (
     ("MS-04", "advice in 1.0", "none", "in 1.0\nC: SUBSCRIBE⏎id:0⏎destination:/a⏎⏎␀\nS: MESSAGE⏎destination:/a⏎message-id:1⏎⏎␀"),
     ("MS-04", "the SUBSCRIBE may be lost", "unsure", f"in 1.2\nC loses 60\n{message('1', 'a')}{BEGIN}"),
     ("MS-04", "a capture that begins mid-stream", "unsure", f"midstream\nC: ACK⏎id:x⏎⏎␀\n{message('1', 'a')}"),
+    ("MS-04", "nothing was lost by then", "M", f"in 1.1\n{message('1', 'a')}{BEGIN}\nC loses 60\n{COMMIT}"),
     ("MS-05", "Spring's simple broker omits it", "M", f"{PLAIN}S: MESSAGE⏎subscription:0⏎destination:/queue/0⏎message-id:1⏎⏎␀"),
     ("MS-05", "nothing to acknowledge", "none",
      f"in 1.2\n{subscribe(mode='auto')}S: MESSAGE⏎subscription:0⏎destination:/queue/0⏎message-id:1⏎⏎␀"),
