@@ -75,7 +75,7 @@ def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
         assert row["late"] + row["violations"] + row["dead"] == len(listed) <= row["gaps"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(DIALOGUES, min_size=2, max_size=4))
 def test_sessions_analysed_together_are_as_they_are_alone(texts: list[str]) -> None:
     together = run(*texts).tables
