@@ -75,15 +75,16 @@ def ak_04(case: Case) -> Judged:
 
 
 def _unknown(case: Case, index: I64) -> pa.Array:
-    """Evidence that says so where the value is the message-id of a MESSAGE of that session."""
+    """Evidence that says so where the value is the message-id of a MESSAGE before."""
     d = case.d
     version = d.version[index]
     message_id = case.at(index, "message-id")
     by_id = pa.array((version == 2) | (version < 0))
     key = pc.if_else(by_id, pc.coalesce(case.at(index, "id"), message_id), message_id)
     messages = np.flatnonzero(case.of("MESSAGE"))
-    known = pc.drop_null(case.keyed(d.session[messages], case.at(messages, "message-id")))
-    mistaken = truth(pc.is_in(case.keyed(d.session[index], key), known)) & (version == 2)
+    known = case.keyed(d.session[messages], case.at(messages, "message-id"))
+    first = np.asarray(pc.fill_null(pc.index_in(case.keyed(d.session[index], key), value_set=known, skip_nulls=True), -1))
+    mistaken = (first >= 0) & (np.append(messages, -1)[first] < index) & (version == 2)
     shown = pc.utf8_slice_codeunits(pc.fill_null(key, ""), 0, 80)
     kind = pc.if_else(pa.array(mistaken), "is the message-id of a MESSAGE, not its ack", "names no MESSAGE delivered")
     return pc.binary_join_element_wise(case.say("{command}", index), shown, kind, " ")
