@@ -65,7 +65,7 @@ def sb_05(case: Case) -> Judged:
     Judged at the ERROR that refuses a SUBSCRIBE: it carries the receipt-id the SUBSCRIBE asked for, or follows one
     without destination or id within `error_cause_s`. Then as SN-05.
 
-    Artemis says nothing about a missing id or an ack mode it does not know.
+    Artemis refuses neither a missing id, in whose place it puts one of its own, nor an ack mode it does not know.
     """
     subscribes = case.of("SUBSCRIBE")
     faulty = subscribes & (case.lacks("destination", subscribes) | case.lacks("id", subscribes))

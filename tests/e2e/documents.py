@@ -17,7 +17,7 @@ import pyarrow as pa
 from stompcap.report import compare
 from stompcap.rules import RULES
 from stompcap.rules.catalogue import BY_ID, catalogue_table
-from tests.e2e.known import LIBRARIES, MUST, Recorded
+from tests.e2e.known import LIBRARIES, MUST, NOT_RECORDED, Recorded
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import Row, captures
 
@@ -42,6 +42,13 @@ brackets, how often. The captures are `data/BROKER_NAME`.
 
 | rule | level | what | broken by | in |
 | --- | --- | --- | --- | --- |
+"""
+ABSENT = """
+## Known and not recorded
+
+| rule | who | why it is not here |
+| --- | --- | --- |
+{rows}
 """
 
 
@@ -69,7 +76,8 @@ def broken(recorded: Recorded) -> str:
     for (rule, product), why in MUST.items():
         own = [(row, session) for who, row, session in found if (row["rule_id"], who) == (rule, product)]
         parts.append(_proof(recorded, rule, product, why, own))
-    return "\n".join([*parts, ALL.rstrip("\n"), *_all(recorded)]) + "\n"
+    absent = ABSENT.format(rows="\n".join(f"| {' | '.join(row)} |" for row in NOT_RECORDED))
+    return "\n".join([*parts, ALL.rstrip("\n"), *_all(recorded)]) + "\n" + absent
 
 
 def _proof(recorded: Recorded, rule: str, product: str, why: str, own: list[tuple[Row, Any]]) -> str:

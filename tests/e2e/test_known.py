@@ -18,6 +18,9 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 BROKEN = [
     ("CN-02", "stompjs", "stompjs"),
     ("CN-03", "stompjs", "stompjs"),
+    ("CN-02", "stomp.py", "habits"),
+    ("CN-18", "RabbitMQ", "habits"),
+    ("CN-18", "ActiveMQ", "habits"),
     ("CN-20", "stomp.py", "library"),
     ("CN-20", "go-stomp", "gostomp"),
     ("DS-06", "Artemis", "violations"),
@@ -45,6 +48,8 @@ BROKEN = [
     ("FR-27", "stomp.py", "library"),
     ("HB-02", "ActiveMQ", "gostomp"),
     ("HB-02", "ActiveMQ", "library"),
+    ("HB-08", "Artemis", "habits"),
+    ("SB-05", "ActiveMQ", "habits"),
     ("SN-05", "RabbitMQ", "aftermath"),
     ("SN-05", "ActiveMQ", "aftermath"),
     ("SN-05", "Artemis", "aftermath"),
