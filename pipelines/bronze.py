@@ -63,7 +63,7 @@ def survey(spark: SparkSession, paths: Sequence[str], options: Options, known: I
     octets = sizes(paths)
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
     named = [[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs]
-    work = tasks.Survey(named, options.source, options.split_octets, options.tunnels)
+    work = tasks.Survey(named, options.source, options.split_octets, options.tunnels, options.max_decompressed)
     rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
     answers = sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
     return Surveyed(

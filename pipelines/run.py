@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pipelines import bronze, gold, ledger, silver
+from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import CaptureError, StompcapError
 from stompcap.spark import lake as lakes
@@ -116,11 +117,19 @@ class Run:
             row = one.row
             status = row["status"] if bronze.is_new(one, ids) else "known"
             self.result.captures.append({"path": row["path"], "capture_id": row["capture_id"], "status": status})
+            if bronze.is_new(one, ids) and changed(row, self._before(row["path"], known)):
+                says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
+                self.result.warnings.append(f"{row['path']}: {says}")
             if row["damage"]:
                 self.result.warnings.append(f"{row['path']}: {row['status']}: {row['damage']}")
         new = bronze.ranked(found.captures, ids)
         if new:
             self._extract(new, whole=whole)
+
+    def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
+        """What the lake has of a file of this path."""
+        mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
+        return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
     def _extract(self, captures: Sequence[Survey], *, whole: bool) -> None:
         batch = bronze.batch_of(captures, self.options.source)

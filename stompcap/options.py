@@ -15,7 +15,10 @@ SPLIT_OCTETS = 1 << 26
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that change what the tables hold; `split_octets` alone changes nothing in them: how much of a capture one task reads.
+    """Choices that change what the tables hold.
+
+    But for `split_octets`, how much of a capture one task reads, and `max_decompressed`, beyond how many octets a compressed one is
+    refused (None: as `stompcap.capture.compressed` says).
 
     `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
@@ -33,3 +36,4 @@ class Options:
     settings: Settings = field(default_factory=Settings)
     vlan: bool = False
     tunnels: bool = True
+    max_decompressed: int | None = None

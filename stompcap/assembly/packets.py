@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.decode import flow_hash
 from stompcap.capture.files import open_capture
@@ -43,8 +44,8 @@ class Kept:
 
     @property
     def part(self) -> Split:
-        """What of the file is read."""
-        return Split(self.path, None if self.compressed else self.used_octets)
+        """What of the file is read: it was within the limit when it was read first, and is the same."""
+        return Split(self.path, None if self.compressed else self.used_octets, limit=NO_END)
 
     def check(self) -> None:
         """Raise CaptureError where the file is gone, or is not the one it was."""
@@ -153,7 +154,7 @@ class _Flow:
 
 def records_of(capture: Kept, numbers: Ints) -> Iterator[tuple[Records, Ints]]:
     """The records of a capture that have these numbers: batches, and the rows of them; each is good until the next is asked for."""
-    source = open_capture(capture.path, size=capture.part.size)
+    source = open_capture(capture.path, capture.part.limit, capture.part.size)
     for records in Walk(source, BATCH_PACKETS, last=int(numbers[-1])):
         begin, end = np.searchsorted(numbers, [records.first, records.first + len(records)])
         if end > begin:

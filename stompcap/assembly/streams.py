@@ -82,6 +82,7 @@ def _side(
         f"retransmitted_octets_{way}": pa.array(sides.retransmitted_octets[which, side]),
         f"overlap_conflict_octets_{way}": pa.array(conflicts[which, side]),
         f"duplicate_segments_{way}": pa.array(sides.duplicate_segments[which, side]),
+        f"bad_checksum_segments_{way}": pa.array(sides.bad_checksum_segments[which, side]),
         f"out_of_order_segments_{way}": pa.array(sides.out_of_order_segments[which, side]),
         f"gap_octets_{way}": pa.array(sides.gap_octets[which, side]),
         f"truncated_octets_{way}": pa.array(sides.truncated_octets[which, side]),

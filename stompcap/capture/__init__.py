@@ -5,7 +5,7 @@ from stompcap.capture.files import Window, is_capture, octets, open_capture
 from stompcap.capture.packet_rows import PACKETS, packets
 from stompcap.capture.segments import read_segments
 from stompcap.capture.splits import Split
-from stompcap.capture.survey import Known, Survey, examine, parts, survey
+from stompcap.capture.survey import Known, Survey, changed, examine, parts, survey
 
 __all__ = [
     "PACKETS",
@@ -14,6 +14,7 @@ __all__ = [
     "Split",
     "Survey",
     "Window",
+    "changed",
     "examine",
     "is_capture",
     "octets",

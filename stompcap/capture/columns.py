@@ -22,6 +22,7 @@ SEGMENTS = pa.schema(
         pa.field("ttl", pa.int32(), False),
         pa.field("wire_octets", pa.int64(), False),  # TCP payload by the IP length
         pa.field("captured_octets", pa.int64(), False),  # the part of it in the file (snaplen)
+        pa.field("bad_checksum", pa.bool_(), False),  # as captured, often for the network card was to fill it in; false where it was cut
         pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
         pa.field("outer", pa.int64(), False),  # what lay around it (stompcap.capture.outer)
         pa.field("payload", pa.binary(), True),

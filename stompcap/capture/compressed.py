@@ -202,7 +202,8 @@ class Decompressed:
         self.ended = self.ended or not piece
         self._read += len(piece)
         if self._read > self.limit:
-            raise CaptureError(self.path, f"decompresses to more than {self.limit} octets; raise the limit with {LIMIT_VARIABLE}")
+            remedy = f"if it is no bomb, raise the limit with --max-decompressed or {LIMIT_VARIABLE}"
+            raise CaptureError(self.path, f"decompresses to more than {self.limit} octets; {remedy}")
         return piece
 
     def _last(self) -> bytes:

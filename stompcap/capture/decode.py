@@ -25,7 +25,7 @@ MAX_TUNNELS = 8  # one in the other
 # what the kernel makes of a packet, an array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
-    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets place outer",
+    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets bad_checksum place outer",
 )
 KINDS = {
     "verdict": np.uint8,
@@ -34,6 +34,7 @@ KINDS = {
     "window": np.int32,
     "ip_id": np.int32,
     "ttl": np.int32,
+    "bad_checksum": np.uint8,
 }
 
 
@@ -81,6 +82,25 @@ def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
         state = (state ^ piece) * np.int64(0x9E3779B97F4A7C1)
         state ^= (state >> 29) & np.int64(0x7FFFFFFFF)
     return state
+
+
+@kernel
+def wrong_sum(octets: NDArray[np.uint8], addresses: Int, width: Int, tcp: Int, end: Int) -> bool:
+    """Whether the checksum of the segment in [tcp, end) is not that of its octets and addresses (RFC 9293, 3.1; RFC 8200, 8.1)."""
+    total = np.int64(6) + end - tcp
+    for i in range(0, 2 * width, 2):
+        total += u16(octets, addresses + i, True)
+    high, low = np.int64(0), np.int64(0)
+    segment = octets[tcp:end]
+    for i in range(len(segment) >> 1):
+        high += segment[2 * i]
+        low += segment[2 * i + 1]
+    if len(segment) & 1:
+        high += segment[len(segment) - 1]
+    total += (high << 8) + low
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return bool(total != 0xFFFF)
 
 
 @inline
@@ -158,7 +178,7 @@ def decode(
     `tunnels`: whether the innermost packet of a tunnel counts, not the outer one.
     """
     # one name for each array: a field of a tuple costs a reference count each time it is named
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, place, outers = out
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, bad_sums, place, outers = out
     others = 0
     for row in range(len(places)):
         limit = places[row] + captured[row]
@@ -188,6 +208,7 @@ def decode(
         seqs[row], acks[row] = u32(octets, tcp + 4, True), u32(octets, tcp + 8, True)
         flags[row], window[row] = octets[tcp + 13], u16(octets, tcp + 14, True)
         place[row] = payload
+        bad_sums[row] = wire_end <= limit and wrong_sum(octets, source, width, tcp, wire_end)
         wire_octets[row] = wire_end - payload
         captured_octets[row] = max(0, min(limit, wire_end) - payload)
     return others

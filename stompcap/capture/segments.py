@@ -166,7 +166,7 @@ def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: 
     """A capture or a part of one: its window, and its decoded batches; each is good until the next is asked for."""
     part = what if isinstance(what, Split) else Split(what)
     first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
-    source = open_capture(part.path, size=part.size, begin=first, until=part.end.offset if part.end else None)
+    source = open_capture(part.path, part.limit, part.size, begin=first, until=part.end.offset if part.end else None)
     walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending, vlan=vlan, tunnels=tunnels)
     return source, (decoder.decode(records) for records in walk)
 
@@ -192,6 +192,7 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
         "ts_ns": pick(batch.records.ts_ns),
         "endpoints": fixed_binary(pick(decoded.endpoints)),
         "forward": pick(decoded.forward).astype(bool),
+        "bad_checksum": pick(decoded.bad_checksum).astype(bool),
         "place": np.full(count, -1, np.int64) if carry else np.where(place < 0, place, place + base),
         "payload": carried(batch.records.octets, place, sizes, copies) if carry else copied(copies, count),
     }

@@ -20,7 +20,8 @@ LATER_OCTETS = 1 << 20
 class Split:
     """A part of a capture file, all of it where only the path is given.
 
-    `size`: how many octets of the file count, for it may be growing. `pending` as `segments.Decoder` takes it.
+    `size`: how many octets of the file count, for it may be growing. `pending` as `segments.Decoder` takes it. `limit` as for
+    `files.open_capture`.
     """
 
     path: str
@@ -28,6 +29,7 @@ class Split:
     begin: Checkpoint | None = None
     end: Checkpoint | None = None
     pending: bytes = b""
+    limit: int | None = None
 
     @property
     def octets(self) -> int:

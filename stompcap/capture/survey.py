@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -94,15 +94,21 @@ def survey(path: str, source: str, *, tunnels: bool = True) -> dict[str, Any] | 
 
 
 def examine(
-    path: str, source: str, split_octets: int = SPLIT_OCTETS, known: Iterable[Known] = (), *, tunnels: bool = True
+    path: str,
+    source: str,
+    split_octets: int = SPLIT_OCTETS,
+    known: Iterable[Known] = (),
+    *,
+    tunnels: bool = True,
+    limit: int | None = None,
 ) -> Survey | None:
     """Look at a capture file, once, from its beginning to its end; None for an empty one.
 
     It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
     behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
-    `packets`; `tunnels` as for Decoder. Raises CaptureError as `open_capture`.
+    `packets`; `tunnels` as for Decoder, `limit` as for `open_capture`, which tells of the CaptureError raised too.
     """
-    capture = open_capture(path)
+    capture = open_capture(path, limit)
     if not capture.format:
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
@@ -157,7 +163,13 @@ def examine(
         "status": walk.status,
         "damage": walk.damage,
     }
-    return Survey(row, (Split(path, size),) if whole else cuts.splits(walk.reached), count.carried)
+    return Survey(row, (Split(path, size, limit=limit),) if whole else cuts.splits(walk.reached), count.carried)
+
+
+def changed(row: Mapping[str, Any], before: Iterable[Known]) -> bool:
+    """Whether a file, by its row, has become another one: it does not go on from all that was used of the file there was `before`."""
+    used = {one.capture_id: one.used_octets for one in before}
+    return row["capture_id"] not in used and used.get(row["continues"], 0) < max(used.values(), default=0)
 
 
 def parts(path: str, split_octets: int, *, tunnels: bool = True) -> tuple[Split, ...]:

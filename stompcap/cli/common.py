@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stompcap.capture.compressed import LIMIT_VARIABLE
 from stompcap.errors import UsageError
 from stompcap.options import SPLIT_OCTETS, STOMP_PORTS, Options
 
@@ -37,6 +38,13 @@ Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into
 SplitOctets = Annotated[
     int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture one task reads; the tables are the same for any number.")
 ]
+MaxDecompressed = Annotated[
+    int | None,
+    typer.Option(
+        "--max-decompressed", min=1, show_default=False,
+        help=f"Octets that a compressed capture may decompress to; {LIMIT_VARIABLE} or 64 GiB where it is not given.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
@@ -54,6 +62,7 @@ def options(
     settings: str | None = None,
     vlan: bool = False,
     tunnels: bool = True,
+    max_decompressed: int | None = None,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
@@ -66,7 +75,7 @@ def options(
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
     found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
-    found = replace(found, vlan=vlan, tunnels=tunnels)
+    found = replace(found, vlan=vlan, tunnels=tunnels, max_decompressed=max_decompressed)
     if settings is None:
         return found
     from stompcap.rules import settings_of

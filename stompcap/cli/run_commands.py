@@ -56,6 +56,7 @@ def run(
     vlan: common.Vlan = False,
     tunnels: common.Tunnels = True,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
+    max_decompressed: common.MaxDecompressed = None,
     fail_on: FailOn = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
@@ -64,8 +65,9 @@ def run(
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
     del verbose
     chosen = common.options(
-        source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings, vlan, tunnels
-    )
+        source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings, vlan, tunnels,
+        max_decompressed,
+    )  # fmt: skip
     perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
 
 
@@ -82,6 +84,7 @@ def extract(
     vlan: common.Vlan = False,
     tunnels: common.Tunnels = True,
     split_octets: common.SplitOctets = SPLIT_OCTETS,
+    max_decompressed: common.MaxDecompressed = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
@@ -89,8 +92,9 @@ def extract(
     """Captures to bronze: streams and raw frames."""
     del verbose
     chosen = common.options(
-        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets, vlan=vlan, tunnels=tunnels
-    )
+        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets, vlan=vlan,
+        tunnels=tunnels, max_decompressed=max_decompressed,
+    )  # fmt: skip
     perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import SEGMENTS
-from stompcap.spark.spill import Spill
+from stompcap.capture.spill import Spill
 from stompcap.tcp import WIRE_ORDER
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary())])

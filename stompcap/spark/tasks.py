@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from stompcap.capture.spill import Spill
 from stompcap.errors import CaptureError
 from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
-from stompcap.spark.spill import Spill
 
 if TYPE_CHECKING:
     from stompcap.capture import Known, Split
@@ -38,6 +38,7 @@ class Survey:
     source: str
     split_octets: int
     tunnels: bool
+    limit: int | None
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield pickled pairs of path and what was found: a Survey, None for an empty file, or the CaptureError."""
@@ -47,7 +48,8 @@ class Survey:
             found: list[tuple[str, Found | CaptureError | None]] = []
             for path, known in (one for task in batch.column(0).to_pylist() for one in self.packs[task]):
                 try:
-                    found.append((path, capture.examine(path, self.source, self.split_octets, known, tunnels=self.tunnels)))
+                    survey = capture.examine(path, self.source, self.split_octets, known, tunnels=self.tunnels, limit=self.limit)
+                    found.append((path, survey))
                 except CaptureError as error:
                     found.append((path, error))
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(one) for one in found], pa.binary())], names=["found"])

@@ -50,6 +50,7 @@ def _per_direction() -> tuple[Column, ...]:
         ("retransmitted_octets", "Octets that had been captured before"),
         ("overlap_conflict_octets", "Retransmitted octets that differ from those kept"),
         ("duplicate_segments", "Copies of one packet that the capture shows again (mirror port, all interfaces); in no other counter"),
+        ("bad_checksum_segments", "Segments with a wrong TCP checksum, used nonetheless: a sender's network card may fill it in later"),
         ("out_of_order_segments", "Segments that arrived behind a later one"),
         ("gap_octets", "Octets the capture lacks, truncated ones included"),
         ("truncated_octets", "The part of gap_octets that the snapshot length cut"),

@@ -78,6 +78,7 @@ def assign(
     window: NDArray[np.int32],
     ip_id: NDArray[np.int32],
     wire_octets: Int64s,
+    bad_checksum: NDArray[np.uint8],
     number: Int64s,
     stream_of: NDArray[np.int32],
     position: Int64s,
@@ -104,7 +105,7 @@ def assign(
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
         slot = slot_of(key)
         entry = find_copy(memory, slot, key, ts)
-        if entry >= 0 and memory[slot, entry + STREAM] >= gone:
+        if entry >= 0 and memory[slot, entry + STREAM] >= gone + first:
             stream_of[row], position[row] = memory[slot, entry + STREAM] - gone, memory[slot, entry + POSITION]
             marks[row] = s.COPY if position[row] != NOWHERE else s.COPY | s.STRAY
             state[stream_of[row], SIDES + side * WIDTH + s.COPIES] += octets > 0
@@ -125,6 +126,7 @@ def assign(
         remember(memory, slot, key, ts, stream + gone)
         s.take_time(state, stream, ts, capture[row])
         mine = SIDES + side * WIDTH
+        state[stream, mine + s.BAD_SUMS] += bad_checksum[row]
         if away == FAR + 1:
             marks[row] = s.STRAY
             state[stream, mine + s.STRAYS] += 1

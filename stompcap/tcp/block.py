@@ -64,7 +64,7 @@ def reassemble_block(
     names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet", "outer")
     columns = {name: column(segments, name) for name in names}
     wire, ts_ns = columns["wire_octets"], columns["ts_ns"]
-    forward = column(segments, "forward").astype(np.uint8)
+    forward, bad_checksum = (column(segments, name).astype(np.uint8) for name in ("forward", "bad_checksum"))
     endpoints = fixed_rows(segments.column("endpoints"), ENDS)
     held, known, fresh = len(before.number), len(before.state), segments.num_rows - len(before.number)
     number = np.concatenate((before.number, number))
@@ -74,8 +74,8 @@ def reassemble_block(
     memory = before.memory.copy()
     state, letters, ended = assign(
         columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], ts_ns[held:], columns["seq"][held:],
-        columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:], number[held:],
-        stream_of[held:], position[held:], marks[held:], stalls, memory,
+        columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:],
+        bad_checksum[held:], number[held:], stream_of[held:], position[held:], marks[held:], stalls, memory,
         padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone,
     )  # fmt: skip
     first = held + state[known:, s.FIRST_ROW]

@@ -2,50 +2,87 @@
 
 from __future__ import annotations
 
+import heapq
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from stompcap.capture import SEGMENTS, octets, read_segments
-from stompcap.capture.files import Source
+from stompcap.capture import open_capture, read_segments
+from stompcap.capture.columns import SPILLED
+from stompcap.capture.files import Mapped, Source
 from stompcap.capture.packet_rows import address
+from stompcap.capture.spill import Spill
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
+from stompcap.tcp.aside import connections
 from stompcap.tcp.history import history_for
-from stompcap.tcp.octets import gather
-from stompcap.tcp.reassembly import reassemble_columns
-from stompcap.tcp.results import Extents, Streams
+from stompcap.tcp.machine import demand_policy
+from stompcap.tcp.pieces import PIECE, read
 
-WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
+Int64s = NDArray[np.int64]
+READ_OCTETS = 1 << 24  # of a stream, at a time
 
 
 @dataclass(frozen=True)
 class ByteStream:
-    """One direction of a connection: `length` octets; what no chunk covers is a gap."""
+    """One direction of a connection: `length` octets, less the gaps. Octets are read from the capture when they are asked for."""
 
     length: int
-    _extents: Extents = field(repr=False)
-    _segments: pa.Table = field(repr=False)
+    _offset: Int64s = field(repr=False)
+    _lengths: Int64s = field(repr=False)
+    _place: Int64s = field(repr=False)
+    _ts_ns: Int64s = field(repr=False)
     _sources: Mapping[int, Source] = field(repr=False)
 
     @property
     def chunks(self) -> list[tuple[int, bytes]]:
-        """(offset, octets) of each stretch without a gap, ascending; read from the capture at each call."""
-        extents = self._extents
-        if not len(extents):
-            return []
-        cuts = np.flatnonzero(extents.offset[1:] != extents.offset[:-1] + extents.length[:-1]) + 1
-        edges = [0, *cuts.tolist(), len(extents)]
-        return [
-            (
-                int(extents.offset[begin]),
-                gather(extents.take(slice(begin, end)), self._segments, self._sources).tobytes(),
-            )
-            for begin, end in pairwise(edges)
-        ]
+        """(offset, octets) of each stretch without a gap, ascending."""
+        found = []
+        for begin, end in pairwise(self._edges()):
+            part = slice(begin, end)
+            found.append((int(self._offset[begin]), read(self._place[part], self._lengths[part], self._sources).tobytes()))
+        return found
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """(offset, octets) of each stretch that the capture lacks, ascending."""
+        edges = self._edges()
+        begins = [0, *(int(self._offset[last - 1] + self._lengths[last - 1]) for last in edges[1:])]
+        ends = [*(int(self._offset[first]) for first in edges[:-1]), self.length]
+        return [(begin, end - begin) for begin, end in zip(begins, ends, strict=True) if end > begin]
+
+    def pieces(self) -> Iterator[tuple[int, int, bytes]]:
+        """(offset, time, octets) of what each segment brought that was not there before, by offset; in bounded memory.
+
+        Times are nanoseconds since the epoch, and need not ascend.
+        """
+        begin = 0
+        while begin < len(self._offset):
+            taken = int(np.searchsorted(np.cumsum(self._lengths[begin : begin + (READ_OCTETS >> 4)]), READ_OCTETS, "right"))
+            part = slice(begin, begin + max(taken, 1))
+            octets = read(self._place[part], self._lengths[part], self._sources)
+            at = 0
+            for offset, ts_ns, length in zip(
+                self._offset[part].tolist(), self._ts_ns[part].tolist(), self._lengths[part].tolist(), strict=True
+            ):
+                yield offset, ts_ns, octets[at : at + length].tobytes()
+                at += length
+            begin = part.stop
+
+    def _edges(self) -> list[int]:
+        """The first piece of each stretch without a gap, and behind the last."""
+        if not len(self._offset):
+            return [0]
+        cuts = np.flatnonzero(self._offset[1:] != self._offset[:-1] + self._lengths[:-1]) + 1
+        return [0, *cuts.tolist(), len(self._offset)]
 
 
 @dataclass(frozen=True)
@@ -53,14 +90,16 @@ class Connection:
     """One TCP connection. Endpoints are (address, port); times are nanoseconds since the epoch.
 
     The client is who opened it; where no handshake was captured, the side without a known STOMP port, else with the
-    larger port.
+    larger port. Connections of the same endpoints are told apart by `incarnation`, counted from 0.
     """
 
     stream_id: str
+    incarnation: int
     client: tuple[str, int]
     server: tuple[str, int]
     c2s: ByteStream
     s2c: ByteStream
+    first_packet: int  # its number in the file, from 1
     first_ns: int
     last_ns: int
     history: str  # Zeek's letters, upper case the client's
@@ -73,42 +112,57 @@ def reassemble(
     """The TCP connections of a capture file, in order of their first packet.
 
     Where segments overlap with other octets, the `first` captured stand, or the `last`. `vlan`: VLAN ids tell connections apart.
-    `tunnels`: the innermost packet of a tunnel counts, not the outer one.
+    `tunnels`: the innermost packet of a tunnel counts, not the outer one. Of a large capture what describes its segments is laid
+    aside in temporary files, and so is the payload of a compressed one.
 
     Raises CaptureError for a file that cannot be read; a truncated or damaged one gives what it has.
     """
-    segments = pa.Table.from_batches(read_segments(path, 0, vlan=vlan, tunnels=tunnels), SEGMENTS).sort_by(WIRE_ORDER).combine_chunks()
-    if not segments.num_rows:
-        return
-    result = reassemble_columns(segments, source, overlap)
-    sources = {0: octets(path)}
-    groups = result.extents.stream.astype(np.int64) * 2 + result.extents.side
-    edges = np.searchsorted(groups, np.arange(2 * len(result.streams) + 1))
-    for stream in np.argsort(result.streams.first_packet, kind="stable").tolist():
-        begin, middle, end = edges[2 * stream : 2 * stream + 3].tolist()
-        extents = (result.extents.take(slice(begin, middle)), result.extents.take(slice(middle, end)))
-        octets_sent = result.streams.sides.octets[stream].tolist()
-        sides = [ByteStream(octets_sent[side], extents[side], segments, sources) for side in (0, 1)]
-        yield _connection(result.streams, stream, sides)
+    demand_policy(overlap)
+    spill = Spill()
+    segments = (spill.take(pa.Table.from_batches([batch])) for batch in read_segments(path, 0, vlan=vlan, tunnels=tunnels))
+    with ExitStack() as until_done:
+        runs = connections(
+            segments, source, overlap, lambda: Path(until_done.enter_context(tempfile.TemporaryDirectory(prefix="stompcap-")))
+        )
+        if not runs:
+            return
+        window = open_capture(path)
+        sources = {0: window if isinstance(window, Mapped) else window.raw, SPILLED: spill.octets}
+        yield from heapq.merge(*(_connections(run, sources) for run in runs), key=lambda connection: connection.first_packet)
 
 
-def _connection(streams: Streams, stream: int, sides: list[ByteStream]) -> Connection:
-    ends = (
-        (address(streams.low[stream].tobytes()), int(streams.low_port[stream])),
-        (address(streams.high[stream].tobytes()), int(streams.high_port[stream])),
-    )
-    client = int(streams.initiator[stream])
+def _connections(batches: Iterator[pa.RecordBatch], sources: Mapping[int, Source]) -> Iterator[Connection]:
+    for batch in batches:
+        lists = batch.column("pieces")
+        columns = [lists.values.field(i).to_numpy() for i in range(PIECE.num_fields)]
+        edges = lists.offsets.to_numpy()
+        rows = batch.drop_columns("pieces").to_pylist()
+        for row, begin, end in zip(rows, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            middle = begin + row["low_pieces"]
+            low, high = ([column[part] for column in columns] for part in (slice(begin, middle), slice(middle, end)))
+            offset, lengths, place, ts_ns = low
+            sides = [ByteStream(row["low_octets"], offset, lengths, place, ts_ns, sources)]
+            offset, lengths, place, ts_ns = high
+            sides.append(ByteStream(row["high_octets"], offset, lengths, place, ts_ns, sources))
+            yield _connection(row, sides)
+
+
+def _connection(row: dict[str, Any], sides: list[ByteStream]) -> Connection:
+    ends = (address(row["low"]), row["low_port"]), (address(row["high"]), row["high_port"])
+    client = row["initiator"]
     if client < 0:
         known = [port in STOMP_PORTS for _, port in ends]
         client = int(known[0]) if known[0] != known[1] else int(ends[0][1] <= ends[1][1])
     return Connection(
-        stream_id=streams.stream_id[stream].as_py(),
+        stream_id=row["stream_id"],
+        incarnation=row["incarnation"],
         client=ends[client],
         server=ends[1 - client],
         c2s=sides[client],
         s2c=sides[1 - client],
-        first_ns=int(streams.first_ns[stream]),
-        last_ns=int(streams.last_ns[stream]),
-        history=history_for(streams.history[stream], client),
-        close_kind=CLOSE_KINDS[int(streams.close_kind[stream])],
+        first_packet=row["first_packet"],
+        first_ns=row["first_ns"],
+        last_ns=row["last_ns"],
+        history=history_for(row["history"], client),
+        close_kind=CLOSE_KINDS[row["close_kind"]],
     )

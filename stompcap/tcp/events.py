@@ -86,6 +86,22 @@ def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: I
 
 
 @inline
+def refute_fin(state: State, stream: Int, side: Int) -> None:
+    """Forget a side's FIN where the other side acknowledges octets captured behind it: it never took that FIN, so nor do we."""
+    at, fin = SIDES + side * WIDTH, state[stream, SIDES + side * WIDTH + FIN_AT]
+    if not (fin < state[stream, at + DATA_END] and fin + 1 < state[stream, at + ACKED] <= state[stream, at + DATA_END] + 1):
+        return
+    state[stream, at + FIN_SEEN] = 0
+    other = SIDES + (1 - side) * WIDTH
+    if state[stream, CLOSE_KIND] != CLOSE_FIN or state[stream, CLOSED_BY] == 1 - side:
+        return
+    if state[stream, other + FIN_SEEN]:
+        state[stream, CLOSED_BY], state[stream, CLOSE_NS] = 1 - side, state[stream, other + FIN_NS]
+    else:
+        state[stream, CLOSE_KIND], state[stream, CLOSED_BY] = CLOSE_OPEN, NOBODY
+
+
+@inline
 def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
     """Take an acknowledgement of the octets of side `peer`."""
     at = SIDES + peer * WIDTH
@@ -93,6 +109,8 @@ def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
         d = distance(ack, state[stream, at + ACKED])
         if 0 < d <= FAR and (not state[stream, at + SEEN] or distance(ack, state[stream, at + REF]) <= FAR):
             state[stream, at + ACKED] += d
+            if state[stream, at + FIN_SEEN]:
+                refute_fin(state, stream, peer)
     elif state[stream, at + SEEN]:
         d = distance(ack, state[stream, at + REF])
         if -FAR <= d <= FAR:

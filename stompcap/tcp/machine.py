@@ -23,6 +23,12 @@ from stompcap.tcp.settle import BLOCK
 POLICIES = ("first", "last")
 
 
+def demand_policy(overlap: str) -> None:
+    """Raise ValueError for a policy that is none."""
+    if overlap not in POLICIES:
+        raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
+
+
 @dataclass(frozen=True)
 class Settled:
     """What a block of a flow has settled.
@@ -47,8 +53,7 @@ class Reassembler:
     """
 
     def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK) -> None:
-        if overlap not in POLICIES:
-            raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
+        demand_policy(overlap)
         self.source, self.overlap, self.block = source, overlap, block
         self._carried = nothing_carried()
         self._held = SEGMENTS.empty_table()

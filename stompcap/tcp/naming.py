@@ -26,6 +26,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         segments=by_side[:, :, t.SEGMENTS].copy(),
         retransmitted_octets=by_side[:, :, t.AGAIN].copy(),
         duplicate_segments=own[:, :, s.COPIES].copy(),
+        bad_checksum_segments=own[:, :, s.BAD_SUMS].copy(),
         out_of_order_segments=by_side[:, :, t.OUT_OF_ORDER].copy(),
         gap_octets=gap,
         truncated_octets=by_side[:, :, t.TRUNCATED].copy(),

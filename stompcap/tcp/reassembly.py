@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from stompcap.tcp import join
 from stompcap.tcp.block import column, nothing_carried, reassemble_block
-from stompcap.tcp.machine import POLICIES, Reassembler, Settled
+from stompcap.tcp.machine import Reassembler, Settled, demand_policy
 from stompcap.tcp.results import Reassembly
 from stompcap.tcp.settle import BLOCK
 
@@ -27,8 +27,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     differ; counters and times are those of the octets kept. `block`: packets of a flow after which what is settled is not looked
     at again (stompcap.tcp.settle).
     """
-    if overlap not in POLICIES:
-        raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
+    demand_policy(overlap)
     edges = _cuts(segments, block)
     parts = [_whole(segments.slice(begin, end - begin), source, overlap, block) for begin, end in pairwise(edges)]
     return join.flows(parts, edges[:-1])

@@ -23,6 +23,7 @@ class Sides:
     segments: Int64s  # segments that carried octets of the stream
     retransmitted_octets: Int64s
     duplicate_segments: Int64s  # copies of a packet that the capture shows again: in none of the other counters
+    bad_checksum_segments: Int64s  # segments, with octets or without, whose TCP checksum is wrong as captured
     out_of_order_segments: Int64s
     gap_octets: Int64s  # octets the capture lacks
     truncated_octets: Int64s  # the part of them that the snapshot length cut

@@ -22,10 +22,10 @@ CLOSE_KIND, CLOSED_BY, CLOSE_NS, LETTERS = 11, 12, 13, 14
 LATEST_NS, LATEST_CAPTURE, STEPS_BACK = 15, 16, 17  # the packet before, and how often time went back
 TOLD = 18  # octets of it were handed on: its identity stands
 OUTER = 19  # what lay around its first packet (stompcap.capture.outer)
-SIDES, WIDTH = 20, 22  # where the sides' columns begin, and how many each has
+SIDES, WIDTH = 20, 23  # where the sides' columns begin, and how many each has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
-JUMPED, JUMP, ACK_ROW, COPIES = 18, 19, 20, 21
+JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS

@@ -5,7 +5,7 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from stompcap.capture import SEGMENTS, Known, examine, read_segments
+from stompcap.capture import SEGMENTS, Known, changed, examine, read_segments
 from tests.capture import packaging as p
 from tests.capture.test_splits import FRAMES
 
@@ -76,6 +76,7 @@ def test_another_beginning_is_another_capture(file, whole):
     file.write_bytes(octets)
     found = examine(str(file), "s", known=lake)
     assert found.row["continues"] is None
+    assert changed(found.row, lake)
     assert len(rows(found)) == found.row["tcp_segments"]
 
 
@@ -83,4 +84,22 @@ def test_a_shorter_file_continues_nothing(file, whole):
     file.write_bytes(whole)
     lake = [known(examine(str(file), "s"))]
     file.write_bytes(whole[:5000])
-    assert examine(str(file), "s", known=lake).row["continues"] is None
+    row = examine(str(file), "s", known=lake).row
+    assert row["continues"] is None
+    assert changed(row, lake)
+
+
+def test_a_change_behind_the_beginning_is_told_and_growth_is_none(file, whole):
+    lake = []
+    for cut in (5000, 9000):
+        file.write_bytes(whole[:cut])
+        row = examine(str(file), "s", known=lake).row
+        assert not changed(row, lake)
+        lake.append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
+    assert not changed(examine(str(file), "s", known=lake).row, lake)
+    octets = bytearray(whole)
+    octets[8000] ^= 1
+    file.write_bytes(octets)
+    row = examine(str(file), "s", known=lake).row
+    assert row["continues"] == lake[0].capture_id
+    assert changed(row, lake)

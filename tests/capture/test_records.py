@@ -102,6 +102,16 @@ def test_sections_of_mixed_byte_order_begin_anew(tmp_path):
     assert walk.status == "complete"
 
 
+@pytest.mark.parametrize("says", [-1, 0, 28, 1 << 40])
+def test_the_length_that_a_section_says_is_not_relied_on(tmp_path, says):
+    head = p.block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, says))
+    part = head + p.interface(resolution=9) + p.enhanced(FRAMES[0], FRAMES[0].ts_ns)
+    path = tmp_path / "a"
+    path.write_bytes(part + part)
+    seen, walk = walked(path)
+    assert (seen, walk.status) == (expected([FRAMES[0]] * 2), "complete")
+
+
 def test_simple_packets_have_no_time_and_are_cut_by_the_snapshot_length(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(p.section() + p.interface(1, snaplen=10) + p.simple(Frame(b"0123456789", original=14)))

@@ -41,10 +41,11 @@ class Segment:
 
     @property
     def tcp(self) -> bytes:
-        """TCP header and payload; the checksum is left to the card, as captures on senders show it."""
+        """TCP header and payload."""
         head = 20 + len(self.options)
         fixed = struct.pack(">HHIIBBHHH", self.sport, self.dport, self.seq, self.ack, head << 2, self.flags, self.window, 0, 0)
-        return fixed + self.options + self.payload
+        octets = fixed + self.options + self.payload
+        return octets[:16] + checksum(self.src + self.dst + bytes([0, 6]) + octets, len(octets)) + octets[18:]
 
     @property
     def ip(self) -> bytes:
@@ -55,6 +56,12 @@ class Segment:
         """The part [begin, end) of its payload as a segment; FIN and PSH go with the last octet, SYN with the first."""
         flags = self.flags & ~((0 if end == len(self.payload) else FIN | PSH) | (0 if begin == 0 else SYN))
         return replace(self, payload=self.payload[begin:end], seq=(self.seq + begin) % 2**32, flags=flags)
+
+
+def checksum(octets: bytes, more: int) -> bytes:
+    """The Internet checksum of some octets and a number (RFC 1071): their sum modulo 65,535, inverted."""
+    total = int.from_bytes(octets + bytes(len(octets) & 1), "big") + more
+    return (0xFFFF - (total % 0xFFFF or 0xFFFF)).to_bytes(2, "big")
 
 
 def ip(src: bytes, dst: bytes, protocol: int, content: bytes, ip_id: int = 0, ttl: int = 64, more: int = 0x4000) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 
 from stompcap.capture import survey
 from tests.e2e.truth import DATA
-from tests.mangler.compare import Tables, differences, rows_of
+from tests.mangler.compare import Tables, both_ways, differences, rows_of
 from tests.mangler.files import UNTIMED
 from tests.mangler.packagings import ALL, ENCAPSULATIONS, FILES, MIDSTREAM, SEGMENTATIONS, Packaging, excuses, together
 
@@ -58,8 +58,8 @@ def test_the_packagings_are_many_enough():
 
 
 def test_taken_apart_and_put_together_it_is_the_capture_itself(plain):
-    for name in RECORDED:
-        assert not differences(plain(name, Packaging()), rows_of([DATA / name]), {})
+    for name in RECORDED:  # on senders, whose cards were to fill the checksums in
+        assert not differences(plain(name, Packaging()), rows_of([DATA / name]), {"streams": both_ways("bad_checksum_segments")})
 
 
 @pytest.mark.parametrize(("number", "packaging"), list(enumerate(ALL)), ids=str)

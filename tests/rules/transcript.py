@@ -22,7 +22,7 @@ MS = 1_000_000
 START = 1_700_000_000_000_000_000
 COUNTERS = (
     "segments", "retransmitted_octets", "overlap_conflict_octets", "out_of_order_segments", "truncated_octets",
-    "duplicate_segments",
+    "duplicate_segments", "bad_checksum_segments",
 )
 STALLS = {"stalls": "zero_window", "resends": "retransmission"}
 SIGNS = {"⏎": b"\n", "␍": b"\r", "␀": b"\0"}

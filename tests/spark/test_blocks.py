@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
+from stompcap.capture.spill import Spill
 from stompcap.spark.blocks import pack, task_of, unpack
-from stompcap.spark.spill import Spill
 
 
 def segments(flows: list[int], same_hash: bool = False) -> pa.Table:
     rows = [
-        {field.name: 0 for field in SEGMENTS if field.name not in ("endpoints", "payload", "forward")}
+        {field.name: 0 for field in SEGMENTS if field.name not in ("endpoints", "payload", "forward", "bad_checksum")}
         | {"flow": 7 if same_hash else flow * 2**40 - 3, "packet": packet, "endpoints": bytes([flow]) * 36}
-        | {"forward": True, "payload": None}
+        | {"forward": True, "bad_checksum": False, "payload": None}
         for packet, flow in enumerate(flows, 1)
     ]
     return pa.Table.from_pylist(rows, schema=SEGMENTS)

@@ -118,7 +118,10 @@ def test_a_growing_file_is_read_on(spark: SparkSession, tmp_path: Path, large: P
     captures = sorted(read(lake, "captures").to_pylist(), key=lambda row: row["size_octets"])
     assert [row["continues"] for row in captures] == [None, captures[0]["capture_id"]]
     assert [row["used_octets"] for row in captures] == [end, len(octets)]
+    assert not any("another capture" in line for line in second.warnings)
     assert sum(row["packets"] for row in captures) == capture.survey(str(large), "s")["packets"]
+    path.write_bytes(ONE.read_bytes()[:24] + OTHER.read_bytes()[24:])
+    assert any("taken as another capture" in line for line in run(spark, lake, path).warnings)
 
 
 def test_a_file_that_grows_while_it_is_read(spark: SparkSession, tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,19 @@
 """A connection that lies in several captures, and the public way to one capture's connections."""
 
+import dataclasses
+import gzip
+import tempfile
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from stompcap.capture import read_segments
 from stompcap.errors import CaptureError
-from stompcap.tcp import reassemble, reassemble_columns
-from tests.capture.packaging import pcap, pcapng
-from tests.tcp.wire import CLIENT, SERVER, Wire, streams_of, table_of
+from stompcap.tcp import aside, connections, reassemble, reassemble_columns
+from tests.capture.packaging import Frame, pcap, pcapng
+from tests.e2e.truth import DATA
+from tests.tcp.wire import CLIENT, SERVER, START_NS, STEP_NS, Wire, streams_of, table_of
 
 
 def talk() -> Wire:
@@ -62,6 +68,61 @@ def test_connections_one_by_one(tmp_path):
     assert (first.close_kind, first.history) == ("fin", "ShADdFf")
     assert (second.c2s.length, second.c2s.chunks, second.s2c.chunks) == (7, [(0, b"ab"), (5, b"fg")], [])
     assert first.first_ns < first.last_ns < second.first_ns
+
+
+def test_incarnations_gaps_and_times(tmp_path):
+    wire = Wire().handshake().c(0, b"hello").c(8, b"world").c(5, b", ").s(0, b"HELLO", ack=15).c(15, flags="FA", ack=5)
+    wire.isn = (100_000, 200_000)
+    wire.handshake().s(3, b"again")
+    first, second = reassemble(str(pcap(tmp_path / "a", wire.frames, nano=True)))
+    assert (first.incarnation, second.incarnation, first.client) == (0, 1, second.client)
+    assert (first.first_packet, second.first_packet) == (1, 9)
+    assert first.c2s.gaps == [(7, 1), (13, 2)]
+    times = [START_NS + i * STEP_NS for i in range(len(wire.frames))]
+    assert list(first.c2s.pieces()) == [(0, times[3], b"hello"), (5, times[5], b", "), (8, times[4], b"world")]
+    assert (second.s2c.gaps, second.c2s.gaps, second.c2s.length) == ([(0, 3)], [], 0)
+
+
+def told(path):
+    """All that `reassemble` says of a capture."""
+    return [
+        [getattr(one, field.name) for field in dataclasses.fields(one) if field.name not in ("c2s", "s2c")]
+        + [(side.length, side.chunks, side.gaps, list(side.pieces())) for side in (one.c2s, one.s2c)]
+        for one in reassemble(str(path))
+    ]
+
+
+@pytest.mark.parametrize("held", [4, 60, 700])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_how_much_stands_in_memory_changes_nothing(tmp_path, monkeypatch, held, compressed):
+    path = DATA / "rabbitmq_dialogue.pcap"
+    if compressed:
+        (tmp_path / "a.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path = tmp_path / "a.gz"
+    whole = told(path)
+    monkeypatch.setattr(aside, "HELD_ROWS", held)
+    monkeypatch.setattr(aside, "PARTS", 3)
+    monkeypatch.setattr(connections, "READ_OCTETS", 1000)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "aside"))
+    (tmp_path / "aside").mkdir()
+    assert told(path) == whole
+    assert not list((tmp_path / "aside").iterdir())
+
+
+def test_flows_whose_hashes_agree_are_told_apart_in_parts(tmp_path, monkeypatch):
+    wire = talk()
+    other = [Frame(one.octets.replace(bytes([10, 0, 0, 9]), bytes([10, 0, 0, 8])), one.ts_ns) for one in wire.frames]
+    path = pcap(tmp_path / "a", [frame for pair in zip(wire.frames, other, strict=True) for frame in pair])
+    whole = told(path)
+
+    def alike(batches):
+        for batch in batches:
+            yield batch.set_column(3, batch.schema.field(3), pa.array([7] * batch.num_rows, pa.int64()))
+
+    monkeypatch.setattr(connections, "read_segments", lambda *a, **k: alike(read_segments(*a, **k)))
+    assert told(path) == whole
+    monkeypatch.setattr(aside, "HELD_ROWS", 5)
+    assert told(path) == whole
 
 
 def test_without_a_handshake_the_known_port_is_the_server(tmp_path):

@@ -191,6 +191,20 @@ def test_octets_of_both_sides_behind_a_reset_are_kept_in_place(tmp_path):
     assert (one.c2s, one.s2c, one.close) == (b"ABCD", b"xyz", ("rst", 1))
 
 
+@pytest.mark.parametrize("flags", ["FA", "SF"])
+def test_a_fin_that_the_peer_did_not_take_ends_nothing(tmp_path, flags):
+    wire = Wire().handshake() if flags == "FA" else Wire().s(-1, flags="SA")
+    wire.c(0 if flags == "FA" else -1, flags=flags, ack=0 if flags == "FA" else None).c(0, b"ABCD").s(0, b"x", ack=4)
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.s2c, one.close, one.strays) == (b"ABCD", b"x", ("open", -1), [0, 0])
+
+
+def test_a_fin_sent_again_behind_more_octets_that_are_acknowledged(tmp_path):
+    wire = Wire().handshake().c(0, b"AB", "FA").c(0, b"ABCD", "FA").s(0, ack=5).s(0, flags="FA", ack=5).c(5, ack=1)
+    (one,) = wire.read(tmp_path)
+    assert (one.c2s, one.close, one.again) == (b"ABCD", ("fin", 1), [2, 0])
+
+
 def test_segments_captured_behind_the_fin_are_kept_below_it(tmp_path):
     wire = Wire().handshake().c(4, flags="FA").c(2, b"CD").c(0, b"AB").c(4, b"beyond")
     (one,) = wire.read(tmp_path)

@@ -73,3 +73,11 @@ def test_the_stream_is_the_same(tmp_path, how):
     (one,) = streams_of([pcap(tmp_path / "a", frames, nano=True)])
     sent = [octets for chunks in one.chunks for _, octets in chunks]
     assert (sent, sum(one.gap), sum(one.strays), sum(one.conflicts)) == ([b"".join(PARTS)], 0, 0, 0)
+    assert sum(one.bad_checksums) == (4 if "left to the card" in how else 0)
+
+
+def test_the_checksum_of_a_segment_cut_by_the_snapshot_length_is_not_judged(tmp_path):
+    whole = ethernet(wrong_checksum(packet) for packet in segments(ipv4))
+    frames = [Frame(octets[:60], START_NS + i * STEP_NS, len(octets)) for i, octets in enumerate(whole)]
+    (one,) = streams_of([pcap(tmp_path / "a", frames, nano=True)])
+    assert one.bad_checksums == [2, 0]  # SYN and one octet lie within 60, the other two do not

@@ -11,8 +11,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from stompcap.capture import SEGMENTS, octets, read_segments
-from stompcap.tcp import Reassembly, count_conflicts, gather, history_for, reassemble_columns
-from stompcap.tcp.connections import WIRE_ORDER
+from stompcap.tcp import WIRE_ORDER, Reassembly, count_conflicts, gather, history_for, reassemble_columns
 from tests.capture.packaging import Frame, pcap
 
 START_NS = 1_700_000_000_000_000_000
@@ -72,6 +71,7 @@ class Stream:
     out_of_order: list[int]
     strays: list[int]
     segments: list[int]
+    bad_checksums: list[int]
     synced: list[bool]
     conflicts: list[int]
     resent: int
@@ -144,6 +144,7 @@ def view(result: Reassembly, i: int, table, sources, conflicts) -> Stream:
         out_of_order=sides.out_of_order_segments[i][way].tolist(),
         strays=sides.stray_segments[i][way].tolist(),
         segments=sides.segments[i][way].tolist(),
+        bad_checksums=sides.bad_checksum_segments[i][way].tolist(),
         synced=sides.synced[i][way].tolist(),
         conflicts=conflicts[i][way].tolist(),
         resent=int(np.count_nonzero(result.retransmissions.stream == i)),

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import SPILLED
+from stompcap.capture.spill import Spill
 from stompcap.spark.blocks import pack, unpack
-from stompcap.spark.spill import Spill
 from stompcap.tcp import Extents, gather
 
 ROWS = st.lists(st.one_of(st.none(), st.binary(max_size=9)), max_size=8)
 
 
 def table(payloads: list[bytes | None]) -> pa.Table:
-    zeros = {field.name: 0 for field in SEGMENTS} | {"endpoints": bytes(36), "forward": True}
+    zeros = {field.name: 0 for field in SEGMENTS} | {"endpoints": bytes(36), "forward": True, "bad_checksum": False}
     return pa.Table.from_pylist([zeros | {"place": -1 if one is not None else 7, "payload": one} for one in payloads], SEGMENTS)
 
 
