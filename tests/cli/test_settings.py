@@ -31,6 +31,18 @@ def test_a_run_takes_them(command: list[str], path: str, monkeypatch: pytest.Mon
     assert told[0].settings.of("FR-20") == RuleSetting(False)
 
 
+@pytest.mark.parametrize("command", ["run", "extract"])
+def test_a_run_takes_the_limit_of_what_a_capture_decompresses_to(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Options] = []
+    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_, **__: told.append(options))
+    app = typer.Typer()
+    run_commands.register(app)
+    for more in ([], ["--max-decompressed", "5000"]):
+        assert CliRunner().invoke(app, [command, "x.pcap", "--lake", "l", *more]).exit_code == 0
+    assert [one.max_decompressed for one in told] == [None, 5000]
+    assert CliRunner().invoke(app, [command, "x.pcap", "--lake", "l", "--max-decompressed", "0"]).exit_code == 2
+
+
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setattr("sys.argv", ["stompcap", *words])
     with pytest.raises(SystemExit) as ended:
