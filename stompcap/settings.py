@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -25,6 +25,7 @@ from stompcap.errors import UsageError
 
 LEVEL = re.compile(r"M|S|I|M/S|M/I|S/I")
 SECOND_NS = 1_000_000_000
+EXAMPLE = """`[rules."FR-20"]`, say, and on the next line `enabled = false`"""
 
 
 def _threshold(default: float, meaning: str) -> Any:
@@ -78,62 +79,99 @@ class Settings:
         return dict(self.rules).get(rule_id, RuleSetting())
 
 
+class _Wrong(Exception):
+    """What makes no sense: the key, as its parts from the outermost table on, and what to say instead."""
+
+    def __init__(self, key: Sequence[str], remedy: str) -> None:
+        super().__init__(remedy)
+        self.key = key
+
+
 def load(path: str, known: Collection[str]) -> Settings:
-    """The settings of a file; `known` are the ids of all rules. UsageError names file, key and remedy."""
+    """The settings of a file; `known` are the ids of all rules. UsageError names file, line, key and remedy."""
     try:
         with open(path, "rb") as file:
-            document = tomllib.load(file)
+            octets = file.read()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name a TOML file that can be read") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
-    _only(path, "", document, ("rules", "thresholds"))
-    rules = _table(path, "rules", document.get("rules", {}))
-    thresholds = _table(path, "thresholds", document.get("thresholds", {}))
-    return Settings(tuple((name, _rule(path, name, rules[name], known)) for name in rules), _thresholds(path, thresholds))
+    try:
+        text = octets.decode()
+        document = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = octets.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}, line {line}: not TOML: an octet that is no UTF-8; save the file as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        said, _, place = str(error).removesuffix(")").rpartition(" (at ")
+        line_of = place.partition(",")[0] if place.startswith("line") else f"line {len(text.splitlines())}"
+        raise UsageError(f"{path}, {line_of}: not TOML: {said}; {EXAMPLE}") from error
+    try:
+        _only((), document, ("rules", "thresholds"))
+        rules, thresholds = (_table((name,), document.get(name, {})) for name in ("rules", "thresholds"))
+        return Settings(tuple((name, _rule(name, rules[name], known)) for name in rules), _thresholds(thresholds))
+    except _Wrong as error:
+        key = ".".join(part if re.fullmatch(r"\w+", part) else f'"{part}"' for part in error.key)
+        raise UsageError(f"{path}, line {_line(text, error.key)}: {key}: {error}") from error
 
 
-def _table(path: str, key: str, value: object) -> Mapping[str, object]:
+def _line(text: str, key: Sequence[str]) -> int:
+    """The line on which a key is complete, counted from 1: the shortest beginning of the text that is TOML and has it."""
+    lines = text.splitlines(keepends=True)
+    for number in range(1, len(lines)):
+        try:
+            found: object = tomllib.loads("".join(lines[:number]))
+        except tomllib.TOMLDecodeError:
+            continue
+        for part in key:
+            found = found.get(part) if isinstance(found, dict) else None
+        if found is not None:
+            return number
+    return len(lines)
+
+
+def _table(key: Sequence[str], value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise UsageError(f"{path}: {key}: a table is wanted, [{key}]")
+        raise _Wrong(key, f"a table is wanted; {EXAMPLE}")
     return value
 
 
-def _only(path: str, prefix: str, found: Mapping[str, object], allowed: Collection[str]) -> None:
+def _only(outer: Sequence[str], found: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in found:
         if key not in allowed:
-            raise UsageError(f"{path}: {prefix}{key}: no such setting; there are {', '.join(allowed)}")
+            raise _Wrong([*outer, key], f"no such setting; there are {', '.join(allowed)}")
 
 
-def _rule(path: str, name: str, value: object, known: Collection[str]) -> RuleSetting:
-    key = f'rules."{name}"'
+def _rule(name: str, value: object, known: Collection[str]) -> RuleSetting:
+    key = ("rules", name)
     if name not in known:
-        raise UsageError(f"{path}: {key}: there is no such rule; `stompcap rules list` shows them all")
-    table = _table(path, key, value)
-    _only(path, f"{key}.", table, ("enabled", "level"))
+        raise _Wrong(key, "there is no such rule; `stompcap rules list` shows them all")
+    table = _table(key, value)
+    _only(key, table, ("enabled", "level"))
     enabled, level = table.get("enabled", True), table.get("level")
     if not isinstance(enabled, bool):
-        raise UsageError(f"{path}: {key}.enabled: say true or false")
+        raise _Wrong([*key, "enabled"], "say true or false")
     if level is not None and not (isinstance(level, str) and LEVEL.fullmatch(level)):
-        raise UsageError(f'{path}: {key}.level: say "M", "S", "I", or two of them as "M/I", the second for milder circumstances')
+        raise _Wrong([*key, "level"], 'say "M", "S", "I", or two of them as "M/I", the second for milder circumstances')
     return RuleSetting(enabled, level)
 
 
-def _thresholds(path: str, table: Mapping[str, object]) -> Thresholds:
-    _only(path, "thresholds.", table, [f.name for f in fields(Thresholds)])
+def _thresholds(table: Mapping[str, object]) -> Thresholds:
+    _only(("thresholds",), table, [f.name for f in fields(Thresholds)])
     values: dict[str, float] = {}
     for name, value in table.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or not 0 < value <= 1e9:  # type: ignore[arg-type, operator]
-            raise UsageError(f"{path}: thresholds.{name}: a number above 0 and up to 1e9 is wanted")
+            raise _Wrong(("thresholds", name), "a number above 0 and up to 1e9 is wanted")
         values[name] = value  # type: ignore[assignment]
     found = Thresholds(**values)
     for low, high in (
         ("heartbeat_late", "heartbeat_violation"), ("heartbeat_violation", "heartbeat_dead"),
         ("heartbeat_sane_min_ms", "heartbeat_sane_max_ms"),
     ):
-        if getattr(found, low) > getattr(found, high):
-            raise UsageError(f"{path}: thresholds.{low}: must not exceed {high}, which is {getattr(found, high):g}")
+        least, most = getattr(found, low), getattr(found, high)
+        if least > most and low in values:
+            raise _Wrong(("thresholds", low), f"must not exceed {high}, which is {most:g}")
+        if least > most:
+            raise _Wrong(("thresholds", high), f"must not be less than {low}, which is {least:g}")
     if found.heartbeat_late < 1:
-        raise UsageError(f"{path}: thresholds.heartbeat_late: an interval kept to is not late; say 1 or more")
+        raise _Wrong(("thresholds", "heartbeat_late"), "an interval kept to is not late; say 1 or more")
     return found

@@ -41,34 +41,38 @@ def test_a_file(written) -> None:
     assert settings_of(written("")) == Settings()
 
 
-REFUSED = [
-    ("rule = 1", r"rule: no such setting; there are rules, thresholds"),
-    ("rules = 1", r"rules: a table is wanted"),
-    ('[rules."FR-99"]\nenabled = true', r'rules\."FR-99": there is no such rule; `stompcap rules list`'),
-    ('[rules]\n"FR-20" = false', r'rules\."FR-20": a table is wanted'),
-    ('[rules."FR-20"]\noff = true', r'rules\."FR-20"\.off: no such setting; there are enabled, level'),
-    ('[rules."FR-20"]\nenabled = 0', r"enabled: say true or false"),
-    ('[rules."FR-20"]\nlevel = "X"', r'level: say "M", "S", "I"'),
-    ('[rules."FR-20"]\nlevel = 1', r'level: say "M", "S", "I"'),
-    ("[thresholds]\nlate = 1", r"thresholds\.late: no such setting"),
-    ('[thresholds]\nheartbeat_late = "1"', r"thresholds\.heartbeat_late: a number above 0"),
-    ("[thresholds]\nreceipt_wait_s = true", r"thresholds\.receipt_wait_s: a number above 0"),
-    ("[thresholds]\nreceipt_wait_s = 0", r"a number above 0"),
-    ("[thresholds]\nreceipt_wait_s = nan", r"a number above 0"),
-    ("[thresholds]\nheartbeat_late = 2", r"heartbeat_late: must not exceed heartbeat_violation, which is 1.5"),
-    ("[thresholds]\nheartbeat_late = 0.5", r"heartbeat_late: an interval kept to is not late"),
-    ("[thresholds", r"not TOML"),
-    ("\udc80", r"not TOML"),
+REFUSED = [  # text, line, what is said
+    ("rule = 1", 1, r"rule: no such setting; there are rules, thresholds"),
+    ("rules = 1", 1, r"rules: a table is wanted; `\[rules"),
+    ('# mine\n\n[rules."FR-99"]\nenabled = true', 3, r'rules\."FR-99": there is no such rule; `stompcap rules list`'),
+    ('[rules]\n"FR-20" = false', 2, r'rules\."FR-20": a table is wanted'),
+    ('[rules."FR-20"]\noff = true', 2, r'rules\."FR-20"\.off: no such setting; there are enabled, level'),
+    ('[rules."FR-20"]\nenabled = 0', 2, r"enabled: say true or false"),
+    ('[rules."CN-05"]\nlevel = "I"\n[rules."FR-20"]\nlevel = "X"\n[thresholds]', 4, r'"FR-20"\.level: say "M", "S", "I"'),
+    ('[rules."FR-20"]\nlevel = 1', 2, r'level: say "M", "S", "I"'),
+    ('rules."FR-20" = {enabled = true, level = [\n"M",\n]}', 3, r'level: say "M", "S", "I"'),
+    ("[thresholds]\nlate = 1", 2, r"thresholds\.late: no such setting"),
+    ('[thresholds]\nheartbeat_late = "1"', 2, r"thresholds\.heartbeat_late: a number above 0"),
+    ("[thresholds]\nreceipt_wait_s = true", 2, r"thresholds\.receipt_wait_s: a number above 0"),
+    ("[thresholds]\nreceipt_wait_s = 0", 2, r"a number above 0"),
+    ("[thresholds]\nreceipt_wait_s = nan", 2, r"a number above 0"),
+    ("[thresholds]\nheartbeat_late = 2", 2, r"heartbeat_late: must not exceed heartbeat_violation, which is 1.5"),
+    ("[thresholds]\n\nheartbeat_dead = 1.2", 3, r"heartbeat_dead: must not be less than heartbeat_violation, which is 1.5"),
+    ("[thresholds]\nheartbeat_late = 0.5", 2, r"heartbeat_late: an interval kept to is not late"),
+    ("[rules]\n[thresholds", 2, r"not TOML: Expected '\]' .*; `\[rules"),
+    ("[thresholds]\nreceipt_wait_s =", 2, r"not TOML: Invalid value; `\[rules"),
+    ("[thresholds]\n[thresholds]", 2, r"not TOML: Cannot declare"),
+    ("\n\udc80", 2, r"not TOML: an octet that is no UTF-8; save"),
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED, ids=[text for text, _ in REFUSED])
-def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "line", "message"), REFUSED, ids=[text for text, *_ in REFUSED])
+def test_what_is_refused(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = tmp_path / "settings.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(UsageError, match=message) as error:
         settings_of(str(path))
-    assert str(error.value).startswith(f"{path}: ")
+    assert str(error.value).startswith(f"{path}, line {line}: ")
     assert "\n" not in str(error.value)
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL
+from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL, SERVER
 
 COMMANDS = Chapter("Commands")
 
@@ -112,7 +112,11 @@ def fr_14(case: Case) -> Judged:
     """A client begins with CONNECT or STOMP, a server with CONNECTED or ERROR.
 
     The first frame of each direction opens the session. Not evaluable where the beginning of the direction was not
-    captured. RabbitMQ can be set to do without (implicit_connect).
+    captured.
+
+    RabbitMQ can be set to do without CONNECT (implicit_connect). That is the client's fault alone: what a server says to
+    a client that never sent CONNECT is not evaluable.
     """
     right = np.where(case.d.side == CLIENT, case.of("CONNECT", "STOMP"), case.of("CONNECTED", "ERROR"))
-    return Judged(case.n.previous < 0, ~right, "the first frame is {command}", unevaluable=~right & case.missed)
+    unasked = (case.d.side == SERVER) & (case.s.connect < 0)[case.d.session]
+    return Judged(case.n.previous < 0, ~right, "the first frame is {command}", unevaluable=~right & (case.missed | unasked))

@@ -146,8 +146,8 @@ def cn_05(case: Case) -> Judged:
 
 
 def closed_by_server(case: Case) -> Bools:
-    """Frames of sessions that the server ended, with nothing of what it said missing."""
-    silent: Bools = case.ends.closed_by_server & case.ends.whole[:, SERVER]
+    """Frames of sessions that the server ended without a word, with nothing of what it may have said missing."""
+    silent: Bools = case.ends.closed_by_server & case.ends.whole[:, SERVER] & (case.ends.spoke_ns[:, SERVER] < 0)
     return silent[case.d.session]
 
 
@@ -214,8 +214,9 @@ def cn_07(case: Case) -> Judged:
 def cn_08(case: Case) -> Judged:
     """CONNECT asks for no receipt.
 
-    Any client frame other than CONNECT may ask for one; STOMP is treated alike. ActiveMQ copies the value into
-    CONNECTED.
+    CONNECTED is its answer already. STOMP, of which the texts do not speak here, is treated alike.
+
+    ActiveMQ copies the value into CONNECTED as receipt-id, which is no stray receipt (RC-02).
     """
     opening = case.of("CONNECT", "STOMP")
     return Judged(opening, case.has("receipt", opening), "{command} with receipt:{receipt}")

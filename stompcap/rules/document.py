@@ -12,10 +12,13 @@ from stompcap.settings import Thresholds
 
 HEAD = """# Compliance rules
 
-Every session is held against these {count} rules. A rule is judged at each opportunity, that is, every time it could
-have been broken: the answer is pass, fail or not evaluable, the last where the capture could not have shown the
-contrary (its start is missing, octets are lost, the version is not known). `compliance` counts opportunities per
-session and rule, `compliance_findings` has a row per failure.
+Every session is held against these {count} rules. A rule is judged at each opportunity to break it: the answer is pass,
+fail or not evaluable, the last where a capture like this proves neither (its start is missing, octets are lost, the
+version is not known). `compliance` counts opportunities per session and rule, `compliance_findings` has a row per
+failure.
+
+Many rules name pitfalls: what looks like a breach and is none, and which brokers or libraries are known for one. The
+former are left out of the findings or told at a milder level.
 
 Level: M must, S should, I informational. Of two levels the second holds in the milder circumstances that the text of
 the rule names.

@@ -52,7 +52,8 @@ def must_end(case: Case, errors: Bools, evidence: str) -> Judged:
     limit = d.last_ns + case.limits.ns("error_close_s")
     closed_ns = np.where(case.ends.closed_first(SERVER), s.closed_ns, -1)[d.session]
     shut = (closed_ns >= 0) & (closed_ns <= limit)
-    stays = (case.ends.open_ns[d.session, SERVER] > limit) & ~shut
+    left = case.ends.closed_by_client[d.session] & (s.closed_ns[d.session] <= limit)
+    stays = (case.ends.open_ns[d.session, SERVER] > limit) & ~shut & ~left
     return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, pending=~shut & ~stays)
 
 

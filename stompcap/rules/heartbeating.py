@@ -151,9 +151,10 @@ def hb_02(case: Case) -> tuple[Judged, Judged]:
 def hb_03(case: Case) -> Judged:
     """Without a heart-beat header no beats are expected.
 
-    A missing header means 0,0: the party cannot send and does not want beats. To announce beats to it (CoilMQ does)
-    is harmless, for nothing is agreed. Fails where the server complains of missing heart-beats to a client that
-    never offered any.
+    Who leaves the header out has said 0,0, so nothing is agreed. Fails where the server complains of missing heart-beats to
+    a client that never offered any.
+
+    To announce beats to such a client, as CoilMQ does, is harmless.
     """
     s, d = case.s, case.d
     both = (s.connect >= 0) & (s.connected >= 0)

@@ -19,7 +19,7 @@ LENGTHS = Chapter("Lengths")
     clause="1.2 and 1.1 Header content-length; 1.0 SEND, MESSAGE",
     breaks="""
         in 1.2
-        C: SEND⏎destination:/queue/a⏎content-type:text/plain⏎content-length:19⏎⏎this is my content, longer␀
+        C: SEND⏎destination:/queue/a⏎content-type:text/plain⏎content-length:17⏎⏎a length in signs, not in octets␀
     """,
     keeps="""
         in 1.2

@@ -172,9 +172,11 @@ def _refusal(case: Case, applicable: Bools, evidence: str) -> Judged:
 def cn_12(case: Case) -> Judged:
     """A CONNECT refused is answered by ERROR, then a close.
 
-    1.0 goes further: the server always acknowledges. A silent close is also what a plain connection to a TLS port
-    looks like. Fails on silence, or where the connection lives on for more than `refusal_close_s` (15 s) after the ERROR; not evaluable
-    where the client gave up or the capture ends first.
+    1.0 goes further: the server always acknowledges. Fails on silence, or where the connection lives on for more than
+    `refusal_close_s` (15 s) after the ERROR; not evaluable where the client gave up or the capture ends first.
+
+    A silent close is also what a plain connection to another service's port looks like. Where that answers in a language
+    of its own, as a TLS port does with an alert, it is no STOMP server: not evaluable.
     """
     return _refusal(case, case.opening, "the server closes or lingers without ERROR and close")
 

@@ -1,7 +1,7 @@
 """What a rule is: a record of facts with one small function, and what such a function answers.
 
-Rules are four-valued. Every time a rule could have been broken is an opportunity, and each opportunity is passed,
-failed or not evaluable; where there is none the rule is not applicable. A function answers with masks over units
+Rules are four-valued. Each opportunity to break one is passed, failed or not evaluable; where there is none the rule is
+not applicable. A function answers with masks over units
 (frames, raw rows, gaps), the engine counts. The rule ids are public: users write them in SQL.
 """
 

@@ -48,7 +48,7 @@ def sn_02(case: Case) -> Judged:
     Begun on this connection, neither committed nor aborted. Not evaluable where the BEGIN may have been lost, as in a
     capture that starts mid-stream.
 
-    Artemis answers nothing to a SEND in an unknown transaction.
+    Artemis passes over such a SEND in silence.
     """
     state = case.n.transaction_state
     closed = (state == UNKNOWN) | (state == ENDED)

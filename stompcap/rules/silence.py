@@ -10,16 +10,18 @@ import pyarrow.compute as pc
 
 from stompcap.rules.beating import agreed
 from stompcap.rules.case import Case
-from stompcap.rules.columns import truth
+from stompcap.rules.columns import matched, truth
 from stompcap.rules.errors import of_heartbeats
 from stompcap.rules.heartbeating import places, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
-from stompcap.session.dialogue import CLIENT, I8, I64, SERVER, Bools
+from stompcap.session.dialogue import CLIENT, GAP, I8, I64, SERVER, Bools
 from stompcap.session.wire import integers, sides
 
 SILENCE = Chapter("Silence")
 SECOND_NS = 1_000_000_000
 CUT_OFFS_S = (60, 350)  # idle cut-offs of load balancers as shipped: AWS ELB, NLB
+IDLE = r"(?i)connection ttl|heart-?\s?beat|timed? ?out|inactiv|idle"  # of an ERROR's message: the server heard nothing
+FOREVER = np.iinfo(np.int64).max
 ROUND = 0.02  # a cut-off is recognised within this part of it
 
 
@@ -159,17 +161,23 @@ def hb_08(case: Case) -> Judged:
     """A silent connection is not cut off where no heart-beats were agreed on.
 
     Judged at the close of a session in which the client owed no beats: fails where the server's side closed it, without
-    DISCONNECT or ERROR, after both were silent for `idle_close_s` (10 s) or longer; other closes pass. Not evaluable
-    where octets are missing.
+    DISCONNECT or an ERROR about anything else, after both were silent for `idle_close_s` (10 s) or longer; other closes
+    pass. Not evaluable where octets are missing.
 
-    Artemis cuts off clients of 0,0 and of 1.0 after 60 s (connection-ttl). A load balancer between does so too, mostly
-    by a RST at a round time, 60 s (ELB) or 350 s (NLB): the evidence says where the silence fits one.
+    Artemis cuts off clients of 0,0 and of 1.0 after 60 s (connection-ttl), and says so in an ERROR first. A load balancer
+    between does so too, mostly by a RST at a round time, 60 s (ELB) or 350 s (NLB): the evidence says where the silence
+    fits one.
     """
-    s, ends = case.s, case.ends
+    s, ends, raw = case.s, case.ends, case.d.rows
+    complains = (s.error >= 0) & matched(case.at(s.error, "message"), IDLE)
+    ended = np.where(complains, case.d.first_ns[s.error] if len(case.d) else s.error, s.closed_ns)
+    heard = np.full(case.d.sessions, -1, np.int64)
+    seen = (raw.kind != GAP) & (raw.last_ns < np.where(complains, ended, FOREVER)[raw.session])
+    np.maximum.at(heard, raw.session[seen], raw.last_ns[seen])
     closed = (s.connected >= 0) & (s.closed_ns >= 0) & (agreed(case)[:, CLIENT] <= 0)
     session = np.flatnonzero(closed)
-    idle = s.closed_ns[session] - ends.spoke_ns[session].max(axis=1)
-    cut = ends.closed_by_server[session] & (s.disconnect < 0)[session] & (s.error < 0)[session]
+    idle = (ended - heard)[session]
+    cut = ends.closed_by_server[session] & (s.disconnect < 0)[session] & ((s.error < 0) | complains)[session]
     cut &= idle >= case.limits.ns("idle_close_s")
     lost = (s.gaps_c2s | s.gaps_s2c | ~s.start_c2s | ~s.start_s2c)[session]
     return Judged(np.ones(len(session), bool), cut, lambda index: idleness(case, session[index], idle[index]), unevaluable=lost,

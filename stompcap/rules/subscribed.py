@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, GAP, I64, Bools
+from stompcap.session.dialogue import CLIENT, GAP, I64
 from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN
 from stompcap.session.wire import integers
 
@@ -42,8 +42,9 @@ def sb_08(case: Case) -> Judged:
     Judged at each MESSAGE that names an ended subscription, and at each UNSUBSCRIBE that no such MESSAGE follows. Not
     evaluable where a SUBSCRIBE of the same id may have been lost.
 
-    Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or without one until
-    `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed.
+    Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or where it asked for none until
+    `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
+    RECEIPT that it asked for was not captured.
     """
     d, n = case.d, case.n
     left = n.unsubscribed_by
@@ -51,13 +52,15 @@ def sb_08(case: Case) -> Judged:
     trip = np.maximum(integers(case.tables["sessions"].column("connect_latency_us")), 0) * 1000
     over = d.last_ns[left] + trip[d.session] + case.limits.ns("unsubscribe_grace_s")
     receipt = np.where(late, n.answered_by[left], -1)
-    over = np.where(receipt >= 0, np.minimum(d.last_ns[receipt], over), over)
+    over = np.where(receipt >= 0, d.last_ns[receipt], over)
     after = late & (d.last_ns > over)
+    unanswered = after & (receipt < 0) & case.has("receipt", case.of("UNSUBSCRIBE"))[left]
     followed = case.none()
     followed[left[after]] = True
     ends = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE)
     return Judged(late | (ends & ~followed), after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-                  unevaluable=np.where(late, after & n.missed_c2s, n.missing_later_s2c), pending=ends | (after & ~case.clear))
+                  unevaluable=np.where(late, after & n.missed_c2s | unanswered, n.missing_later_s2c),
+                  pending=ends | (after & ~case.clear) | unanswered)
 
 
 @SUBSCRIBED.rule(
@@ -98,18 +101,13 @@ def ms_04(case: Case) -> Judged:
     nameless = np.full(case.d.sessions, len(case.d))
     without = np.flatnonzero(case.lacks("id", case.of("SUBSCRIBE")))[::-1]
     nameless[case.d.session[without]] = without
-    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | _behind_a_gap(case) | (strange & case.n.missed_c2s)
-    return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
-
-
-def _behind_a_gap(case: Case) -> Bools:
-    """Frames before which a gap of the client may lie. A start that was not captured is none: clients that omit ids are few."""
-    d, raw = case.d, case.d.rows
+    raw = case.d.rows
     gap = np.flatnonzero((raw.kind == GAP) & (raw.side == CLIENT))
-    since = np.full(d.sessions, np.iinfo(np.int64).max)
+    since = np.full(case.d.sessions, np.iinfo(np.int64).max)  # when what the first gap hides may have been sent
     np.minimum.at(since, raw.session[gap], np.where(case.row_follows[gap], raw.last_ns[gap - 1], -1))
-    behind: Bools = d.at_ns > since[d.session]
-    return behind
+    unclear = (nameless[case.d.session] < np.arange(len(case.d))) | (case.d.last_ns > since[case.d.session])
+    unclear |= strange & case.n.missed_c2s
+    return Judged(message, missing | strange, say, unevaluable=unclear & (missing | strange))
 
 
 @SUBSCRIBED.rule(

@@ -34,7 +34,7 @@ def sn_05(case: Case) -> Judged:
     destination within `error_cause_s`. Passes where the server closes within `error_close_s` (1 s), fails where it was
     heard after that; as ER-02.
 
-    RabbitMQ keeps most connections open; Artemis answers nothing to a SEND in an unknown transaction.
+    RabbitMQ keeps most connections open; Artemis passes over a SEND of an unknown transaction in silence.
     """
     sends = case.of("SEND")
     errors = refusing(case, sends, sends & case.lacks("destination", sends))
@@ -65,7 +65,7 @@ def sb_05(case: Case) -> Judged:
     Judged at the ERROR that refuses a SUBSCRIBE: it carries the receipt-id the SUBSCRIBE asked for, or follows one
     without destination or id within `error_cause_s`. Then as SN-05.
 
-    Artemis says nothing about a missing id or an ack mode it does not know.
+    Artemis refuses neither a missing id, in whose place it puts one of its own, nor an ack mode it does not know.
     """
     subscribes = case.of("SUBSCRIBE")
     faulty = subscribes & (case.lacks("destination", subscribes) | case.lacks("id", subscribes))

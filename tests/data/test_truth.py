@@ -12,7 +12,7 @@ import pytest
 DATA = Path(__file__).parents[2] / "data"
 BROKERS = ("rabbitmq", "activemq", "artemis")
 CAPTURES = ("dialogue", "library", "bodies", "heartbeats", "stalls", "midstream", "violations",
-            "aftermath", "stompjs", "gostomp", "vertx", "stompest")
+            "aftermath", "habits", "stompjs", "gostomp", "vertx", "stompest")
 TRUTHS = sorted(DATA.glob("*.truth.jsonl"))
 KINDS = {"capture", "session", "frame", "octets", "delivery", "transaction", "receipt", "heartbeat", "violation"}
 MAGICS = {"rabbitmq": "d4c3b2a1", "activemq": "4d3cb2a1", "artemis": "0a0d0d0a"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 from stompcap.report import compare
 from stompcap.rules import RULES
 from stompcap.rules.catalogue import BY_ID, catalogue_table
-from tests.e2e.known import LIBRARIES, MUST, Recorded
+from tests.e2e.known import LIBRARIES, MUST, NOT_RECORDED, Recorded
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import Row, captures
 
@@ -41,6 +42,13 @@ brackets, how often. The captures are `data/BROKER_NAME`.
 
 | rule | level | what | broken by | in |
 | --- | --- | --- | --- | --- |
+"""
+ABSENT = """
+## Known and not recorded
+
+| rule | who | why it is not here |
+| --- | --- | --- |
+{rows}
 """
 
 
@@ -68,7 +76,8 @@ def broken(recorded: Recorded) -> str:
     for (rule, product), why in MUST.items():
         own = [(row, session) for who, row, session in found if (row["rule_id"], who) == (rule, product)]
         parts.append(_proof(recorded, rule, product, why, own))
-    return "\n".join([*parts, ALL.rstrip("\n"), *_all(recorded)]) + "\n"
+    absent = ABSENT.format(rows="\n".join(f"| {' | '.join(row)} |" for row in NOT_RECORDED))
+    return "\n".join([*parts, ALL.rstrip("\n"), *_all(recorded)]) + "\n" + absent
 
 
 def _proof(recorded: Recorded, rule: str, product: str, why: str, own: list[tuple[Row, Any]]) -> str:
@@ -113,12 +122,13 @@ def _all(recorded: Recorded) -> list[str]:
     return lines
 
 
-def pages() -> dict[str, str]:
-    """The pages by file name."""
-    tables = tables_of(captures())
-    return {"compliance-rabbitmq-activemq.md": comparison(tables), "broken-rules.md": broken(Recorded(tables))}
+PAGES: dict[str, Callable[[Recorded], str]] = {
+    "compliance-rabbitmq-activemq.md": lambda recorded: comparison(recorded.tables),
+    "broken-rules.md": broken,
+}
 
 
 if __name__ == "__main__":
-    for name, text in pages().items():
-        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8")
+    read = Recorded(tables_of(captures()))
+    for name, page in PAGES.items():
+        (Path(sys.argv[1]) / name).write_text(page(read), encoding="utf-8")

@@ -18,6 +18,25 @@ MUST = {
     "least every interval; an error margin is the receiver's to add, and the half that stompcap allows is exceeded.",
 }
 
+# (rules, who, why there is no recording of it): habits that others have seen.
+NOT_RECORDED = (
+    ("FR-04, MS-04, HB-03", "CoilMQ", "commands in lower case, no subscription, beats announced unasked: the recorder does not set it up; "
+     "a public capture that the tests use shows the first two"),
+    ("FR-20, FR-21, FR-22", "Apollo", "escapes in CONNECTED, an LF written as a colon: the project has ended"),
+    ("FR-20, DS-02", "webstomp-client", "never escapes, leaves without a receipt: it speaks WebSocket, which stompcap does not read"),
+    ("FR-03, FR-07", "PHP clients", "a CR in values, an ACK with a content-length and no body: the recorder does not set up PHP"),
+    ("FR-22", "go-stomp, vert.x, RabbitMQ", "escapes in CONNECT and CONNECTED: the octets may be meant as they are, so the "
+     "rule is never failed"),
+    ("FR-29", "ActiveMQ", "characters beyond the basic plane encoded as two: of some releases, not of the one recorded"),
+    ("FR-30", "RabbitMQ", "a silent close over a frame too large: the limit is not on the wire, so the rule is never failed"),
+    ("MS-05", "Spring's simple broker", "MESSAGE without ack: it speaks WebSocket"),
+    ("SB-04", "stompest", "client-individual in 1.0, where the application does not say otherwise: the one recorded does"),
+    ("SN-03, SN-04", "all three brokers", "headers dropped, destinations renamed: nothing ties a MESSAGE to its SEND, so the "
+     "rules are never failed"),
+    ("HB-02", "RabbitMQ", "no beats while publishers are blocked: takes a broker short of memory; here its process is stopped instead"),
+    ("DS-06", "ActiveMQ", "a second RECEIPT of DISCONNECT: it may happen and did not"),
+)
+
 
 class Recorded:
     """Findings of recorded sessions, each with its session and the product that is to blame."""

@@ -1,8 +1,8 @@
 """Transcripts to analysed sessions, without packets: each line is one segment, a millisecond after the one before it.
 
-`C:` and `S:` send octets (⏎ LF, ␍ CR, ␀ NUL, \\xHH any octet); `C closes`, `S resets` end the connection; `wait 5s`
-passes time; `C loses 9` leaves a gap; `in 1.2`, as the first line, opens a session of that version; `midstream` says
-that no handshake was seen.
+`C:` and `S:` send octets (⏎ LF, ␍ CR, ␀ NUL, \\xHH any octet); `C closes`, `S resets` end the connection; `wait 5s` passes
+time, `C stalls 5s` too, while the server's window is shut, `C resends 5s` while octets are sent again; `C loses 9` leaves a
+gap; `in 1.2`, as the first line, opens a session of that version; `midstream` says that no handshake was seen.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ COUNTERS = (
     "segments", "retransmitted_octets", "overlap_conflict_octets", "out_of_order_segments", "truncated_octets",
     "duplicate_segments", "bad_checksum_segments",
 )
+STALLS = {"stalls": "zero_window", "resends": "retransmission"}
 SIGNS = {"⏎": b"\n", "␍": b"\r", "␀": b"\0"}
 
 
@@ -61,6 +62,7 @@ class Conversation:
     closed_by: str | None = None
     rst_ns: int | None = None
     last_ns: int = START
+    stalls: list[tuple[int, str, int, int]] = field(default_factory=list)  # side, kind, begin, end
 
     def say(self, side: int, data: bytes, now: int, packet: int) -> None:
         direction = self.sides[side]
@@ -92,6 +94,9 @@ def read(text: str) -> Conversation:
             conversation.say("CS".index(said[1]), octets(said[2]), now, packet)
         elif waited := re.fullmatch(r"wait (\d+)s", line):
             now += int(waited[1]) * 1000 * MS
+        elif stalled := re.fullmatch(r"([CS]) (stalls|resends) (\d+)s", line):
+            begun, now = now, now + int(stalled[3]) * 1000 * MS
+            conversation.stalls.append(("CS".index(stalled[1]), STALLS[stalled[2]], begun, now))
         elif closed := re.fullmatch(r"([CS]) (closes|resets)", line):
             conversation.close("CS".index(closed[1]), closed[2], now)
         elif lost := re.fullmatch(r"([CS]) loses (\d+)", line):
@@ -117,7 +122,7 @@ def analysed(*transcripts: str | Conversation, version: int | None = None, thres
     """Sessions s0, s1, ... of transcripts; `version` (0, 1, 2) overrules what the frames say."""
     made = tables(*transcripts, version=version)
     chosen = Options(thresholds=thresholds or Thresholds())
-    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}, options=chosen)
+    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}, made["stalls"], options=chosen)
 
 
 def tables(*transcripts: str | Conversation, version: int | None = None) -> dict[str, pa.Table]:
@@ -135,7 +140,7 @@ def tables(*transcripts: str | Conversation, version: int | None = None) -> dict
     frames = _frames(buffer, rows, raw, versions, source)
     return {
         "streams": _streams(talks), "rows": raw, "frames": frames, "segments": _segments(directions),
-        "stalls": TABLES["stalls"].arrow.empty_table(),
+        "stalls": _stalls(talks),
     }
 
 
@@ -216,6 +221,15 @@ def _segments(directions: list[Direction]) -> pa.Table:
         for (o, data), ts, packet in zip(d.chunks, d.times, d.packets, strict=True)
     ]
     return pa.Table.from_pylist(found, schema=TABLES["segments"].arrow)
+
+
+def _stalls(talks: list[Conversation]) -> pa.Table:
+    found = [
+        {"stream_id": f"s{number}", "direction": words.DIRECTIONS[side], "kind": kind, "begin_ns": begin, "end_ns": end}
+        for number, talk in enumerate(talks)
+        for side, kind, begin, end in talk.stalls
+    ]
+    return pa.Table.from_pylist(found, schema=TABLES["stalls"].arrow)
 
 
 def _streams(talks: list[Conversation]) -> pa.Table:

@@ -8,6 +8,7 @@ from data.recorder.scenarios import (
     bodies,
     dialogue,
     endings,
+    habits,
     heartbeats,
     library,
     midstream,
@@ -28,4 +29,5 @@ PROGRAMME: list[Scenario] = [
     *midstream.SCENARIOS,
     *violations.SCENARIOS,
     *aftermath.SCENARIOS,
+    *habits.SCENARIOS,
 ]

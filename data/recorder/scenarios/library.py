@@ -81,11 +81,11 @@ class Consumer(stomp.ConnectionListener):  # type: ignore[misc]
             self.changed.wait_for(lambda: name in self.receipts, 5)
 
 
-def application(stage: Stage, mode: str) -> None:
+def application(stage: Stage, mode: str, vhost: str | None = "/") -> None:
     """Sends, a transaction, acknowledgements with delays, heart-beats from 1.1 on, DISCONNECT with a receipt."""
     log, queue = stage.log(client=f"stomp.py/{'.'.join(map(str, stomp.__version__))}"), stage.queue()
     beat = stage.broker.beat_ms
-    options: dict[str, Any] = {} if stage.version == "1.0" else {"heartbeats": (beat, beat), "vhost": "/"}
+    options: dict[str, Any] = {} if stage.version == "1.0" else {"heartbeats": (beat, beat), "vhost": vhost}
     connection = KINDS[stage.version]([(stage.broker.address, PORT)], **options)
     tap, consumer = Tap(connection, log), Consumer()
     connection.set_listener("consumer", consumer)

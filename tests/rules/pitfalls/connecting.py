@@ -1,0 +1,95 @@
+"""Pitfalls of the rules on connecting (CN) and heart-beats (HB)."""
+
+CONNECTED = "S: CONNECTED⏎version:1.2⏎⏎␀"
+OLD = "S: CONNECTED⏎session:1⏎⏎␀"
+ASKED = "C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀"
+REFUSED = "S: ERROR⏎message:Bad CONNECT⏎⏎␀"
+BOTH = "C: CONNECT⏎accept-version:{0}⏎host:h⏎heart-beat:{1},{1}⏎⏎␀\nS: CONNECTED⏎version:{0}⏎heart-beat:{1},{1}⏎⏎␀\n"
+NEW, ELEVEN = BOTH.format("1.2", 1000), BOTH.format("1.1", 1000)
+CLIENT = "C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:1000,0⏎⏎␀\n"
+AGREED = "S: CONNECTED⏎version:1.2⏎heart-beat:0,1000⏎⏎␀\n"
+
+
+def beats(value: str) -> str:
+    return f"C: CONNECT⏎accept-version:1.2⏎host:h⏎heart-beat:{value}⏎⏎␀\n{CONNECTED}"
+
+
+CASES = (
+    ("CN-01", "a 1.0 client", "none", f"C: CONNECT⏎login:a⏎⏎␀\n{OLD}"),
+    ("CN-01", "a 1.0 client answered with 1.1, which is the server's fault too", "M", "C: CONNECT⏎login:a⏎⏎␀\nS: CONNECTED⏎version:1.1⏎⏎␀"),
+    ("CN-09b", "a 1.0 client answered with 1.1", "M", "C: CONNECT⏎login:a⏎⏎␀\nS: CONNECTED⏎version:1.1⏎⏎␀"),
+    ("CN-02", "a 1.0 client", "none", f"C: CONNECT⏎login:a⏎⏎␀\n{OLD}"),
+    ("CN-02", "only 1.0 is offered", "none", f"C: CONNECT⏎accept-version:1.0⏎⏎␀\n{OLD}"),
+    ("CN-02", "stompjs, stomp.py: brokers accept it all the same", "M", f"C: CONNECT⏎accept-version:1.2,1.1,1.0⏎⏎␀\n{CONNECTED}"),
+    ("CN-02", "a host that the broker refuses is there", "kept", f"C: CONNECT⏎accept-version:1.2⏎host:elsewhere⏎⏎␀\n{REFUSED}"),
+    ("CN-03", "stompjs and webstomp", "S", f"C: CONNECT⏎accept-version:1.2,1.1,1.0⏎host:h⏎⏎␀\n{CONNECTED}"),
+    ("CN-03", "blanks are CN-04's", "kept", f"C: CONNECT⏎accept-version:1.1, 1.2⏎host:h⏎⏎␀\n{CONNECTED}"),
+    ("CN-04", "a version lost behind a blank", "M", "C: CONNECT⏎accept-version:1.1, 1.2⏎host:h⏎⏎␀\nS: CONNECTED⏎version:1.1⏎⏎␀"),
+    ("CN-04", "the order is CN-03's", "kept", f"C: CONNECT⏎accept-version:1.2,1.1,1.0⏎host:h⏎⏎␀\n{CONNECTED}"),
+    ("CN-05", "stomp.py sends STOMP", "kept", "C: STOMP⏎accept-version:1.1⏎⏎␀\nS: CONNECTED⏎version:1.1⏎⏎␀"),
+    ("CN-05", "a refusal for another reason", "unsure",
+     "C: STOMP⏎accept-version:1.2⏎host:h⏎⏎␀\nS: ERROR⏎message:Bad credentials⏎⏎␀\nS closes"),
+    ("CN-06", "the specifications are silent", "I", f"{ASKED}\n{CONNECTED}\n{ASKED}"),
+    ("CN-07", "the order at the capture point proves nothing this way", "kept", f"{ASKED}\n{CONNECTED}\nC: BEGIN⏎transaction:t⏎⏎␀"),
+    ("CN-07", "pipelining works with most brokers", "I", f"{ASKED}\nC: BEGIN⏎transaction:t⏎⏎␀\n{CONNECTED}"),
+    ("CN-08", "STOMP is treated alike", "M", f"C: STOMP⏎accept-version:1.2⏎host:h⏎receipt:1⏎⏎␀\n{CONNECTED}"),
+    ("RC-02", "ActiveMQ copies it into CONNECTED", "none",
+     "C: CONNECT⏎accept-version:1.2⏎host:h⏎receipt:1⏎⏎␀\nS: CONNECTED⏎version:1.2⏎receipt-id:1⏎response-id:1⏎⏎␀"),
+    ("RC-02", "CONNECT's receipt is answered", "kept", f"C: CONNECT⏎login:a⏎receipt:9⏎⏎␀\n{OLD}\nS: RECEIPT⏎receipt-id:9⏎⏎␀"),
+    ("CN-09", "a 1.0 server answers a client that offers 1.0 too", "none", f"C: CONNECT⏎accept-version:1.0,1.1⏎host:h⏎⏎␀\n{OLD}"),
+    ("CN-09b", "version:1.0 to a bare 1.0 client", "kept", "C: CONNECT⏎login:a⏎⏎␀\nS: CONNECTED⏎version:1.0⏎⏎␀"),
+    ("CN-10", "what else the server can do is not on the wire", "unsure",
+     "C: CONNECT⏎accept-version:1.1,1.2⏎host:h⏎⏎␀\nS: CONNECTED⏎version:1.1⏎⏎␀"),
+    ("CN-11", "RabbitMQ closes later", "kept",
+     "C: CONNECT⏎accept-version:2.0⏎host:h⏎⏎␀\nS: ERROR⏎version:1.0,1.1,1.2⏎⏎␀\nwait 10s\nS closes"),
+    ("CN-12", "the client gives up", "unsure", f"{ASKED}\nC closes"),
+    ("CN-12", "a TLS port answers with an alert", "unsure", f"{ASKED}\nS: \\x15\\x03\\x03\\x00\\x02\\x02\\x46\nS closes"),
+    ("CN-12", "RabbitMQ closes ten seconds after a bad login", "kept", f"{ASKED}\n{REFUSED}\nwait 10s\nS closes"),
+    ("CN-12", "1.0 servers always acknowledge", "S", "C: CONNECT⏎login:a⏎⏎␀\nS closes"),
+    ("CN-13", "a 1.0 handler refuses STOMP", "none",
+     "C: STOMP⏎accept-version:1.0⏎⏎␀\nS: ERROR⏎message:Unknown command STOMP⏎⏎␀\nS closes"),
+    ("CN-13", "who refuses it may be an old server", "unsure",
+     "C: STOMP⏎accept-version:1.0,1.2⏎⏎␀\nS: ERROR⏎message:Unknown command STOMP⏎⏎␀\nS closes"),
+    ("CN-14", "comments are legal", "kept", f"{ASKED}\nS: CONNECTED⏎version:1.2⏎server:ActiveMQ-Artemis/2.42.0 ActiveMQ Artemis⏎⏎␀"),
+    ("CN-15", "all three brokers send it", "kept", f"C: CONNECT⏎login:a⏎⏎␀\n{OLD}"),
+    ("CN-16", "a client-id of its own", "unsure", f"{ASKED}\nS: CONNECTED⏎version:1.2⏎session:mine⏎⏎␀"),
+    ("CN-17", "0 is allowed", "kept", beats("0,0")),
+    ("CN-17", "one number", "M", beats("0")),
+    ("CN-17", "a letter", "M", beats("T,0")),
+    ("CN-17", "three numbers", "M", beats("100,10,50")),
+    ("CN-17", "a blank", "M", beats("100, 10")),
+    ("CN-17", "1.0 has no such header", "none", "C: CONNECT⏎login:a⏎heart-beat:x⏎⏎␀\nS: CONNECTED⏎version:1.0⏎⏎␀"),
+    ("CN-18", "a client that offers later versions too", "kept",
+     "C: CONNECT⏎accept-version:1.0,1.1⏎host:h⏎heart-beat:9000,9000⏎⏎␀\nS: CONNECTED⏎version:1.0⏎⏎␀"),
+    ("CN-18", "RabbitMQ still agrees on them", "I", "C: CONNECT⏎login:a⏎⏎␀\nS: CONNECTED⏎version:1.0⏎heart-beat:9000,9000⏎⏎␀"),
+    ("CN-19", "brokers give a login ten seconds", "kept", f"{ASKED}\nwait 9s\n{REFUSED}"),
+    ("CN-19", "the capture ends before", "unsure", f"{ASKED}\nwait 5s\nC closes"),
+    ("CN-20", "no matter of the specification", "I", f"C: CONNECT⏎accept-version:1.2⏎host:h⏎login:a⏎⏎␀\n{CONNECTED}"),
+    ("CN-21", "a refusal for the login", "kept", f"{ASKED}\nS: ERROR⏎message:Access refused for user 'a'⏎⏎␀\nS closes"),
+    ("HB-01", "nothing is owed before CONNECTED", "kept", f"{CLIENT}wait 5s\n{AGREED}wait 1s\nC: ⏎"),
+    ("HB-01", "a large frame that trickles in", "kept",
+     f"{CLIENT}{AGREED}wait 1s\nC: SEND⏎destination:/a⏎content-length:9⏎⏎one\nwait 1s\nC: two\nwait 1s\nC: six␀"),
+    ("HB-01", "late by a little, as libraries that beat at the interval are", "kept",
+     BOTH.format("1.2", 10000) + "wait 11s\nC: ⏎\nwait 11s\nC: ⏎"),
+    ("HB-01", "the peer's window is shut", "unsure", f"{CLIENT}{AGREED}C stalls 5s\nC: ⏎"),
+    ("HB-01", "what it sent was lost on the way and sent again", "unsure", f"{CLIENT}{AGREED}C resends 5s\nC: ⏎"),
+    ("HB-01", "the capture lost octets", "unsure", f"{CLIENT}{AGREED}wait 2s\nC loses 1\nwait 2s\nC: ⏎"),
+    ("HB-02", "RabbitMQ beats twice as often", "kept", BOTH.format("1.2", 2000) + "wait 1s\nS: ⏎\nwait 1s\nS: ⏎"),
+    ("HB-02", "ActiveMQ leaves twice the interval, by design", "M", f"{NEW}wait 2s\nS: ⏎"),
+    ("HB-03", "CoilMQ announces beats to a client without the header", "kept",
+     "C: CONNECT⏎accept-version:1.1⏎host:h⏎⏎␀\nS: CONNECTED⏎version:1.1⏎heart-beat:100,100⏎⏎␀\nwait 9s\nC closes"),
+    ("HB-04", "several beats in one segment", "unsure", f"{ELEVEN}wait 1s\nC: ⏎⏎"),
+    ("HB-04", "a frame's trailer", "none", f"{ELEVEN}C: BEGIN⏎transaction:t⏎⏎␀⏎"),
+    ("HB-04", "1.2 allows CRLF", "none", f"{NEW}wait 1s\nC: ␍⏎"),
+    ("HB-05", "a close without a reason", "unsure", f"{NEW}S closes"),
+    ("HB-05", "the other side closed first", "none", f"{CLIENT}{AGREED}C closes\nS closes"),
+    ("HB-06", "a shorter gap that the peer itself ended", "unsure", f"{CLIENT}{AGREED}wait 2s\nC: ⏎"),
+    ("HB-07", "harmless", "I", "in 1.2\nwait 5s\nC: ⏎"),
+    ("HB-07", "a frame's trailer", "none", "in 1.2\nC: BEGIN⏎transaction:t⏎⏎␀⏎"),
+    ("HB-08", "Artemis cuts off clients of 0,0", "I",
+     "in 1.2\nwait 60s\nS: ERROR⏎message:AMQ229014: no data within the 60000ms connection TTL⏎⏎␀⏎\nS closes"),
+    ("HB-08", "a load balancer cuts off with a RST at a round time", "I", "in 1.2\nwait 350s\nS resets"),
+    ("HB-08", "a short silence", "kept", "in 1.2\nwait 3s\nS closes"),
+    ("HB-09", "intervals of a millisecond, as an example has them", "I", beats("1,1")),
+    ("HB-09", "none announced", "none", beats("0,0")),
+)
