@@ -168,9 +168,9 @@ def _brokers(rows: Rows) -> Table:
 
 
 def _worst(rules: Rows) -> Rows:
-    """The rules broken most, MUST first, informational ones left out."""
-    broken = [row for row in rules if row["failed"] and set(row["level"] or "") & {"M", "S"}]
-    return sorted(broken, key=lambda row: ("M" not in row["level"], -row["failed"]))[:TOP_RULES]
+    """The rules broken most, MUST first, by findings of that level: informational ones are left out."""
+    broken = [row for row in rules if row["musts"] or row["shoulds"]]
+    return sorted(broken, key=lambda row: (-row["musts"], -row["shoulds"]))[:TOP_RULES]
 
 
 def _broken(rows: Rows) -> Table:
@@ -178,10 +178,11 @@ def _broken(rows: Rows) -> Table:
     drawn = _table("Rule", "Level", "Broken most", "Times>", "of judged>", "Sessions>")
     for row in rows:
         judged = row["failed"] + row["passed"]
-        rate = f"{count(judged)} ({share(row['failed'], judged)})"
-        level = next(word for letter, word in LEVELS.items() if letter in row["level"])
-        words = (row["rule_id"], level, visible(row["title"] or "", 70), count(row["failed"]), rate)
-        drawn.add_row(*map(Text, (*words, f"{count(row['sessions_failed'])} of {count(row['sessions'])}")))
+        times, sessions = (row["musts"], row["must_sessions"]) if row["musts"] else (row["shoulds"], row["should_sessions"])
+        rate = f"{count(judged)} ({share(times, judged)})"
+        level = LEVELS["M" if row["musts"] else "S"]
+        words = (row["rule_id"], level, visible(row["title"] or "", 70), count(times), rate)
+        drawn.add_row(*map(Text, (*words, f"{count(sessions)} of {count(row['sessions'])}")))
     return drawn
 
 

@@ -199,14 +199,19 @@ QUERIES = {
         ),
         Query(
             "rules",
-            ("compliance", "rules"),
+            ("compliance", "compliance_findings", "rules"),
             """
             SELECT c.rule_id, r.level, r.side, r.clause, r.title, r.explanation, c.sessions, c.sessions_failed,
-                   c.applicable, c.passed, c.failed, c.not_evaluable
+                   c.applicable, c.passed, c.failed, c.not_evaluable,
+                   coalesce(f.musts, 0) AS musts, f.must_sessions, coalesce(f.shoulds, 0) AS shoulds, f.should_sessions
             FROM (SELECT rule_id, count(*) AS sessions, count(*) FILTER (WHERE failed > 0) AS sessions_failed,
                          sum(applicable) AS applicable, sum(passed) AS passed, sum(failed) AS failed,
                          sum(not_evaluable) AS not_evaluable
                   FROM compliance GROUP BY rule_id) c
+            LEFT JOIN (SELECT rule_id, count(*) FILTER (WHERE level = 'M') AS musts, count(*) FILTER (WHERE level = 'S') AS shoulds,
+                              count(DISTINCT stream_id) FILTER (WHERE level = 'M') AS must_sessions,
+                              count(DISTINCT stream_id) FILTER (WHERE level = 'S') AS should_sessions
+                       FROM compliance_findings GROUP BY rule_id) f ON f.rule_id = c.rule_id
             LEFT JOIN rules r ON r.id = c.rule_id
             ORDER BY c.failed DESC, c.rule_id LIMIT 200""",
         ),
