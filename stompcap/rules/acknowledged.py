@@ -20,6 +20,7 @@ from stompcap.session.notes import (
     TARGET_SETTLED,
     TARGET_UNKNOWN,
 )
+from stompcap.session.wire import codes
 
 ACKNOWLEDGED = Chapter("Acknowledged messages")
 
@@ -75,16 +76,22 @@ def ak_04(case: Case) -> Judged:
 
 
 def _unknown(case: Case, index: I64) -> pa.Array:
-    """Evidence that says so where the value is the message-id of a MESSAGE before."""
+    """Evidence that says so where the value is the message-id of a MESSAGE delivered not long before (Options.memory)."""
     d = case.d
     version = d.version[index]
     message_id = case.at(index, "message-id")
     by_id = pa.array((version == 2) | (version < 0))
     key = pc.if_else(by_id, pc.coalesce(case.at(index, "id"), message_id), message_id)
     messages = np.flatnonzero(case.of("MESSAGE"))
-    known = case.keyed(d.session[messages], case.at(messages, "message-id"))
-    first = np.asarray(pc.fill_null(pc.index_in(case.keyed(d.session[index], key), value_set=known, skip_nulls=True), -1))
-    mistaken = (first >= 0) & (np.append(messages, -1)[first] < index) & (version == 2)
+    delivered, wanted = codes(
+        case.keyed(d.session[messages], case.at(messages, "message-id")), case.keyed(d.session[index], key)
+    )
+    places = np.sort(delivered.astype(np.int64) * len(d) + messages)  # by message-id, then by place
+    before = np.searchsorted(places, wanted.astype(np.int64) * len(d) + index) - 1
+    latest = np.where(before >= 0, places[np.maximum(before, 0)] if len(places) else -1, -1)
+    same = (latest >= 0) & (wanted >= 0) & (latest // len(d) == wanted)
+    lately = d.ordinal[index] - d.ordinal[latest % len(d)] <= case.memory
+    mistaken = same & lately & (version == 2)
     shown = pc.utf8_slice_codeunits(pc.fill_null(key, ""), 0, 80)
     kind = pc.if_else(pa.array(mistaken), "is the message-id of a MESSAGE, not its ack", "names no MESSAGE delivered")
     return pc.binary_join_element_wise(case.say("{command}", index), shown, kind, " ")

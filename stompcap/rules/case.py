@@ -53,6 +53,7 @@ class Case:
     tables    the tables of the analysis, by name; of sessions that come in pieces what is new, but all of `sessions`
     progress  what of the sessions is new, where they come in pieces; for the engine
     limits    thresholds
+    memory    for how many frames names are known (stompcap.session.analysis.Options)
     ends      what is known of the ends of sessions
     frames    the dialogue's frames as units
     rows      the raw rows as units (a gap's time is -1)
@@ -60,6 +61,7 @@ class Case:
 
     def __init__(self, analysis: Analysis, limits: Thresholds) -> None:
         self.limits = limits
+        self.memory = analysis.memory
         self.d = analysis.dialogue
         self.n = analysis.notes
         self.s = analysis.notes.sessions

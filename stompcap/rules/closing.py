@@ -71,17 +71,19 @@ def ds_07(case: Case) -> Judged:
     """A connection is ended by FIN, not reset.
 
     A RST may throw away what the other side has not read yet. The evidence names the side and how long nothing had been
-    heard before: the basis of idle cut-offs and heart-beat verdicts. Judged at every connection that was closed; not
-    evaluable where a FIN before the RST may have been lost.
+    heard before: the basis of idle cut-offs and heart-beat verdicts. Judged at every connection that was closed, for the side
+    that reset it or closed it first; not evaluable where a FIN before the RST may have been lost.
 
     A load balancer's RST looks as if it were the server's.
     """
     s, ends = case.s, case.ends
     session = np.flatnonzero(s.closed_ns >= 0)
-    side = np.where(s.closed_by == SERVER, SERVER, CLIENT)[session].astype(np.int8)
     reset = (s.close_kind == RST)[session]
+    by_client, by_server = (ends.reset[session, side] for side in (CLIENT, SERVER))
+    serving = np.where(by_client == by_server, (s.closed_by == SERVER)[session], by_server)
+    side = np.where(serving, SERVER, CLIENT).astype(np.int8)
     idle = s.closed_ns[session] - ends.spoke_ns[session].max(axis=1)
-    lost = (s.gaps_c2s | s.gaps_s2c)[session]
+    lost = (s.gaps_c2s | s.gaps_s2c | (s.closed_by < 0))[session]
 
     def say(index: I64) -> pa.Array:
         who = pa.array([words.SIDES[i] for i in side[index]], pa.string())

@@ -35,8 +35,16 @@ class Ends:
     @cached_property
     def fin(self) -> Bools:
         """The side's FIN was captured (Zeek's letters F and f), shape (sessions, 2)."""
+        return self._letters("Ff")
+
+    @cached_property
+    def reset(self) -> Bools:
+        """A RST of the side was captured (Zeek's letters R and r), shape (sessions, 2)."""
+        return self._letters("Rr")
+
+    def _letters(self, letters: str) -> Bools:
         history = self._d.streams.column("history").combine_chunks()
-        return np.stack([truth(pc.match_substring(history, letter)) for letter in "Ff"], axis=1)
+        return np.stack([truth(pc.match_substring(history, letter)) for letter in letters], axis=1)
 
     @cached_property
     def whole(self) -> Bools:
@@ -71,12 +79,12 @@ class Ends:
 
     @cached_property
     def closed_by_client(self) -> Bools:
-        """Per session: the client closed it first."""
+        """Per session: the client certainly closed it first."""
         return np.asarray(self._s.closed_by == CLIENT)
 
     @cached_property
     def closed_by_server(self) -> Bools:
-        """Per session: the server closed it first."""
+        """Per session: the server certainly closed it first."""
         return np.asarray(self._s.closed_by == SERVER)
 
     def next_of(self, frames: I64) -> I64:

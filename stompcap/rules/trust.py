@@ -2,7 +2,8 @@
 
 Behind a gap the delimiter finds the next frame by its looks. Where the gap took the head of a frame with a body, the body's own octets
 may look like frames, so nothing behind a gap is held against anyone until a frame that can only be one: it begins where a packet
-begins and ends, its line end included, where a packet ends. (Packets are told apart by their times.)
+begins and ends, its line end included, where a packet ends. (Packets are told apart by their times.) The same goes for a frame that
+is shorter than it declares: where the capture ends inside its body, what seems to follow it may be a quotation.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def anchors(raw: RawRows) -> Bools:
 
 
 def broken(raw: RawRows) -> Bools:
-    """Gaps, and rows directly behind one or behind the beginning of a capture that starts mid-stream."""
-    gap: Bools = (raw.kind == GAP) | ((raw.syntax & int(Syntax.AFTER_GAP)) != 0)
+    """Gaps, rows directly behind one or behind the beginning of a capture that starts mid-stream, and frames cut short."""
+    gap: Bools = (raw.kind == GAP) | ((raw.syntax & int(Syntax.AFTER_GAP)) != 0) | raw.shortened
     return gap
 
 

@@ -92,7 +92,7 @@ def examine(
         "heartbeats": beats,
         "heartbeat_violations": silences,
     }
-    return Analysis(tables, dialogue, annotate.annotate(machine, gone), told, machine, total)
+    return Analysis(tables, dialogue, annotate.annotate(machine, gone), told, machine, total, options.memory)
 
 
 def _summed(dialogue: Dialogue, told: Progress, before: Sums) -> Sums:

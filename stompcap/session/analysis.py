@@ -40,6 +40,7 @@ class Analysis:
     progress  what of it is new, where sessions come in pieces
     machine   the numbers behind the tables
     sums      what adds up over the pieces
+    memory    as in Options
     """
 
     tables: dict[str, pa.Table] = field(repr=False)
@@ -48,3 +49,4 @@ class Analysis:
     progress: Progress = field(repr=False)
     machine: Machine = field(repr=False)
     sums: Sums = field(repr=False)
+    memory: int

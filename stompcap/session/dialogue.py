@@ -41,7 +41,8 @@ FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kind codes of raw rows: index in wo
 class RawRows:
     """The rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
-    `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there. `row` is the index in the table that was given.
+    `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
+    `row` is the index in the table that was given.
     """
 
     session: I32
@@ -50,6 +51,7 @@ class RawRows:
     length: I64
     kind: I8
     syntax: I64
+    shortened: Bools
     first_ns: I64
     last_ns: I64
     redacted: Bools

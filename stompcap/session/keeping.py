@@ -31,6 +31,7 @@ from stompcap.session.dialogue import (
     Bools,
 )
 from stompcap.session.lookup import flat
+from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
 from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
@@ -111,6 +112,10 @@ class _Keep:
         d, m = self.dialogue, self.machine
         now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
         self.frames[m.settling.frame[m.settling.retained]] = True
+        unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
+        since = np.full(d.sessions, np.iinfo(np.int64).max)
+        since[d.session[unknown]] = d.ordinal[unknown] - self.memory  # evidence may say whose message-id they name
+        self.frames[d.messages[d.ordinal[d.messages] >= since[d.session[d.messages]]]] = True
         strange = np.flatnonzero(m.settling.strange)[::-1]
         self.frames[strange[np.unique(d.session[strange], return_index=True)[1]]] = True
         which = m.transactions.which

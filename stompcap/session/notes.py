@@ -44,8 +44,8 @@ class SessionNotes:
     start_s2c         the true beginning of the server's octets was captured (SYN-ACK), or they begin with CONNECTED
     gaps_c2s/_s2c     octets are missing somewhere in that direction
     close_kind        index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
-    closed_by         0 client, 1 server, 2 both; -1 while open
-    closed_ns         first FIN, or the RST, that ended the stream; -1 while open
+    closed_by         whose FIN or RST came first: 0 client, 1 server, 2 both; -1 while open, or where that is not known
+    closed_ns         the first FIN or RST captured; -1 while open
     end_c2s/_s2c      when nothing more could come from that side: its FIN, an RST, else the stream's last captured packet
     shut_c2s/_s2c     that moment is a FIN or an RST
     opened_ns         the stream's first captured packet

@@ -61,7 +61,7 @@ def survey(dialogue: Dialogue, missing: Missing) -> SessionNotes:
     ends = [_earliest(fin, reset) for fin in fins]
     told = "rst_ns" in streams.column_names
     shut = [(end >= 0) if told else (close_kind != OPEN) for end in ends]
-    closed = np.where(close_kind == RST, reset, _earliest(*fins))
+    closed = _earliest(*fins, reset)
     version = np.full(dialogue.sessions, -1, np.int8)
     spoken = dialogue.starts[1:] > dialogue.starts[:-1]
     version[spoken] = dialogue.version[dialogue.starts[:-1][spoken]]

@@ -21,6 +21,8 @@ from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, 
 from stompcap.session.lookup import flat
 from stompcap.tables import words
 
+SHORTENED = pa.array(["content_length_shortened"])
+
 
 def integers(column: pa.Array | pa.ChunkedArray, missing: int = -1) -> I64:
     """An integer column as numpy, nulls as `missing`."""
@@ -126,6 +128,7 @@ def raw_rows(rows: pa.Table, known: pa.Array) -> RawRows:
         length=column("length_octets"),
         kind=kind[row].astype(np.int8),
         syntax=column("syntax", 0),
+        shortened=repeated_codes(rows.column("delimited_by"), SHORTENED)[row] == 0,
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=flat(rows.column("redacted")).to_numpy(zero_copy_only=False)[row],

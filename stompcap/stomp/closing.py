@@ -8,6 +8,7 @@ from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import BODY_ALLOWED, NUL
 from stompcap.stomp.lookahead import END, KNOWN, WAIT
 from stompcap.stomp.octets import Octets, find_nul
+from stompcap.stomp.resync import look_harder
 from stompcap.stomp.rows import Ints
 
 
@@ -54,22 +55,26 @@ def body_by_length(
 
 @kernel
 def too_long(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
-    """The declared end is no NUL: take an earlier NUL that a known command follows."""
+    """The declared end is no NUL: take an earlier NUL that a known command follows.
+
+    Where the stream ends first, the body may well be right, only not whole, and quote what it likes: a whole frame must follow.
+    """
     declared = declared_end(s)
+    unfinished = declared >= end
     limit = min(declared, end)
     search = s[r.SEARCH]
     while True:
         nul = find_nul(octets, search, limit)
         if nul < 0:
             break
-        verdict = p.look(octets, s, nul, end, closed)
+        verdict = look_harder(octets, s, nul, end, closed) if unfinished else p.look(octets, s, nul, end, closed)
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN:
             s[r.SYNTAX] |= p.LENGTH_MISSED
             return True, p.emit(out, count, s, nul + 1, r.FRAME, r.LENGTH_SHORTENED)
         search = nul + 1
-    if declared >= end:
+    if unfinished:
         return True, p.emit(out, count, s, end, r.PARTIAL, -1)
     s[r.SYNTAX] |= p.LENGTH_MISSED
     p.enter(s, p.TOO_SHORT, declared)

@@ -146,7 +146,7 @@ def _walk(
             for i in range(before, count):
                 out[p.DIRECTION, i] = d
                 out[p.OFFSET, i] = out[p.POSITION, i] - shift
-            if closed and s[r.DONE] < end:
+            if s[r.DONE] < end and (closed or count + SPARE > out.shape[1]):
                 return count, run
         if (run + 1 == direction.size or direction[run + 1] != d) and final[d] and total[d] > s[r.DONE]:
             if count + SPARE > out.shape[1]:

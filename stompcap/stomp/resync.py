@@ -11,6 +11,9 @@ from stompcap.stomp.octets import Octets, equals, find_nul, match_command
 from stompcap.stomp.opening import CONTENT_LENGTH, declared_length
 from stompcap.stomp.rows import Ints
 
+RUN = 4096
+"""Most NULs or EOLs walked behind the end of a frame that is only looked for."""
+
 
 @kernel
 def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
@@ -36,11 +39,21 @@ def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
 
 @kernel
 def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
-    """Whether the stream goes on behind a frame's NUL as it should: NULs and EOLs perhaps, and a command; WAIT where it ends first."""
+    """Whether the stream goes on behind a frame's NUL as it should: NULs and EOLs perhaps, and a command; WAIT where it ends first.
+
+    No more than RUN of either are walked, for many heads may name one place: so many NULs are no trailer, so many EOLs are beats.
+    """
     i = nul + 1
     while i < end and octets[i] == NUL:
         i += 1
-    verdict, _ = follows(octets, i, end, role)
+        if i - nul > RUN:
+            return NO
+    near = min(end, i + RUN)
+    verdict, behind = follows(octets, i, near, role)
+    if near < end and verdict == END:
+        return KNOWN
+    if near < end and verdict == WAIT:
+        verdict, _ = follows(octets, behind, end, role)
     return WAIT if verdict == END else verdict
 
 

@@ -87,7 +87,7 @@ STREAMS = Table(
         flag("synack_seen", "The server's SYN-ACK was captured"),
         text("history", "What happened, in Zeek's letters and u for urgent octets; upper case is the client's"),
         text("close_kind", "How it ended", *words.CLOSE_KINDS, nullable=False),
-        text("closed_by", "Who ended it; null while open", *words.CLOSERS),
+        text("closed_by", "Whose FIN or RST came first; null while open, or where one before it may have been lost", *words.CLOSERS),
         big("fin_ns_c2s", "Time of the client's first FIN"),
         big("fin_ns_s2c", "Time of the server's first FIN"),
         big("rst_ns", "Time of the first RST"),

@@ -84,7 +84,7 @@ SESSIONS = Table(
         text("outcome", "What became of CONNECT", *words.OUTCOMES, nullable=False),
         text("error_message", "The first ERROR's message header"),
         text("end_kind", "How the session ended", *words.END_KINDS, nullable=False),
-        text("ended_by", "Which side ended it; null while open", *words.CLOSERS),
+        text("ended_by", "Which side ended it: by DISCONNECT the client, else as streams.closed_by; null while open", *words.CLOSERS),
         big("frames_c2s", "Frames the client sent", nullable=False),
         big("frames_s2c", "Frames the server sent", nullable=False),
         flag("complete_start", "The handshake of the connection was captured", nullable=False),

@@ -66,13 +66,15 @@ def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int,
 
 @kernel
 def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
-    """Take a FIN at position `end` or a RST."""
+    """Take a FIN at position `end` or a RST. Who closes is whose FIN or RST came first."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     if flags & RST:
         if not state[stream, mine + RST_NS]:
             state[stream, mine + RST_NS] = ts
         if not closed(state, stream):
-            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_RST, side, ts
+            if state[stream, CLOSE_KIND] == CLOSE_OPEN:
+                state[stream, CLOSED_BY] = side
+            state[stream, CLOSE_KIND], state[stream, CLOSE_NS] = CLOSE_RST, ts
     elif flags & FIN and not state[stream, mine + FIN_SEEN]:
         if state[stream, mine + DATA_SEEN] and end < state[stream, mine + DATA_END]:
             return

@@ -48,7 +48,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         synack_seen=state[:, s.SYNACK_SEEN] != 0,
         history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), gap[i] > 0) for i in range(n)],
         close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
-        closed_by=state[:, s.CLOSED_BY].astype(np.int8),
+        closed_by=_closers(state, own),
         close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
         first_capture=state[:, s.FIRST_CAPTURE].astype(np.int32),
         first_packet=state[:, s.FIRST_PACKET].copy(),
@@ -56,6 +56,21 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
         sides=sides,
     )
+
+
+def _closers(state: Int64s, own: Int64s) -> NDArray[np.int8]:
+    """Which side closed each connection; nobody where the other's FIN, not captured, may have come before.
+
+    It may where more of that side was acknowledged, or sent, than its octets captured. `own` has the columns of the sides.
+    """
+    closer = state[:, s.CLOSED_BY].astype(np.int8)
+    end = np.where(own[:, :, s.DATA_SEEN] != 0, own[:, :, s.DATA_END], own[:, :, s.START])
+    beyond = np.maximum(own[:, :, s.SENT], np.where(own[:, :, s.ACK_SEEN] != 0, own[:, :, s.ACKED], 0))
+    known = (own[:, :, s.DATA_SEEN] != 0) | (own[:, :, s.SYNCED] != 0)
+    unseen = known & (own[:, :, s.FIN_SEEN] == 0) & (beyond > end)
+    for side in (s.LOW, s.HIGH):
+        closer[(closer == side) & unseen[:, 1 - side]] = s.NOBODY
+    return closer
 
 
 def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:

@@ -49,7 +49,7 @@ class Streams:
     synack_seen: NDArray[np.bool_]
     history: list[str]  # Zeek's letters, upper case what the low endpoint did
     close_kind: NDArray[np.int8]  # index of words.CLOSE_KINDS: fin, rst, open
-    closed_by: NDArray[np.int8]  # side, 2: both, -1: open
+    closed_by: NDArray[np.int8]  # side, 2: both, -1: open, or not known
     close_ns: Int64s  # time of the first FIN or RST, -1: open
     first_capture: NDArray[np.int32]
     first_packet: Int64s

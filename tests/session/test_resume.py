@@ -49,6 +49,40 @@ def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: st
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
 
 
+def test_a_gap_changes_nothing_of_what_came_before_it() -> None:
+    text = """
+    > CONNECT accept-version:1.1 host:/
+    < CONNECTED version:1.1
+    < MESSAGE message-id:1 subscription:1 destination:/queue/1
+    > BEGIN transaction:t
+    < MESSAGE message-id:2 subscription:1 destination:/queue/1
+    > GAP 20
+    """
+    sessions = made(text)
+    assert differences(whole(sessions), resumed(sessions, [6])) == []
+    judged = {row["rule_id"]: row for row in whole(sessions)["compliance"].to_pylist()}["MS-04"]
+    assert (judged["failed"], judged["not_evaluable"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("before", "said"), [
+    ("< MESSAGE message-id:1 ack:2 subscription:1 destination:/queue/1", "is the message-id of a MESSAGE, not its ack"),
+    ("", "names no MESSAGE delivered"),
+])
+def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
+    text = f"""
+    > CONNECT accept-version:1.2 host:/
+    < CONNECTED version:1.2
+    {before}
+    > ACK id:1
+    < MESSAGE message-id:1 ack:3 subscription:1 destination:/queue/1
+    < MESSAGE message-id:4 ack:4 subscription:1 destination:/queue/1
+    """
+    sessions = made("\n".join(line for line in text.splitlines() if line.strip()))
+    assert differences(whole(sessions), resumed(sessions, [5, 6])) == []
+    evidence = [row["evidence"] for row in whole(sessions)["compliance_findings"].to_pylist() if row["rule_id"] == "AK-04"]
+    assert evidence == [f"ACK 1 {said}"]
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     """The examples of all rules at once, cut behind every packet, every second and every third."""

@@ -104,9 +104,7 @@ class Session:
 
     @property
     def closed_by(self) -> str | None:
-        if self.rst:
-            return words.CLOSERS[self.rst[1]]
-        known = [(f, side) for side, f in enumerate(self.fins) if f is not None]
+        known = [(f, side) for side, f in enumerate(self.fins) if f is not None] + [self.rst] * bool(self.rst)
         return words.CLOSERS[min(known)[1]] if known else None
 
 

@@ -71,6 +71,17 @@ def test_content_length(data: bytes, delimited: str, body: bytes, bit: Syntax | 
     assert syntax & (Syntax.LENGTH_INVALID | Syntax.LENGTH_MISSED) == (bit or 0)
 
 
+@pytest.mark.parametrize("body", [
+    b"x\x00\nSEND\n\x00\x01\x02 quoted by chance",
+    b"\x00SEND\nno header line",
+    b"\x00SEND\ndestination:/q\n\nwhole, but something else follows\x00x",
+    b"\x00MESSAGE\n\nof the other side\x00",
+])
+def test_a_body_that_the_capture_ends_in_is_not_searched_for_frames_by_mere_looks(body: bytes) -> None:
+    data = SEND + with_length(b"5000", body)
+    assert kinds(data) == [("frame", len(SEND)), ("partial", len(data) - len(SEND))]
+
+
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
@@ -156,3 +167,13 @@ def test_incremental_gap() -> None:
     assert rows[2].octets is None
     with pytest.raises(ValueError, match="negative"):
         delimiter.gap(-1)
+
+
+def test_small_frames_are_not_left_pending() -> None:
+    """What can be decided is decided, however many rows that makes: what is left is presented again."""
+    data = b"A\n\n\x00" * 50_000
+    runs = Runs(np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([len(data)]), np.zeros(1, np.int64), np.ones(1, bool),
+                np.zeros(1, bool), np.array([2 * len(data)]))
+    rows = delimit(np.frombuffer(data, np.uint8), runs)
+    assert len(rows.offset) == 50_000
+    assert rows.pending[0] == len(data)

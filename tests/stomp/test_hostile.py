@@ -120,6 +120,22 @@ def test_millions_of_headers_in_one_frame() -> None:
     assert spent[1] < 4 * spent[0] + 0.5
 
 
+@pytest.mark.parametrize("run", [b"\n", b"\x00"])
+def test_many_heads_that_name_one_place(run: bytes) -> None:
+    """Behind a gap, where a frame's end is looked for: each of them alone would walk the long run behind."""
+    spent = []
+    for size in (400_000, 800_000):
+        heads, at = [], 0
+        while at < size:
+            heads.append(b"\x00SEND\ncontent-length:%07d\n\n" % (size + 200 - at - 30))
+            at += len(heads[-1])
+        data = b"x" + b"".join(heads) + b"x" * (200 + size - at) + b"\x00" + run * size
+        started = time.thread_time()
+        delimit(*runs_of([b"A", 5, data]))
+        spent.append(time.thread_time() - started)
+    assert spent[1] < 4 * spent[0] + 0.2
+
+
 def test_a_length_and_then_nothing() -> None:
     rows = delimit(*runs_of([b"SEND\ncontent-length:9223372036854775807\n\n", 5, b"x", 7]))
     assert rows.kind.tolist() == [PARTIAL, GAP, JUNK, GAP]

@@ -179,6 +179,21 @@ def test_both_close_at_once(tmp_path):
     assert one.close == ("fin", 2)
 
 
+def test_a_reset_behind_a_fin_leaves_it_to_the_side_that_closed_first(tmp_path):
+    (one,) = Wire().handshake().c(0, b"AB", "FA").s(0, ack=3).s(0, flags="RA", ack=3).read(tmp_path)
+    assert one.close == ("rst", 0)
+
+
+def test_nobody_is_said_to_have_closed_where_the_other_fin_may_have_been_lost(tmp_path):
+    """The server's FIN acknowledges one octet more than was captured of the client: its FIN, or an octet."""
+    (one,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(3, ack=1).read(tmp_path)
+    assert one.close == ("fin", -1)
+    (late,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(2, b"C", ack=1).read(tmp_path)
+    assert late.close == ("fin", 1)
+    (other,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(2, flags="FA", ack=0).read(tmp_path)
+    assert other.close == ("fin", 2)
+
+
 def test_a_fin_sent_again_and_octets_behind_it_change_nothing(tmp_path):
     wire = Wire().handshake().c(0, b"AB", "FA").s(0, flags="FA", ack=3).c(0, b"AB", "FA").c(2, flags="FA", ack=1).c(3, b"beyond", ack=1)
     (one,) = wire.read(tmp_path)
@@ -202,7 +217,7 @@ def test_a_fin_that_the_peer_did_not_take_ends_nothing(tmp_path, flags):
 def test_a_fin_sent_again_behind_more_octets_that_are_acknowledged(tmp_path):
     wire = Wire().handshake().c(0, b"AB", "FA").c(0, b"ABCD", "FA").s(0, ack=5).s(0, flags="FA", ack=5).c(5, ack=1)
     (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.close, one.again) == (b"ABCD", ("fin", 1), [2, 0])
+    assert (one.c2s, one.close, one.again) == (b"ABCD", ("fin", -1), [2, 0])  # a FIN of the client was acknowledged first
 
 
 def test_segments_captured_behind_the_fin_are_kept_below_it(tmp_path):

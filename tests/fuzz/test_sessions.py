@@ -1,0 +1,49 @@
+"""Sessions made to exhaust go through everything in linear time, and through pieces as they go through whole."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from stompcap.assembly import Assembly, Meaning
+from stompcap.assembly.windows import WINDOW
+from stompcap.options import Options
+from tests.e2e.pure import wire_of
+from tests.fuzz.sessions import SAID, written
+
+
+def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
+    """Seconds behind the reading of packets; rows by table, octets in raw rows, and what was judged by rule."""
+    wire = wire_of([str(path)])
+    name = wire.surveyed[0]["capture_id"]
+    started = time.thread_time()
+    assembly, meaning = Assembly([(str(path), name)], "batch", Options(), window), Meaning({name: 0}, Options(), lambda _: True)
+    found: Counter[object] = Counter()
+    for part in assembly.parts(wire.segments):
+        for tables in (part.tables, meaning(part.sessions) if part.sessions is not None else {}):
+            found.update({name: table.num_rows for name, table in tables.items()})
+            if "raw_frames" in tables:
+                found["octets"] += sum(tables["raw_frames"].column("length_octets").to_pylist())
+            for row in tables["compliance"].to_pylist() if "compliance" in tables else ():
+                found[row["rule_id"], "judged"] += row["applicable"]
+                found[row["rule_id"], "failed"] += row["failed"]
+    return time.thread_time() - started, found
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_pieces_and_whole(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "session.pcap", name, 5_000)
+    _, whole = told(path)
+    assert whole["octets"] >= 5_000
+    assert told(path, 50_000)[1] == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAID)
+def test_time_is_linear(name: str, tmp_path: Path) -> None:
+    told(written(tmp_path / "warm.pcap", name, 100))
+    once, twice = (told(written(tmp_path / f"{count}.pcap", name, count))[0] for count in (100_000, 200_000))
+    assert twice < 3 * once + 0.5
