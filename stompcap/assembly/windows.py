@@ -1,7 +1,8 @@
 """Streams cut into windows that fit memory: many small ones together, a large one in pieces.
 
 A window's octets are gathered into one buffer and delimited there. A stream in pieces keeps the delimiter's state between them; what
-was left undecided is presented again in front of the next piece.
+was left undecided is presented again in front of the next piece. A row takes memory however few octets it has, so a window that would
+have too many of them is made smaller; its NULs tell before it is delimited.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
 WINDOW = 64 * 1024 * 1024
+MOST_NULS = 1 << 19  # rows of a window; each with its frame takes some 1.4 kB in all
+LEAST = 1 << 20  # octets; a piece as small may have any number of rows
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def windows(
     for stream in np.flatnonzero(kept).tolist():
         octets = int(captured[stream])
         if group and held + octets > size:
-            yield reader.whole(np.array(group))
+            yield from reader.together(np.array(group), size)
             group, held = [], 0
         if octets > size:
             yield from reader.pieces(stream, size)
@@ -58,7 +61,7 @@ def windows(
             group.append(stream)
             held += octets
     if group:
-        yield reader.whole(np.array(group))
+        yield from reader.together(np.array(group), size)
 
 
 class _Reader:
@@ -72,34 +75,46 @@ class _Reader:
         side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
         self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
 
-    def whole(self, streams: Ints) -> Window:
-        """Small streams, from beginning to end."""
+    def together(self, streams: Ints, size: int) -> Iterator[Window]:
+        """Small streams, from beginning to end: as one window, or as several where it would have too many rows."""
         begins, ends = self.bounds[2 * streams], self.bounds[2 * streams + 2]
         counts = ends - begins
         index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
         extents = self.reassembly.extents.take(index)
         direction = np.repeat(np.arange(streams.size), counts) * 2 + extents.side
-        return self._window(streams, extents, direction, None, np.ones(2 * streams.size, bool), first=True)
+        octets = self._gather(extents)
+        if octets.size <= LEAST or not crowded(octets):
+            yield self._window(streams, octets, extents, direction, None, np.ones(2 * streams.size, bool), first=True)
+        elif streams.size == 1:
+            yield from self.pieces(int(streams[0]), size)
+        else:
+            for half in np.array_split(streams, 2):
+                yield from self.together(half, size)
 
     def pieces(self, stream: int, size: int) -> Iterator[Window]:
         """A large stream, `size` octets at a time as they crossed the wire, and more where a frame is larger."""
         streams = np.array([stream])
         pending, state = np.zeros(2, np.int64), None
         total = self.reassembly.streams.sides.octets[stream]
-        arrived, octets = self._arrivals(stream)
-        step, taken, since = size, 0, -1
+        arrived, came = self._arrivals(stream)
+        step, before, since, moved = size, 0, -1, True
         while True:
-            taken += step
-            index = int(np.searchsorted(octets, taken, "right"))
+            taken = before + step
+            index = int(np.searchsorted(came, taken, "right"))
             until = int(arrived[max(index - 1, 0)]) if index < arrived.size else int(arrived[-1])
-            taken = max(taken, int(octets[max(index - 1, 0)]))
+            taken = max(taken, int(came[max(index - 1, 0)]))
             reach = np.array([self._reach(stream, side, until, int(total[side])) for side in (0, 1)])
             if state is None:  # what tells version and client is looked for here
-                reach = np.maximum(reach, np.minimum(size, total))
+                reach = np.maximum(reach, np.minimum(step, total))
             final = reach >= total
             parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
             extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
-            window = self._window(streams, extents, extents.side.astype(np.int64), state, final, first=state is None)
+            octets = self._gather(extents)
+            if moved and step > LEAST and crowded(octets):
+                step = max(step // 2, LEAST)
+                continue
+            before = taken
+            window = self._window(streams, octets, extents, extents.side.astype(np.int64), state, final, first=state is None)
             state = window.rows.state
             window = replace(window, since=since, behind=self._behind(stream, state.pending))
             since = max(since, window.behind - 1)
@@ -107,7 +122,7 @@ class _Reader:
             pending = state.pending.copy()
             # a frame larger than a piece: take more at a time, so that what is presented again stays linear; but no more than
             # the delimiter may leave undecided
-            step = size if moved else min(2 * step, FRAME_LIMIT + size)
+            step = min(2 * step, size if moved else FRAME_LIMIT + size)
             yield window
             if final.all():
                 return
@@ -150,10 +165,13 @@ class _Reader:
         stop = np.minimum(piece.offset + piece.length, end)
         return Extents(piece.stream, piece.side, start, stop - start, piece.row, piece.skip + start - piece.offset)
 
+    def _gather(self, extents: Extents) -> NDArray[np.uint8]:
+        return tcp.gather(extents, self.segments, self.sources)
+
     def _window(
-        self, streams: Ints, extents: Extents, direction: Ints, state: State | None, final: NDArray[np.bool_], *, first: bool
+        self, streams: Ints, octets: NDArray[np.uint8], extents: Extents, direction: Ints, state: State | None,
+        final: NDArray[np.bool_], *, first: bool,
     ) -> Window:
-        octets = tcp.gather(extents, self.segments, self.sources)
         sides = self.reassembly.streams.sides
         runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
         rows = stomp.delimit(octets, runs, state)
@@ -162,6 +180,11 @@ class _Reader:
             (direction, extents.offset, extents.length, extents.row), self.ts_ns,
         )
         return Window(streams, octets, rows, placed, extents, first, bool(final.all()))
+
+
+def crowded(octets: NDArray[np.uint8]) -> bool:
+    """More rows may come of these octets than a window is to have."""
+    return bool(octets.size - np.count_nonzero(octets) > MOST_NULS)
 
 
 def _runs(extents: Extents, direction: Ints, synced: NDArray[np.bool_], final: NDArray[np.bool_], total: Ints) -> Runs:

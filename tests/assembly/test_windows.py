@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from stompcap.assembly import windows
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures
 
@@ -14,6 +15,16 @@ SOME = [path for path in captures() if any(word in path for word in ("bodies", "
 @pytest.fixture(scope="module")
 def whole() -> dict[str, list[str]]:
     return rows(tables_of(SOME))
+
+
+def test_many_small_frames_make_smaller_windows(whole: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    made, window = [], windows._Reader._window
+    monkeypatch.setattr(windows, "MOST_NULS", 300)
+    monkeypatch.setattr(windows, "LEAST", 4_000)
+    monkeypatch.setattr(windows._Reader, "_window", lambda *a, **k: made.append(window(*a, **k)) or made[-1])
+    found = rows(tables_of(SOME))
+    assert found == whole
+    assert max(len(one.rows) for one in made) < 1_000 < len(found["raw_frames"]) / 2
 
 
 def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
