@@ -179,10 +179,13 @@ def findings(session: Session, seen: Observed, stream: str) -> Iterator[str]:
     from stompcap.rules import RULES
 
     known = {rule.id for rule in RULES}
+    [closed] = seen.rows("streams", stream)
     found = {(row["rule_id"], row["side"]) for row in seen.rows("compliance_findings", stream)}
     for said in session.logged["violation"]:
         if said["rule_id"] == "CN-07" and _answered_before(said["stream_offset"], seen, stream):
             continue
+        if said["note"] == "cut by FIN" and "F" not in closed["history"]:
+            continue  # the server had reset the connection before the client closed it
         if said["rule_id"] in known and (said["rule_id"], said["side"]) not in found:
             yield f"{said['rule_id']} ({said['note']}) was not found"
 
