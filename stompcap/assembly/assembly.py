@@ -37,7 +37,7 @@ class Sessions:
     """Rows of STOMP streams without their octets: what the session machine takes.
 
     The streams are whole where `upto` is None. A large one comes in pieces, `streams` with each: `upto` is the place on the wire that
-    all that comes later has before it (stompcap.session.resume.END in the last piece).
+    all that comes later has before it (stompcap.places.END in the last piece).
     """
 
     streams: pa.Table

@@ -10,7 +10,7 @@ from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ER
 from stompcap.session.missing import Missing, open_at_end
 from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
 from stompcap.session.outcomes import Machine
-from stompcap.session.settling import SETTLED
+from stompcap.session.settling_walk import SETTLED
 from stompcap.session.subscriptions import mode_of
 
 

@@ -35,7 +35,7 @@ from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
 from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
-from stompcap.session.settling import AUTOMATIC, SETTLED
+from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
 
 WAY = np.int64(2**44)  # no direction has so many octets

@@ -86,13 +86,12 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int]) -> Missin
     gap = np.flatnonzero(raw.kind == GAP)
     gaps = np.zeros((count, 2), np.bool_)
     if len(gap):
-        captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
         session, way = raw.session[gap].astype(np.int64), raw.side[gap].astype(np.int64)
         gaps[session, way] = True
-        for step, which in ((-1, "last"), (1, "first")):
+        for step, which in ((-1, "last_"), (1, "first_")):
             near = np.clip(gap + step, 0, len(raw) - 1)
             same = (raw.session[near] == session) & (raw.side[near] == way) & (raw.kind[near] != GAP) & (near != gap)
-            where = place(rows.take(pa.array(raw.row[near])), which, ranks, captures)
+            where = place(rows.take(pa.array(raw.row[near])), which, order)
             if step < 0:
                 np.minimum.at(since.reshape(-1), 2 * session + way, np.where(same, where, -1))
             else:

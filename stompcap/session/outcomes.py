@@ -18,7 +18,8 @@ from stompcap.session.lookup import flat
 from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
-from stompcap.session.settling import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED, Settling
+from stompcap.session.settling import Settling
+from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.session.wire import remembered

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.places import END, PACKET_BITS
+from stompcap.places import END
 from stompcap.session import carry as state
 from stompcap.session import progress, sums
 from stompcap.session.analyse import examine
@@ -24,7 +24,7 @@ from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry, joined
 from stompcap.session.dialogue import CLIENT, FRAME, GAP, I64, Bools
 from stompcap.session.lookup import flat
-from stompcap.session.wire import build, integers, place, remembered, repeated_codes, sides
+from stompcap.session.wire import build, integers, place, repeated_codes, sides
 from stompcap.tables import words
 
 
@@ -80,11 +80,10 @@ def _keys(table: pa.Table, known: pa.Array) -> tuple[I64, I64]:
 
 def _placed(rows: pa.Table, order: Mapping[str, int]) -> pa.Table:
     """Raw rows with their places."""
-    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
     gap = np.asarray(pc.equal(flat(rows.column("kind")), words.RAW_KINDS[GAP]))
-    for which in ("first", "last"):
-        found = np.where(gap, -1, place(rows, which, ranks, captures))
-        rows = rows.set_column(rows.schema.get_field_index(f"{which}_place"), f"{which}_place", pa.array(found))
+    for which in ("first_", "last_"):
+        found = np.where(gap, -1, place(rows, which, order))
+        rows = rows.set_column(rows.schema.get_field_index(f"{which}place"), f"{which}place", pa.array(found))
     return rows
 
 
@@ -122,10 +121,7 @@ def _ready(
     segments: pa.Table, rows: pa.Table, cut: I64, piece: Piece, known: pa.Array, order: Mapping[str, int]
 ) -> tuple[pa.Table, Bools]:
     """Segments with their places, and which of them heart-beats may be judged by: rows tell what they brought, none is missing before."""
-    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
-    capture = repeated_codes(segments.column("capture_id"), captures)
-    rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(segments.num_rows, np.int64)
-    where = remembered(segments, "place", rank << PACKET_BITS | integers(segments.column("packet")))
+    where = place(segments, "", order)
     segments = segments.set_column(segments.schema.get_field_index("place"), "place", pa.array(where))
 
     ends = np.zeros(len(cut), np.int64)

@@ -50,13 +50,17 @@ def sides(column: pa.Array | pa.ChunkedArray) -> I8:
     return cast(I8, flat(pc.equal(flat(column), words.DIRECTIONS[SERVER])).to_numpy(zero_copy_only=False).astype(np.int8))
 
 
-def place(table: pa.Table, which: str, ranks: I64, known: pa.Array) -> I64:
-    """Place on the wire of each row's first or last octet (`which`): capture rank and packet in one number; -1 where unknown."""
-    capture = repeated_codes(table.column(f"{which}_capture_id"), known)
-    packet = integers(table.column(f"{which}_packet"), 0)
+def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
+    """Place on the wire (stompcap.places) of each row's first or last octet, as `which` begins the columns' names; or of its only one.
+
+    `order` ranks the captures.
+    """
+    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
+    capture = repeated_codes(table.column(f"{which}capture_id"), captures)
+    packet = integers(table.column(f"{which}packet"), 0)
     rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(len(capture), np.int64)
     where: I64 = (rank << PACKET_BITS) | packet
-    return remembered(table, f"{which}_place", where)
+    return remembered(table, f"{which}place", where)
 
 
 def remembered(table: pa.Table, name: str, otherwise: I64) -> I64:
@@ -154,8 +158,7 @@ def build(
     if len(session) and int(session.min()) < 0:
         raise ValueError("a frame belongs to none of the streams given")
     offset = integers(frames.column("stream_offset"))
-    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
-    position = np.where(side == SERVER, place(frames, "last", ranks, captures), place(frames, "first", ranks, captures))
+    position = np.where(side == SERVER, place(frames, "last_", order), place(frames, "first_", order))
 
     sort = by_key(session, side, offset)
     if sort is None:

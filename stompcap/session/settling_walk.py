@@ -1,0 +1,236 @@
+"""The walk that settles deliveries, frame by frame: kernels of `settling`, which says what is settled by what.
+
+Deliveries stand in a list for each name they have, and in the line of unsettled ones of their subscription or connection. Each enters
+and leaves each of them once, so the walk is linear.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.session.dialogue import ABORT, ACK, COMMIT, I8, I32, I64, MESSAGE, NACK, SERVER, Bools
+from stompcap.session.notes import (
+    MODE_AUTO,
+    MODE_CLIENT,
+    MODE_INDIVIDUAL,
+    TARGET_AUTO,
+    TARGET_CUMULATED,
+    TARGET_NONE,
+    TARGET_OTHER_SUBSCRIPTION,
+    TARGET_PENDING,
+    TARGET_SETTLED,
+    TARGET_UNKNOWN,
+)
+
+PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC = range(5)  # ENCLOSED: in a transaction that has not ended
+DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
+
+
+@kernel
+def _known(code: int, s: int, now: int, memory: int, owner: I32, held: I64, touched: I64) -> bool:
+    """A delivery of that code is unsettled, or one was delivered or settled not long ago."""
+    return code >= 0 and owner[code] == s and (held[code] > 0 or now - touched[code] <= memory)
+
+
+@kernel
+def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64) -> int:
+    """The delivery that an ACK of that code, which is known, names; -1 where there is none.
+
+    That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
+    """
+    k = head[code]
+    while k >= 0 and (state[k] == SETTLED or state[k] == AUTOMATIC):
+        k = following[k]
+    head[code] = k
+    late, voided = -1, -1
+    while k >= 0:
+        if state[k] == PENDING:
+            r = row[frame[k]]
+            if r < 0 or ended[r] < 0 or ended[r] > i:
+                return int(k)
+            if late < 0:
+                late = k
+        elif state[k] == VOIDED and voided < 0:
+            voided = k
+        k = following[k]
+    return int(late if late >= 0 else voided)
+
+
+@kernel
+def _append(code: int, s: int, k: int, known: bool, owner: I32, head: I64, tail: I64, held: I64, following: I64) -> None:
+    """Put delivery k behind the others of its code; those no longer known are forgotten."""
+    following[k] = -1
+    if code < 0:
+        return
+    if not known:
+        owner[code], head[code], held[code] = s, k, 0
+    else:
+        following[tail[code]] = k
+        if head[code] < 0:
+            head[code] = k
+    tail[code] = k
+
+
+@kernel
+def _turn(
+    k: int, now: int, to: int, state: I8, mode: I8, codes: I32, owner: I32, held: I64, touched: I64, latest: I64, s: int
+) -> None:
+    """Bring delivery k into a state; `codes` are its three, `held` counts the deliveries of a code that are not done with."""
+    asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
+    was = state[k] == ENCLOSED or state[k] == VOIDED or (state[k] == PENDING and asks)
+    state[k], latest[k] = to, now
+    more = int(to == ENCLOSED or to == VOIDED or (to == PENDING and asks)) - int(was)
+    for code in codes:
+        if code >= 0 and owner[code] == s:
+            held[code] += more
+            touched[code] = now
+
+
+@kernel
+def _unlink(k: int, before: I64, behind: I64, tails: I64, line: I64) -> None:
+    """Take delivery k out of its line of unsettled ones."""
+    if line[k] < 0:
+        return
+    if before[k] >= 0:
+        behind[before[k]] = behind[k]
+    if behind[k] >= 0:
+        before[behind[k]] = before[k]
+    else:
+        tails[line[k]] = before[k]
+    line[k] = -1
+
+
+@kernel
+def _retain(
+    begin: int, end: int, s: int, now: int, memory: int, codes: I32, owner: I32, tail: I64, held: I64, touched: I64,
+    frame: I64, state: I8, mode: I8, latest: I64, retained: Bools,
+) -> None:
+    """Which of a session's deliveries still matter: not done with, touched not long ago, or what a known code leads to."""
+    for k in range(begin, end):
+        asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
+        keep = state[k] == ENCLOSED or state[k] == VOIDED or (state[k] == PENDING and asks) or now - latest[k] <= memory
+        for code in codes[frame[k]]:
+            if not keep and _known(code, s, now, memory, owner, held, touched):
+                keep = tail[code] == k or state[k] == PENDING
+        retained[k] = keep
+
+
+@kernel
+def walk(
+    session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
+    ended: I64, which: I64, transactions: int, wide: Bools, single: Bools, lax: Bools, mode: I8,
+    delivery: I64, target: I8, same_message: I64, same_ack: I64,
+    frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
+) -> None:
+    """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
+
+    `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
+    """
+    n, subscriptions, sessions = len(frame), len(ended), len(wide)
+    owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
+    head, tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
+    following = np.zeros((3, n), np.int64)
+    before, behind = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    line = np.full(n, -1, np.int64)  # subscriptions have lines of their own, behind them one per connection
+    tails = np.full(subscriptions + sessions, -1, np.int64)
+    swept = np.zeros(n, np.bool_)  # what stands before it in its line was settled along with it
+    enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
+    flying = np.zeros(subscriptions, np.int64)
+    count, begin = 0, 0
+    for i in range(len(session)):
+        c, s, now = command[i], session[i], ordinal[i]
+        a, m, p = codes[i]
+        if i > 0 and session[i - 1] != s:
+            _retain(
+                begin, count, session[i - 1], ordinal[i - 1], memory, codes, owner, tail, held, touched, frame, state, mode,
+                latest, retained,
+            )
+            begin = count
+        if c == MESSAGE and side[i] == SERVER:
+            k = count
+            count += 1
+            frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
+            if _known(m, s, now, memory, owner, held, touched):
+                same_message[i] = frame[tail[m]]
+            if _known(a, s, now, memory, owner, held, touched):
+                earlier = _first(a, i, head, following[0], state, row, frame, ended)
+                if earlier >= 0:
+                    same_ack[i] = frame[earlier]
+            for which_key in range(3):
+                code = codes[i, which_key]
+                known = _known(code, s, now, memory, owner, held, touched)
+                _append(code, s, k, known, owner, head, tail, held, following[which_key])
+            _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
+            if mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL:
+                r = row[i]
+                t = subscriptions + s if wide[s] else r
+                line[k], before[k] = t, tails[t]
+                if tails[t] >= 0:
+                    behind[tails[t]] = k
+                tails[t] = k
+                flying[r] += 1
+                most[r] = max(most[r], flying[r])
+        elif (c == ACK or c == NACK) and target[i] != TARGET_NONE:
+            k, last = -1, -1
+            if a >= 0:
+                if _known(a, s, now, memory, owner, held, touched):
+                    k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
+            elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):
+                k, last = _first(p, i, head, following[2], state, row, frame, ended), tail[p]
+            elif _known(m, s, now, memory, owner, held, touched):
+                k, last = _first(m, i, head, following[1], state, row, frame, ended), tail[m]
+                if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
+                    delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
+                    continue
+            if k < 0:
+                target[i] = TARGET_UNKNOWN
+                if last >= 0:
+                    delivery[i] = last
+                    if state[last] == AUTOMATIC:
+                        target[i] = TARGET_AUTO
+                    else:
+                        target[i] = TARGET_CUMULATED if how[last] == CUMULATIVE else TARGET_SETTLED
+                continue
+            delivery[i], target[i] = k, TARGET_PENDING
+            cumulative = mode[k] == MODE_CLIENT and not (c == NACK and single[s])
+            t = which[i]
+            chosen = k
+            while k >= 0:
+                earlier = before[k] if line[k] >= 0 else -1
+                if k == chosen or state[k] == PENDING or state[k] == VOIDED:
+                    by[k], transaction[k] = i, t
+                    how[k] = DIRECT if k == chosen else CUMULATIVE
+                    _turn(k, now, ENCLOSED if t >= 0 else SETTLED, state, mode, codes[frame[k]], owner, held, touched, latest, s)
+                    if t >= 0:
+                        enclosed_next[k], enclosed[t] = enclosed[t], k
+                        swept[k] = cumulative
+                    r = row[frame[k]]
+                    if line[k] >= 0 and r >= 0:
+                        flying[r] -= 1
+                    if t < 0:
+                        _unlink(k, before, behind, tails, line)
+                elif swept[k]:
+                    break
+                if not cumulative:
+                    break
+                k = earlier
+        elif (c == COMMIT or c == ABORT) and which[i] >= 0:
+            k = enclosed[which[i]]
+            while k >= 0:
+                to = SETTLED if c == COMMIT else VOIDED
+                _turn(k, now, to, state, mode, codes[frame[k]], owner, held, touched, latest, s)
+                if c == COMMIT:
+                    _unlink(k, before, behind, tails, line)
+                else:
+                    swept[k] = False
+                    r = row[frame[k]]
+                    if line[k] >= 0 and r >= 0:
+                        flying[r] += 1
+                        most[r] = max(most[r], flying[r])
+                k = enclosed_next[k]
+            enclosed[which[i]] = -1
+    if len(session):
+        _retain(
+            begin, count, session[-1], ordinal[-1], memory, codes, owner, tail, held, touched, frame, state, mode, latest, retained
+        )
