@@ -37,11 +37,7 @@ def _compliance(answers: dict[str, Rows]) -> list[Remark]:
     found = []
     broken = {level: sum(r["findings"] for r in answers.get("levels", []) if r["level"] == level) for level in "MSI"}
     if broken["M"]:
-        worst = max(
-            (r for r in answers["rules"] if r["failed"]),
-            key=lambda r: ("M" in (r["level"] or ""), r["failed"]),
-            default=None,
-        )
+        worst = max((r for r in answers["rules"] if r["musts"]), key=lambda r: r["musts"], default=None)
         most = f"; most often {worst['rule_id']}: {worst['title'] or ''}" if worst else ""
         found.append(Remark("bad", f"{_number(broken['M'], 'violation', 'violations')} of MUST rules{most}.", "compliance"))
     if broken["S"]:
