@@ -137,8 +137,7 @@ class _Batch:
         self.spoken = choice.spoken_by(said)
         self.protocol = choice.protocols(kept, said)
         self.client = choice.clients(reassembly, self.spoken, assembly.options)
-        self.version = np.full(len(reassembly.streams), -1, np.int8)
-        self.version_source = np.zeros(len(reassembly.streams), np.int8)
+        self.versions = stomp.Versions(*(np.full(len(reassembly.streams), -1, np.int8) for _ in range(3)))
         ts_ns, packet, captured = (flows.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
         side = reassembly.extents.stream.astype(np.int64)
@@ -154,8 +153,7 @@ class _Batch:
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
         view = shown(window.octets, window.rows, a.options)
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
-        versions, sources = self.version[of], self.version_source[of]
-        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, sources, a.options)}
+        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, self.versions.take(of), a.options)}
         if window.first:
             among = np.zeros(len(self.reassembly.streams), bool)
             among[streams] = True
@@ -203,9 +201,9 @@ class _Batch:
         speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
         self.protocol[streams[speaks]] = choice.STOMP
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
-        self.version[streams], self.version_source[streams] = stomp.negotiate(
-            window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
-        )
+        found = stomp.negotiate(window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size)
+        for known, learnt in zip(self.versions, found, strict=True):
+            known[streams] = learnt
 
     def _segments(self, window: Window) -> pa.Table:
         """Rows of table segments: a segment whose new octets lie in several stretches is one row, at its first."""

@@ -170,7 +170,7 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
     for s in sessions:
         streams.append(_stream(s))
         directions = [_rows(s, side) for side in (0, 1)]
-        version, source = _version(directions)
+        version, source, possible = _version(directions)
         for side, (octets, found, ns, number, present) in enumerate(directions):
             if not present:
                 if s.lengths[side]:
@@ -188,7 +188,8 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
             for i, columns in enumerate(decoded):
                 row = _row(s, side, int(picked.offset[i]), int(picked.length[i]), "frame", None, 0, ns, number, capture, False)
                 row |= columns | {
-                    "version": words.VERSIONS[version] if version >= 0 else None, "version_source": words.VERSION_SOURCES[source]
+                    "version": words.VERSIONS[version] if version >= 0 else None, "version_source": words.VERSION_SOURCES[source],
+                    "possible_versions": words.POSSIBLE_VERSIONS[possible - 1],
                 }
                 frames.append({c.name: row.get(c.name) for c in FRAMES.columns})
             for p in s.packets:
@@ -205,15 +206,15 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
     }
 
 
-def _version(directions: Sequence[Direction]) -> tuple[int, int]:
+def _version(directions: Sequence[Direction]) -> tuple[int, int, int]:
     """The session's version by the decoder's own judgement."""
-    best = (-1, words.VERSION_SOURCES.index("unknown"))
+    best = (-1, words.VERSION_SOURCES.index("unknown"), 0b111)
     for side in (1, 0):
         octets, found, _, _, present = directions[side]
         if present:
-            version, source = negotiate(octets, found, np.zeros(1, np.int64), np.array([side], np.int8), 1)
+            version, source, possible = negotiate(octets, found, np.zeros(1, np.int64), np.array([side], np.int8), 1)
             if int(source[0]) < best[1]:
-                best = (int(version[0]), int(source[0]))
+                best = (int(version[0]), int(source[0]), int(possible[0]))
     return best
 
 
