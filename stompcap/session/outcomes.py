@@ -19,7 +19,7 @@ from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import Settling
-from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED
+from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.session.wire import remembered
@@ -92,14 +92,15 @@ def delivery_status(machine: Machine) -> I8:
     ended = machine.over[machine.dialogue.session[frame]]
     enclosed = found.state == ENCLOSED
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
+    swept = (found.swept_by >= 0) & (machine.missed_c2s | machine.missed_s2c)[found.swept_by]
     return np.select(
         [
             found.state == AUTOMATIC,
             found.state == SETTLED,
-            (found.state == VOIDED) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
+            np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
             enclosed & (outcome == OPEN),
             enclosed | ~asks,
-            (found.state == PENDING) & machine.later_c2s[frame],
+            (found.state == PENDING) & (machine.later_c2s[frame] | swept),
             ended,
         ],
         [AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
