@@ -229,8 +229,10 @@ def transactions(machine: Machine) -> pa.Table:
     rows = np.flatnonzero(held.begun >= 0)
     begin, outcome = held.begun[rows], held.outcome[rows]
     begun, session = dialogue.first_ns[begin], dialogue.session[begin]
-    left = chosen(dialogue.first_ns, machine.notes.disconnect)
-    closed = np.where(machine.notes.closed_ns >= 0, machine.notes.closed_ns, left)[session]
+    notes, left = machine.notes, chosen(dialogue.first_ns, machine.notes.disconnect)
+    closed = np.where(notes.closed_ns >= 0, notes.closed_ns, left)[session]
+    shut = np.where(notes.shut_c2s, notes.end_c2s, -1)[session]
+    closed = np.where(closed >= begun, closed, np.where(shut >= begun, shut, -1))  # one may begin when the server has closed
     ended = np.where(outcome == IMPLICITLY_ABORTED, closed, chosen(dialogue.first_ns, held.ended[rows]))
     return pa.table(
         {
