@@ -59,7 +59,7 @@ def _walk(
     rows_at = np.zeros(destinations, np.int64)  # exclusive or of the rows active there: the row itself where there is one
     unnamed_at, unnamed_rows = np.zeros(destinations, np.int32), np.zeros(destinations, np.int64)
     former = np.full(len(opened), -1, np.int64)  # the subscription that had the id before
-    older = np.full(len(opened), -1, np.int64)  # the same, if it was still active
+    older = np.full(len(opened), -1, np.int64)  # the same, until the id is unsubscribed: that ends all of them
     target = np.full(len(opened), -1, np.int32)  # destination of a row
     nameless = np.zeros(len(opened), np.int8)
     count, alive, last = 0, 0, -1
@@ -84,8 +84,7 @@ def _walk(
                 if known:
                     state[i] = ACTIVE if ended[current[n]] < 0 else ENDED
                     unsubscribed_by[i] = ended[current[n]]
-                    former[r] = current[n]
-                    older[r] = current[n] if ended[current[n]] < 0 else -1
+                    former[r] = older[r] = current[n]
                 owner[n], current[n] = s, r
             if d >= 0:
                 living[d] += 1
@@ -106,17 +105,20 @@ def _walk(
                     r = rows_at[d]
                     state[i] = ACTIVE
             row[i] = r
-            while r >= 0 and ended[r] < 0:
-                ended[r] = i
-                alive -= 1
-                t = target[r]
-                if t >= 0:
-                    living[t] -= 1
-                    rows_at[t] ^= r
-                    if nameless[r]:
-                        unnamed_at[t] -= 1
-                        unnamed_rows[t] ^= r
-                r = older[r]
+            while r >= 0:
+                if ended[r] < 0:
+                    ended[r] = i
+                    alive -= 1
+                    t = target[r]
+                    if t >= 0:
+                        living[t] -= 1
+                        rows_at[t] ^= r
+                        if nameless[r]:
+                            unnamed_at[t] -= 1
+                            unnamed_rows[t] ^= r
+                before, r = r, older[r] if known else -1
+                if known:
+                    older[before] = -1
         elif c == MESSAGE and side[i] == SERVER:
             r = -1
             if n < 0:
