@@ -1,7 +1,7 @@
 """One large flow, block by block: what its connections leave undecided in one block is taken up in the next.
 
-Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. What the
-first octets say of it is judged when the first of them are settled.
+Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. A connection
+is looked at a block after its first octets were settled, so that the answer to them is there too: what is learned then stands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOT_STALLED = NO_STALLS, NO_REPEATS
 class _Underway:
     """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls not told yet.
 
-    `learned` and `resumed` are None where no octets came yet, the latter also where the connection is not kept.
+    `learned` and `resumed` are None where it was not looked at yet, the latter also where it is not kept.
     """
 
     learned: dict[str, int] | None
@@ -63,33 +63,30 @@ class Flow:
         kept, said = choice.look(reassembly, segments, a.sources, a.options)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         batch = Batch(a, segments, reassembly, said, conflicts, kept, step.lasting)
-        begun = np.zeros(len(found.streams), np.bool_)
-        begun[reassembly.extents.stream] = True
+        looked = found.over.copy()
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
+            looked[stream] |= one.learned is not None or len(one.extents) > 0
             if one.learned is not None:
                 batch.know(stream, one.learned)
-                kept[stream], begun[stream] = one.resumed is not None, True
+                kept[stream] = one.resumed is not None
         resumed = {stream: one.resumed for stream, one in before.items()}
         told = np.zeros(len(found.streams), np.bool_)
         going = self._going(step, resumed)
-        for window in windows(reassembly, kept & (begun | found.over), segments, a.sources, a.window, going):
+        for window in windows(reassembly, kept & looked, segments, a.sources, a.window, going):
             yield from batch.parts(window)
             told[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
             yield Part({"streams": batch.streams(others)})
-        self.underway = {
-            step.first + stream: _Underway(
-                batch.learned(stream) if begun[stream] else None,
-                resumed.get(stream),
-                conflicts[stream],
-                *_left(stream, reassembly, segments, resumed.get(stream)),
-                NOT_STALLED if told[stream] or (begun[stream] and not kept[stream]) else _stalls(stream, reassembly),
-            )
-            for stream in np.flatnonzero(~found.over).tolist()
-        }
+        self.underway = {}
+        for stream in np.flatnonzero(~found.over).tolist():
+            learned, way = (batch.learned(stream), resumed.get(stream)) if looked[stream] else (None, None)
+            dropped = looked[stream] and not kept[stream]
+            left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, way)
+            stalls = NOT_STALLED if told[stream] or dropped else _stalls(stream, reassembly)
+            self.underway[step.first + stream] = _Underway(learned, way, conflicts[stream], left, rows, stalls)
 
     def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""
@@ -128,10 +125,9 @@ def _together(step: Settled, before: dict[int, _Underway]) -> tuple[pa.Table, Re
 
 def _left(stream: int, reassembly: Reassembly, segments: pa.Table, way: Resumed | None) -> tuple[Extents, pa.Table]:
     """The extents of a stream that are needed again, and their segments."""
-    if way is None:
-        return NO_EXTENTS, SEGMENTS.empty_table()
     e = reassembly.extents.take(reassembly.extents.stream == stream)
-    e = e.take((e.offset + e.length > way.state.pending[e.side]) | (places(segments)[e.row] >= way.since))
+    if way is not None:
+        e = e.take((e.offset + e.length > way.state.pending[e.side]) | (places(segments)[e.row] >= way.since))
     rows, row = np.unique(e.row, return_inverse=True)
     return replace(e, stream=e.stream - np.int32(stream), row=row), segments.take(pa.array(rows))
 

@@ -25,7 +25,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 def by_flow(batches: Iterable[pa.Table], parts: int, folder: Callable[[], Path]) -> Iterator[pa.Table | Iterator[pa.Table]]:
-    """Whole flows in WIRE_ORDER, as tables; each that is large as tables of its own, one behind the other.
+    """Whole flows in WIRE_ORDER, as tables; each that is large as tables of its own, to be read before the next flow is asked for.
 
     `batches` are rows of SEGMENTS, payload laid aside. `folder` makes a directory, if one is needed, for as many files as `parts`.
     """
