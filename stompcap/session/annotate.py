@@ -74,6 +74,7 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
         missed_s2c=missing.before(dialogue, SERVER),
         missing_later_c2s=machine.later_c2s | cut,
         missing_later_s2c=machine.later_s2c | cut,
+        gap_later_s2c=missing.next(dialogue, SERVER),
         subscription_row=row,
         subscription_state=state,
         unsubscribed_by=unsubscribed,

@@ -1,35 +1,24 @@
 """What of a piece is final and given out, and what of it is kept for the next one.
 
-Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. Frames that are
-many are SENDs, MESSAGEs and their ACKs, transactions and receipts; those that are settled, answered or ended are dropped when nothing
-knows them by name any more (Options.memory). All others stay, and so do the first and the last of every command and side.
+Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. What is
+settled, answered or ended is dropped when nothing knows it by name any more (Options.memory), and what rules wait for when that many
+frames have come behind it. What the session leaves open stays, and so do its subscriptions, and the first and the last frame of every
+command and side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
+from stompcap.places import END
 from stompcap.session import carry as state
 from stompcap.session import sums
 from stompcap.session.analysis import Analysis, Options
-from stompcap.session.carry import Carry, joined
-from stompcap.session.dialogue import (
-    ABORT,
-    ACK,
-    BEGIN,
-    COMMIT,
-    EOL,
-    FRAME,
-    GAP,
-    I64,
-    MESSAGE,
-    NACK,
-    OTHER,
-    RECEIPT,
-    SEND,
-    Bools,
-)
+from stompcap.session.carry import Carry
+from stompcap.session.dialogue import CLIENT, CONNECT, EOL, ERROR, FRAME, GAP, I64, NACK, OTHER, STOMP, SUBSCRIBE, UNSUBSCRIBE, Bools
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
@@ -37,9 +26,9 @@ from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
+from stompcap.tables import words
 
 WAY = np.int64(2**44)  # no direction has so many octets
-MANY = (SEND, MESSAGE, ACK, NACK, RECEIPT, BEGIN, COMMIT, ABORT, OTHER)  # commands whose frames need not all be kept
 
 
 def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
@@ -80,8 +69,10 @@ class _Keep:
         self.dialogue = analysis.dialogue
         self.memory, self.holds = memory, holds
         self.row_of = self._row_of_frame()
+        self.spoken_before = self.dialogue.latest(1 - self.dialogue.side)
         self.rows = row_holds.copy()
-        self.frames = holds | ~np.isin(self.dialogue.command, MANY)
+        self.frames = holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
         self._neighbours()
@@ -101,7 +92,8 @@ class _Keep:
         kind = (d.session.astype(np.int64) * 2 + d.side) * (OTHER + 1) + d.command
         for order in (np.arange(len(d)), np.argsort(d.at_ns, kind="stable")):
             for way in (order, order[::-1]):
-                self.frames[way[np.unique(kind[way], return_index=True)[1]]] = True
+                self.edges[way[np.unique(kind[way], return_index=True)[1]]] = True
+        self.frames |= self.edges
         direction = raw.session.astype(np.int64) * 2 + raw.side
         for chosen in (np.arange(len(raw)), np.flatnonzero(raw.kind == GAP)):
             for way in (chosen, chosen[::-1]):
@@ -126,6 +118,8 @@ class _Keep:
         asked, answered = m.receipts.asked, m.receipts.answered
         known = now[d.session[asked]] - d.ordinal[np.maximum(answered, 0)] <= self.memory
         self.frames[asked[(answered < 0) | known]] = True
+        opening = np.flatnonzero((d.command == CONNECT) | (d.command == STOMP))  # they may ask for receipts
+        self.frames[opening[now[d.session[opening]] - d.ordinal[opening] <= self.memory]] = True
 
     def _neighbours(self) -> None:
         """Raw rows beside gaps, beside what rules wait for and beside the last; the frames in the rows to be kept."""
@@ -166,7 +160,10 @@ class _Keep:
         both = keep[asked] | keep[answered]
         self._also(asked[both])
         self._also(answered[both])
-        for places in (n.previous, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by, n.disconnect_before):
+        for places in (
+            n.previous, self.spoken_before, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by,
+            n.disconnect_before,
+        ):
             self._also(places[self.holds])
         return int(keep.sum()) > before
 
@@ -190,28 +187,41 @@ def keep(
     tallies = _tallies(analysis, chosen.frames)
     opened = analysis.machine.subscriptions.opened
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
+    for way, heard in zip(words.DIRECTIONS, (progress.heard_c2s, progress.heard_s2c), strict=True):
+        columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     for name, values in tallies.items():
         columns[name] = np.zeros(len(dialogue), np.int64)
         columns[name][opened] = values
     row_marks = {
-        "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0), "counted": row_counted
+        "ordinal": progress.row_ordinal,
+        "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0),
+        "counted": row_counted,
     }
     on = flat(dialogue.streams.column("stream_id")).filter(pa.array(going, pa.bool_()))
     segments, stalls = _unjudged(done)
     table = sums.table(analysis.sums, dialogue.streams).filter(pa.array(going, pa.bool_()))
+    first = chosen.edges  # or last, which rules that settle at once have not seen yet
+    only = {"headers": first, "command_raw": first, "body_preview": first | (dialogue.command == ERROR)}
     whole = Carry(
-        joined(state.FRAMES, _with(dialogue.frames.take(dialogue.row[frames]), columns, frames), done.waiting_frames),
-        joined(state.ROWS, _with(done.rows.take(raw.row[rows]), row_marks, rows), done.waiting_rows),
-        segments, stalls, table,
+        _taken(state.KEPT_FRAMES, dialogue.frames, dialogue.row, frames, columns, only),
+        _taken(state.KEPT_ROWS, done.rows, raw.row, rows, row_marks, {}),
+        done.waiting_frames, done.waiting_rows, segments, stalls, table,
     )
     return whole.of(on)
 
 
-def _with(table: pa.Table, marks: dict[str, I64], at: I64) -> pa.Table:
-    """The table with its marks set."""
-    for name, values in marks.items():
-        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values[at]))
-    return table
+def _taken(
+    schema: pa.Schema, table: pa.Table, row: I64, at: I64, marks: Mapping[str, I64], only: Mapping[str, Bools]
+) -> pa.Table:
+    """The rows that stand at these places, `row` being their index in the table, with marks; some columns `only` of some places."""
+    columns = []
+    for field in schema:
+        if field.name in marks:
+            columns.append(pa.array(marks[field.name][at]))
+        else:
+            left_out = ~only[field.name][at] if field.name in only else None
+            columns.append(flat(table.column(field.name)).take(pa.array(row[at], mask=left_out)))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:

@@ -86,6 +86,7 @@ class Annotations:
     missed_c2s/_s2c      octets of that direction may be missing before it: the start was not captured, or a gap may lie before
     missing_later_c2s/_s2c  octets of that direction may be missing after it: a gap may lie behind it, or the capture
                          ends while the stream is open
+    gap_later_s2c        place on the wire by which the server's next gap behind it shows; END where there is none
     subscription_row     row in table subscriptions: SUBSCRIBE its own, UNSUBSCRIBE the one it names, MESSAGE the one it is
                          delivered to, ACK and NACK that of the MESSAGE named
     subscription_state   SUBSCRIBE, UNSUBSCRIBE, MESSAGE: ACTIVE, ENDED, UNKNOWN or UNNAMED, of the id they name;
@@ -122,6 +123,7 @@ class Annotations:
     missed_s2c: Bools
     missing_later_c2s: Bools
     missing_later_s2c: Bools
+    gap_later_s2c: I64
     subscription_row: I64
     subscription_state: I8
     unsubscribed_by: I64
