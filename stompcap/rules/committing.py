@@ -48,7 +48,7 @@ def tx_07(case: Case) -> Judged:
     implicit, ended = n.transaction_outcome == IMPLICITLY_ABORTED, n.transaction_ended >= 0
     unclear = ~implicit | case.s.gaps_c2s[case.d.session]
     return Judged(begins, implicit, "transaction {transaction} is open at the end of the session",
-                  unevaluable=~ended & unclear, told=until_close(~ended))
+                  unevaluable=~ended & unclear, told=until_close(n.transaction_alive))
 
 
 @COMMITTING.rule(
@@ -89,7 +89,7 @@ def tx_08(case: Case) -> Judged:
         return pc.binary_join_element_wise(case.say("transaction {transaction}", index), pa.array(kind.tolist(), pa.string()), " ")
 
     return Judged(begins, empty | long | large | many, say,
-                  unevaluable=~ended | n.missed_c2s[n.transaction_ended], told=until_close(~ended))
+                  unevaluable=~ended | n.missed_c2s[n.transaction_ended], told=until_close(n.transaction_alive))
 
 
 def _open_before(case: Case) -> I64:

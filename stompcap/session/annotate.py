@@ -91,6 +91,7 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
         transaction_state=dealt.state,
         transaction_ended=chosen(dealt.ended, dealt.which),
         transaction_outcome=chosen(dealt.outcome.astype(np.int64), dealt.which),
+        transaction_alive=chosen(dealt.alive.astype(np.int64), dealt.which) > 0,
         transaction_frames=chosen(dealt.sends + dealt.acks + dealt.nacks, dealt.which),
         receipt_row=machine.receipts.row,
         receipt_state=machine.receipts.state,

@@ -15,10 +15,26 @@ import pyarrow as pa
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import sums
+from stompcap.session import outcomes, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
-from stompcap.session.dialogue import CLIENT, CONNECT, EOL, ERROR, FRAME, GAP, I64, NACK, OTHER, STOMP, SUBSCRIBE, UNSUBSCRIBE, Bools
+from stompcap.session.dialogue import (
+    ACK,
+    CLIENT,
+    CONNECT,
+    EOL,
+    ERROR,
+    FRAME,
+    GAP,
+    I64,
+    NACK,
+    OTHER,
+    SEND,
+    STOMP,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    Bools,
+)
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
@@ -113,8 +129,9 @@ class _Keep:
         which = m.transactions.which
         if len(m.transactions.alive):
             lately = now[d.session[m.transactions.first]] - d.ordinal[np.maximum(m.transactions.ended, 0)] <= self.memory
-            self.frames |= (which >= 0) & m.transactions.alive[which]
-            self.frames[m.transactions.first[lately | (m.transactions.ended < 0)]] = True
+            touched = (which >= 0) & m.transactions.alive[which] & (m.transactions.begun[which] < 0)
+            self.frames |= touched & (now[d.session] - d.ordinal <= self.memory)  # they tell for how long it is still known
+            self.frames[m.transactions.first[lately | m.transactions.alive]] = True
         asked, answered = m.receipts.asked, m.receipts.answered
         known = now[d.session[asked]] - d.ordinal[np.maximum(answered, 0)] <= self.memory
         self.frames[asked[(answered < 0) | known]] = True
@@ -153,7 +170,7 @@ class _Keep:
         named = settling.delivery[keep & d.settles]
         self._also(settling.frame[named[named >= 0]])
         of = np.unique(dealt.which[keep & (dealt.which >= 0)])
-        for places in (dealt.first, dealt.begun, dealt.ended, dealt.left):
+        for places in (dealt.first, dealt.begun, dealt.ended):
             self._also(places[of])
         pair = receipts.answered >= 0
         asked, answered = receipts.asked[pair], receipts.answered[pair]
@@ -184,14 +201,15 @@ def keep(
     chosen = _Keep(analysis, options.memory, holds, row_holds)
     frames = np.flatnonzero(chosen.frames & going[dialogue.session])
     rows = np.flatnonzero(chosen.rows & going[raw.session])
-    tallies = _tallies(analysis, chosen.frames)
-    opened = analysis.machine.subscriptions.opened
+    dealt = analysis.machine.transactions
+    marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
     for way, heard in zip(words.DIRECTIONS, (progress.heard_c2s, progress.heard_s2c), strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
-    for name, values in tallies.items():
-        columns[name] = np.zeros(len(dialogue), np.int64)
-        columns[name][opened] = values
+    columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}
+    for places, tallies in (_delivered(analysis, chosen.frames), _enclosed(analysis, chosen.frames)):
+        for name, values in tallies.items():
+            columns[name][places] = values
     row_marks = {
         "ordinal": progress.row_ordinal,
         "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0),
@@ -224,8 +242,8 @@ def _taken(
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:
-    """Per subscription, the tallies with the deliveries that are dropped."""
+def _delivered(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
+    """SUBSCRIBEs, and per subscription the tallies with the deliveries that are dropped."""
     machine = analysis.machine
     frame, by = machine.settling.frame, machine.settling.by
     row = machine.subscriptions.row[frame]
@@ -235,7 +253,21 @@ def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:
     count = len(machine.subscriptions.opened)
     more = {"delivered": gone, "acked": settled & ~nack, "nacked": settled & nack}
     found = {name: getattr(machine.earlier, name) + np.bincount(row[which], minlength=count) for name, which in more.items()}
-    return found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
+    return machine.subscriptions.opened, found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
+
+
+def _enclosed(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
+    """First frames of transactions, and per transaction what was in it and is dropped."""
+    dialogue, dealt = analysis.dialogue, analysis.machine.transactions
+    inside = np.flatnonzero(kept & (dealt.which >= 0))
+    which, command = dealt.which[inside], dialogue.command[inside]
+
+    def held(values: I64) -> I64:
+        return np.bincount(which, weights=values, minlength=len(dealt.first)).astype(np.int64)
+
+    octets = held(np.where(command == SEND, dialogue.body_octets[inside], 0))
+    left = {"sends": dealt.sends - held(command == SEND), "octets": dealt.body_octets - octets}
+    return dealt.first, left | {"acked": dealt.acks - held(command == ACK), "nacked": dealt.nacks - held(command == NACK)}
 
 
 def _unjudged(done: Advance) -> tuple[pa.Table, pa.Table]:

@@ -105,6 +105,7 @@ class Annotations:
     transaction_state    ACTIVE, ENDED, UNKNOWN or UNNAMED
     transaction_ended    frames of a transaction: index of its COMMIT or ABORT
     transaction_outcome  frames of a transaction: index in words.TRANSACTION_OUTCOMES, -1 for other frames
+    transaction_alive    frames of a transaction: it may still be ended
     transaction_frames   frames of a transaction: how many SEND, ACK and NACK it holds
     receipt_row          row in table receipts that the frame asks for (client) or answers (server)
     receipt_state        client frames with a receipt header: state of an earlier request of the same value; RECEIPT and ERROR
@@ -140,6 +141,7 @@ class Annotations:
     transaction_state: I8
     transaction_ended: I64
     transaction_outcome: I64
+    transaction_alive: Bools
     transaction_frames: I64
     receipt_row: I64
     receipt_state: I8
