@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stompcap.assembly.assembly import Sessions, only_stomp
+from stompcap.assembly.parts import Sessions, only_stomp
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Meaning:
 
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
         self.order, self.options, self.wants = dict(order), options, wants
-        self.state: State | None = None
+        self.states: dict[str, State] = {}  # of the sessions that go on, by stream
 
     def __call__(self, sessions: Sessions) -> dict[str, pa.Table]:
         """Rows by table: all of whole sessions, of a piece those that it makes final."""
@@ -48,12 +48,15 @@ class Meaning:
         from stompcap.places import END
         from stompcap.session.resume import Piece
 
-        count = sessions.streams.num_rows
+        (stream,) = sessions.streams.column("stream_id").to_pylist()
         piece = Piece(
             sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, sessions.stalls,
-            upto=np.full(count, upto, np.int64), closing=np.full(count, upto == END),
+            upto=np.array([upto]), closing=np.array([upto == END]),
         )
-        tables, self.state = pieces.resume(piece, self.state or pieces.nothing(), self.order, self._choices(), self.options.settings)
+        before = self.states.pop(stream, None) or pieces.nothing()
+        tables, after = pieces.resume(piece, before, self.order, self._choices(), self.options.settings)
+        if upto != END:
+            self.states[stream] = after
         return tables
 
     def _choices(self) -> session.Options:

@@ -12,7 +12,7 @@ from stompcap.assembly.rows import as_table, coded, constant, moments
 from stompcap.capture.outer import encapsulation, vlan_ids
 from stompcap.tables import words
 from stompcap.tcp import history_for
-from stompcap.tcp.results import Reassembly
+from stompcap.tcp.results import Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 
@@ -90,18 +90,24 @@ def _side(
     }
 
 
-def stall_rows(reassembly: Reassembly, which: NDArray[np.bool_], client: NDArray[np.int8], batch_id: str) -> pa.Table:
+def stall_rows(
+    stream_ids: pa.Array,
+    closed: ZeroWindows,
+    again: Retransmissions,
+    which: NDArray[np.bool_],
+    client: NDArray[np.int8],
+    batch_id: str,
+) -> pa.Table:
     """Rows of table stalls for the streams of a mask: closed windows and retransmissions."""
-    zero, again = reassembly.zero_windows, reassembly.retransmissions
-    stream = np.concatenate((zero.stream, again.stream))
-    side = np.concatenate((zero.side, again.side))
-    kind = np.repeat([0, 1], [zero.stream.size, again.stream.size])
-    begin = np.concatenate((zero.begin_ns, again.ts_ns))
-    end = np.concatenate((zero.end_ns, again.ts_ns))
+    stream = np.concatenate((closed.stream, again.stream))
+    side = np.concatenate((closed.side, again.side))
+    kind = np.repeat([0, 1], [closed.stream.size, again.stream.size])
+    begin = np.concatenate((closed.begin_ns, again.ts_ns))
+    end = np.concatenate((closed.end_ns, again.ts_ns))
     kept = np.flatnonzero(which[stream])
     stream, side, kind, begin, end = stream[kept], side[kept], kind[kept], begin[kept], end[kept]
     columns: dict[str, pa.Array] = {
-        "stream_id": reassembly.streams.stream_id.take(pa.array(stream)),
+        "stream_id": stream_ids.take(pa.array(stream)),
         "direction": coded(words.DIRECTIONS, side ^ client[stream]),
         "kind": coded(words.STALLS, kind),
         "begin_ns": pa.array(begin),

@@ -1,14 +1,15 @@
 """Streams cut into windows that fit memory: many small ones together, a large one in pieces.
 
 A window's octets are gathered into one buffer and delimited there. A stream in pieces keeps the delimiter's state between them; what
-was left undecided is presented again in front of the next piece. A row takes memory however few octets it has, so a window that would
-have too many of them is made smaller; its NULs tell before it is delimited.
+was left undecided is presented again in front of the next piece, and not before as much has come again, so that a large frame is not
+walked too often. A row takes memory however few octets it has, so a window that would have too many of them is made smaller; its NULs
+tell before it is delimited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,46 @@ from numpy.typing import NDArray
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
 from stompcap.capture.files import Source
+from stompcap.places import END
 from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
+from stompcap.tcp.flows import places
+from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 WINDOW = 64 * 1024 * 1024
 MOST_NULS = 1 << 19  # rows of a window; each with its frame takes some 1.4 kB in all
 LEAST = 1 << 20  # octets; a piece as small may have any number of rows
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Where the windows of a stream go on.
+
+    state      of the delimiter, both directions
+    since      place on the wire: segments before it came with earlier windows
+    wait       per side, octets that must have come, those left undecided among them, until it is presented again
+    presented  per side, the offset up to which it was presented
+    """
+
+    state: State
+    since: int
+    wait: Ints
+    presented: Ints
+
+
+@dataclass(frozen=True)
+class Going:
+    """A stream of which more may come, or that began earlier.
+
+    upto   place on the wire: what comes later was brought from there on; END where the stream ends
+    idle   per side, whether nothing came since the windows before
+    """
+
+    upto: int
+    idle: Bools
+    resumed: Resumed | None = None
 
 
 @dataclass(frozen=True)
@@ -35,16 +69,30 @@ class Window:
     rows: Rows
     placed: Placed
     extents: Extents
-    first: bool  # the streams begin here
-    last: bool  # and end here
-    since: int = -1  # of the segment rows of the streams, those above this one come with this window,
-    behind: int = -1  # and below this one: it brought the first octet that is in no row yet; -1 where all are
+    first: bool = True  # the streams begin here
+    fresh: bool = True  # no window of them came before of what was reassembled together
+    since: int = 0  # of the segments of the streams, those from this place on the wire on come with this window,
+    upto: int = END  # and before this one: what comes later has its place there or behind
+    resumed: Resumed | None = None  # how the stream goes on; None where it ends
+
+    @property
+    def last(self) -> bool:
+        """Whether the streams end here."""
+        return self.resumed is None
 
 
 def windows(
-    reassembly: Reassembly, kept: NDArray[np.bool_], segments: pa.Table, sources: Mapping[int, Source], size: int
+    reassembly: Reassembly,
+    kept: Bools,
+    segments: pa.Table,
+    sources: Mapping[int, Source],
+    size: int,
+    going: Mapping[int, Going] | None = None,
 ) -> Iterator[Window]:
-    """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own."""
+    """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own.
+
+    Streams are whole but for those in `going`, which may have no window now.
+    """
     reader = _Reader(reassembly, segments, sources)
     captured = np.zeros(len(reassembly.streams), np.int64)
     np.add.at(captured, reassembly.extents.stream, reassembly.extents.length)
@@ -55,13 +103,18 @@ def windows(
         if group and held + octets > size:
             yield from reader.together(np.array(group), size)
             group, held = [], 0
-        if octets > size:
-            yield from reader.pieces(stream, size)
+        if going and stream in going:
+            yield from reader.pieces(stream, size, going[stream])
+        elif octets > size:
+            yield from reader.pieces(stream, size, WHOLE)
         else:
             group.append(stream)
             held += octets
     if group:
         yield from reader.together(np.array(group), size)
+
+
+WHOLE = Going(END, np.zeros(2, np.bool_))
 
 
 class _Reader:
@@ -72,6 +125,7 @@ class _Reader:
         self.segments = segments
         self.sources = sources
         self.ts_ns = segments.column("ts_ns").to_numpy()
+        self.places = places(segments)
         side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
         self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
 
@@ -84,48 +138,55 @@ class _Reader:
         direction = np.repeat(np.arange(streams.size), counts) * 2 + extents.side
         octets = self._gather(extents)
         if octets.size <= LEAST or not crowded(octets):
-            yield self._window(streams, octets, extents, direction, None, np.ones(2 * streams.size, bool), first=True)
+            yield Window(
+                streams, octets, *self._delimited(streams, octets, extents, direction, None, np.ones(2 * streams.size, bool)), extents
+            )
         elif streams.size == 1:
-            yield from self.pieces(int(streams[0]), size)
+            yield from self.pieces(int(streams[0]), size, WHOLE)
         else:
             for half in np.array_split(streams, 2):
                 yield from self.together(half, size)
 
-    def pieces(self, stream: int, size: int) -> Iterator[Window]:
+    def pieces(self, stream: int, size: int, going: Going) -> Iterator[Window]:
         """A large stream, `size` octets at a time as they crossed the wire, and more where a frame is larger."""
-        streams = np.array([stream])
-        pending, state = np.zeros(2, np.int64), None
-        total = self.reassembly.streams.sides.octets[stream]
+        sides, streams = self.reassembly.streams.sides, np.array([stream])
+        total, over = sides.octets[stream], going.upto == END
+        state = stomp.beginning(sides.synced[stream])
+        way = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
+        state = State(np.where(way.presented[:, None] > 0, way.state.numbers, state.numbers))
         arrived, came = self._arrivals(stream)
-        step, before, since, moved = size, 0, -1, True
-        while True:
-            taken = before + step
-            index = int(np.searchsorted(came, taken, "right"))
-            until = int(arrived[max(index - 1, 0)]) if index < arrived.size else int(arrived[-1])
-            taken = max(taken, int(came[max(index - 1, 0)]))
-            reach = np.array([self._reach(stream, side, until, int(total[side])) for side in (0, 1)])
-            if state is None:  # what tells version and client is looked for here
+        earliest = [self._earliest(stream, side) for side in (0, 1)]
+        first, fresh, everything, step, taken = going.resumed is None, True, False, size, 0
+        while not everything:
+            pending, waited = state.pending, taken
+            count = max(int(np.searchsorted(came, taken + step, "right")), 1)
+            everything = count >= arrived.size
+            reach = total if everything else self._reach(stream, int(arrived[count - 1]), total)
+            if first:  # what tells version and client is looked for here
                 reach = np.maximum(reach, np.minimum(step, total))
-            final = reach >= total
-            parts = [self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)]
-            extents = Extents(*(np.concatenate([getattr(p, f) for p in parts]) for f in Extents.__dataclass_fields__))
-            octets = self._gather(extents)
-            if moved and step > LEAST and crowded(octets):
-                step = max(step // 2, LEAST)
+            reach = np.maximum(reach, pending)
+            final = over & (reach >= total)
+            due = final | (reach - pending >= way.wait) | (everything & going.idle & (way.presented < total))
+            reach = np.where(due, reach, pending)
+            taken = max(taken + step, int(came[count - 1]) if came.size else 0)
+            if not (final.any() or (reach > pending).any() or first):
                 continue
-            before = taken
-            window = self._window(streams, octets, extents, extents.side.astype(np.int64), state, final, first=state is None)
-            state = window.rows.state
-            window = replace(window, since=since, behind=self._behind(stream, state.pending))
-            since = max(since, window.behind - 1)
-            moved = bool((state.pending > pending).any())
-            pending = state.pending.copy()
-            # a frame larger than a piece: take more at a time, so that what is presented again stays linear; but no more than
-            # the delimiter may leave undecided
-            step = min(2 * step, size if moved else FRAME_LIMIT + size)
-            yield window
-            if final.all():
-                return
+            extents = end_to_end([self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)])
+            octets = self._gather(extents)
+            if step > LEAST and not way.wait.any() and crowded(octets):
+                step, taken, everything = max(step // 2, LEAST), waited, False
+                continue
+            step = min(2 * step, size)
+            rows, placed = self._delimited(streams, octets, extents, extents.side.astype(np.int64), state, final)
+            state = rows.state
+            # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
+            undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
+            wait = np.where(~due, way.wait, np.where(state.pending > pending, 0, undecided))
+            upto = END if final.all() else min(going.upto, self._behind(stream, state.pending, earliest))
+            since, way = way.since, Resumed(state, max(way.since, upto), wait, np.maximum(way.presented, reach))
+            yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else way)
+            first = fresh = False
+            everything |= bool(final.all())
 
     def _side(self, stream: int, side: int) -> slice:
         """The extents of one side."""
@@ -138,21 +199,29 @@ class _Reader:
         order = np.argsort(row, kind="stable")
         return row[order], np.cumsum(length[order])
 
-    def _reach(self, stream: int, side: int, until: int, total: int) -> int:
-        """The offset up to which all octets of a side came with segment rows up to `until`."""
-        e, part = self.reassembly.extents, self._side(stream, side)
-        later = np.flatnonzero(e.row[part] > until)
-        return int(e.offset[part][later[0]]) if later.size else total
+    def _reach(self, stream: int, until: int, total: Ints) -> Ints:
+        """The offset, per side, up to which all octets came with segment rows up to `until`."""
+        e, reach = self.reassembly.extents, total.copy()
+        for side in (0, 1):
+            part = self._side(stream, side)
+            later = np.flatnonzero(e.row[part] > until)
+            if later.size:
+                reach[side] = e.offset[part][later[0]]
+        return reach
 
-    def _behind(self, stream: int, pending: Ints) -> int:
-        """The segment row of the first octet from `pending` on, of either side; -1 where there is none."""
-        e, found = self.reassembly.extents, []
+    def _earliest(self, stream: int, side: int) -> Ints:
+        """Of each extent of a side, the first segment row that brought octets of it or of any behind it."""
+        return np.minimum.accumulate(self.reassembly.extents.row[self._side(stream, side)][::-1])[::-1]
+
+    def _behind(self, stream: int, pending: Ints, earliest: list[Ints]) -> int:
+        """The place on the wire that brought the first of the octets from `pending` on, of either side; END where there are none."""
+        e, found = self.reassembly.extents, [END]
         for side in (0, 1):
             part = self._side(stream, side)
             index = int(np.searchsorted(e.offset[part] + e.length[part], pending[side], "right"))
-            if index < part.stop - part.start:
-                found.append(int(e.row[part][index]))
-        return min(found, default=-1)
+            if index < earliest[side].size:
+                found.append(int(self.places[earliest[side][index]]))
+        return min(found)
 
     def _clip(self, stream: int, side: int, begin: int, end: int) -> Extents:
         """The extents of one side between two offsets."""
@@ -168,18 +237,16 @@ class _Reader:
     def _gather(self, extents: Extents) -> NDArray[np.uint8]:
         return tcp.gather(extents, self.segments, self.sources)
 
-    def _window(
-        self, streams: Ints, octets: NDArray[np.uint8], extents: Extents, direction: Ints, state: State | None,
-        final: NDArray[np.bool_], *, first: bool,
-    ) -> Window:
+    def _delimited(
+        self, streams: Ints, octets: NDArray[np.uint8], extents: Extents, direction: Ints, state: State | None, final: Bools
+    ) -> tuple[Rows, Placed]:
         sides = self.reassembly.streams.sides
         runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
         rows = stomp.delimit(octets, runs, state)
-        placed = place(
+        return rows, place(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
             (direction, extents.offset, extents.length, extents.row), self.ts_ns,
         )
-        return Window(streams, octets, rows, placed, extents, first, bool(final.all()))
 
 
 def crowded(octets: NDArray[np.uint8]) -> bool:

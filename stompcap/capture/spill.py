@@ -16,11 +16,21 @@ from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped
 
 
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that is gone when it is closed."""
+    return tempfile.TemporaryDirectory(prefix="stompcap-", dir=_place())
+
+
+def _place() -> str | None:
+    """Where Spark wants temporary files to be, else where the system does."""
+    return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
+
+
 class Spill:
     """A temporary file of payloads, gone with the object; `octets` are those written so far, mapped."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(dir=os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None)  # noqa: SIM115  lives as long as this
+        self._file = tempfile.TemporaryFile(dir=_place())  # noqa: SIM115  lives as long as this
         self._size = 0
         self._mapped = Mapped("", np.empty(0, np.uint8), "", None)
 

@@ -1,8 +1,7 @@
 """Segments on their way through the shuffle: packed as Arrow blocks, one for each task that will need them.
 
 A row a segment costs Spark a conversion from Arrow to its own rows and back, a sort and a shuffle of as many rows; a block of
-thousands is one binary value to it. Which task a flow belongs to is decided here, by the flow's hash, and the task that gets the
-blocks puts its segments into wire order.
+thousands is one binary value to it. Which task a flow belongs to is decided here, by the flow's hash.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.spill import Spill
-from stompcap.tcp import WIRE_ORDER
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary())])
 DDL = "task INT, block BINARY"
@@ -62,29 +59,9 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpack(batches: Iterable[pa.RecordBatch], spill: Spill) -> pa.Table:
-    """All segments of rows of BLOCKS, whole flows, in wire order: by flow, endpoints, capture and packet.
-
-    Payload they carry is laid aside in `spill`, block by block.
-    """
-    found = [
-        spill.take(pa.ipc.open_stream(block.as_buffer()).read_all())
-        for batch in batches
-        for block in batch.column("block")
-        if block.is_valid
-    ]
-    if not found:
-        return SEGMENTS.empty_table()
-    table = pa.concat_tables(found).combine_chunks()
-    del found
-    flow, capture, packet = (table.column(name).to_numpy() for name in ("flow", "capture", "packet"))
-    order = pa.array(np.lexsort((packet, capture, flow)))
-    sorted_table = table.take(order).combine_chunks()
-    del table, order, flow, capture, packet
-    flow, endpoints = sorted_table.column("flow"), sorted_table.column("endpoints")
-    same = pa.compute.equal(flow.slice(1), flow.slice(0, len(flow) - 1))
-    alike = pa.compute.equal(endpoints.slice(1), endpoints.slice(0, len(flow) - 1))
-    if pa.compute.any(pa.compute.and_not(same, alike)).as_py():
-        # two connections with one hash, by chance or by malice: they must not be mixed
-        return sorted_table.sort_by(WIRE_ORDER).combine_chunks()
-    return sorted_table
+def unpack(batches: Iterable[pa.RecordBatch], spill: Spill) -> Iterator[pa.Table]:
+    """The segments of rows of BLOCKS, table by table; payload they carry is laid aside in `spill`."""
+    for batch in batches:
+        for block in batch.column("block"):
+            if block.is_valid:
+                yield spill.take(pa.ipc.open_stream(block.as_buffer()).read_all())

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.capture.spill import Spill
+from stompcap.capture.spill import Spill, scratch_folder
 from stompcap.errors import CaptureError
 from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
+from stompcap.tcp.flows import by_flow
 
 if TYPE_CHECKING:
+    from stompcap.assembly import Assembly, Part
     from stompcap.capture import Known, Split
     from stompcap.capture import Survey as Found
     from stompcap.options import Options
@@ -96,16 +100,24 @@ class Extract:
         spill = Spill()
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
         meaning = Meaning(order, self.options, sink.wants)
-        segments = unpack(batches, spill).to_batches(BATCH)
         assembly = Assembly(self.captures, self.batch_id, self.options, spilled=lambda: spill.octets)
-        for flows in whole_groups(iter(segments), ("flow", "endpoints"), "captured_octets", FLOWS):
-            for part in assembly.parts(flows):
-                for table, rows in part.tables.items():
-                    sink.write(table, rows)
-                if part.sessions is not None and sink.wants("sessions"):
-                    for table, rows in meaning(part.sessions).items():
+        with ExitStack() as until_done:
+            for flows in by_flow(unpack(batches, spill), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
+                for part in self._parts(assembly, flows):
+                    for table, rows in part.tables.items():
                         sink.write(table, rows)
+                    if part.sessions is not None and sink.wants("sessions"):
+                        for table, rows in meaning(part.sessions).items():
+                            sink.write(table, rows)
         yield sink.manifest()
+
+    def _parts(self, assembly: Assembly, flows: pa.Table | Iterator[pa.Table]) -> Iterator[Part]:
+        """The rows of some small flows, or of a large one."""
+        if isinstance(flows, pa.Table):
+            for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
+                yield from assembly.parts(some)
+        else:
+            yield from assembly.flow(flows)
 
 
 @dataclass(frozen=True)

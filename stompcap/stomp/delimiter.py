@@ -156,13 +156,13 @@ def _walk(
     return count, run
 
 
-def _fresh(runs: Runs, lenient: bool) -> State:
-    """The state before the first octet: a stream whose beginning was not seen is resynchronised as behind a gap."""
-    numbers = np.zeros((runs.synced.size, r.STATE_FIELDS), np.int64)
+def beginning(synced: Bools, lenient: bool = False) -> State:
+    """The state before the first octet, per direction: one whose beginning was not seen is resynchronised as behind a gap."""
+    numbers = np.zeros((synced.size, r.STATE_FIELDS), np.int64)
     numbers[:, [r.LENGTH, r.BODY, r.COMMAND, r.EXPECTED]] = -1
-    numbers[:, r.PHASE] = np.where(runs.synced, p.BETWEEN, p.BOUNDARY)
-    numbers[:, r.BEGUN] = ~runs.synced
-    numbers[:, r.FOOTING] = np.where(runs.synced, r.FIRM, r.LOST)
+    numbers[:, r.PHASE] = np.where(synced, p.BETWEEN, p.BOUNDARY)
+    numbers[:, r.BEGUN] = ~synced
+    numbers[:, r.FOOTING] = np.where(synced, r.FIRM, r.LOST)
     numbers[:, r.LENIENT] = lenient
     return State(numbers)
 
@@ -214,7 +214,7 @@ def delimit(
     Raises:
         ValueError: where runs overlap, are out of order, lie outside the buffer, or leave out octets that were pending.
     """
-    state = _fresh(runs, lenient) if state is None else State(state.numbers.copy())
+    state = beginning(runs.synced, lenient) if state is None else State(state.numbers.copy())
     runs = _checked(runs, octets, state)
     octets = readonly(octets)
     direction = runs.direction.astype(np.int64)

@@ -1,7 +1,7 @@
 """TCP: segments to byte streams, as columns; any protocol's streams, one by one, with `reassemble`."""
 
-from stompcap.tcp.aside import WIRE_ORDER
 from stompcap.tcp.connections import ByteStream, Connection, reassemble
+from stompcap.tcp.flows import WIRE_ORDER
 from stompcap.tcp.history import history_for
 from stompcap.tcp.machine import Reassembler, Settled
 from stompcap.tcp.octets import count_conflicts, gather

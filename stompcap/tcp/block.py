@@ -21,6 +21,7 @@ from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, Z
 
 ENDS = 36  # octets of the two endpoints
 ROOM = 64  # for the states of new connections
+NONE_ENDED = np.empty((0, 4), np.int64)
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,11 @@ def as_extents(rows: Int64s) -> Extents:
     return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip)
 
 
-def zero_windows(state: Int64s, over: NDArray[np.bool_], ended: Int64s) -> ZeroWindows:
-    """Stalls that ended, and those that last to the end of connections that are over, by connection and beginning."""
+def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: int = 0) -> ZeroWindows:
+    """Stalls that `ended`, and those of connections of a mask that last until now, by connection and beginning; counted from `first`."""
     since = state[:, s.SIDES :].reshape(len(state), 2, s.WIDTH)[:, :, s.ZERO_SINCE]
-    stream, side = np.nonzero((since >= 0) & over[:, None])
-    lasting = np.stack([stream, 1 - side, since[stream, side], state[stream, s.LAST_NS]], axis=1)
+    stream, side = np.nonzero((since >= 0) & which[:, None])
+    lasting = np.stack([first + stream, 1 - side, since[stream, side], state[stream, s.LAST_NS]], axis=1)
     rows = np.concatenate([ended, lasting])
     rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
     return ZeroWindows(rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int8), rows[:, 2].copy(), rows[:, 3].copy())

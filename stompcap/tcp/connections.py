@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from stompcap.capture import open_capture, read_segments
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.packet_rows import address
-from stompcap.capture.spill import Spill
+from stompcap.capture.spill import Spill, scratch_folder
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
 from stompcap.tcp.aside import connections
@@ -122,7 +121,7 @@ def reassemble(
     segments = (spill.take(pa.Table.from_batches([batch])) for batch in read_segments(path, 0, vlan=vlan, tunnels=tunnels))
     with ExitStack() as until_done:
         runs = connections(
-            segments, source, overlap, lambda: Path(until_done.enter_context(tempfile.TemporaryDirectory(prefix="stompcap-")))
+            segments, source, overlap, lambda: Path(until_done.enter_context(scratch_folder()))
         )
         if not runs:
             return

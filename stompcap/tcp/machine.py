@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS
-from stompcap.tcp.block import Carried, nothing_carried, reassemble_block
-from stompcap.tcp.results import Int64s, Reassembly
+from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
+from stompcap.tcp.results import Int64s, Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK
 
 POLICIES = ("first", "last")
@@ -36,6 +36,9 @@ class Settled:
     Rows in `reassembly` are rows of `segments`: those that were still undecided, and behind the first `held` of them the block's own.
     `number` counts them from the flow's first packet. Connections are those that may still go on, or ended with this block; the first
     of them is number `first` of the flow. Offsets of a side ascend from one block to the next.
+
+    Per connection, `unsettled` is the number of the first packet that more octets may be settled of: what comes later came with it or
+    behind it. `lasting` are stalls that have not ended, up to the latest packet.
     """
 
     reassembly: Reassembly
@@ -43,6 +46,8 @@ class Settled:
     number: Int64s
     held: int
     first: int
+    unsettled: Int64s
+    lasting: ZeroWindows
 
 
 class Reassembler:
@@ -101,7 +106,11 @@ class Reassembler:
         found, self._carried, kept = reassemble_block(segments, before, number, self.source, self.overlap, final=final)
         self._held, self._waiting = segments.filter(pa.array(kept)), SEGMENTS.empty_table()
         self._seen += fresh
-        return Settled(found, segments, np.concatenate((before.number, number)), held, gone)
+        after, over = self._carried, self._carried.gone - gone
+        unsettled = np.full(len(found.streams), self._seen)
+        np.minimum.at(unsettled, over + after.stream_of, after.number)
+        lasting = zero_windows(after.state, np.ones(len(after.state), np.bool_), NONE_ENDED, over)
+        return Settled(found, segments, np.concatenate((before.number, number)), held, gone, unsettled, lasting)
 
 
 def _packed(rows: pa.Table) -> NDArray[np.uint8]:

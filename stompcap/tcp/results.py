@@ -91,6 +91,10 @@ class Extents:
         return Extents(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+_INT32, _INT8, _INT64 = np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.int64)
+NO_EXTENTS = Extents(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64)
+
+
 @dataclass(frozen=True)
 class ZeroWindows:
     """Stalls: `side` could not send from `begin_ns` to `end_ns`, for the other side offered no window."""
@@ -108,6 +112,10 @@ class Retransmissions:
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
     ts_ns: Int64s
+
+
+NO_STALLS = ZeroWindows(_INT32, _INT8, _INT64, _INT64)
+NO_REPEATS = Retransmissions(_INT32, _INT8, _INT64)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ def whole() -> dict[str, list[str]]:
 
 
 def test_many_small_frames_make_smaller_windows(whole: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    made, window = [], windows._Reader._window
+    made, delimited = [], windows._Reader._delimited
     monkeypatch.setattr(windows, "MOST_NULS", 300)
     monkeypatch.setattr(windows, "LEAST", 4_000)
-    monkeypatch.setattr(windows._Reader, "_window", lambda *a, **k: made.append(window(*a, **k)) or made[-1])
+    monkeypatch.setattr(windows._Reader, "_delimited", lambda *a: made.append(delimited(*a)) or made[-1])
     found = rows(tables_of(SOME))
     assert found == whole
-    assert max(len(one.rows) for one in made) < 1_000 < len(found["raw_frames"]) / 2
+    assert max(len(found_rows) for found_rows, _ in made) < 1_000 < len(found["raw_frames"]) / 2
 
 
 def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from stompcap.assembly import Assembly, Meaning
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
+from stompcap.tcp.settle import BLOCK
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,20 @@ class Wire:
     segments: pa.Table
 
     def tables(
-        self, options: Options | None = None, window: int = WINDOW, wanted: Callable[[str], bool] = lambda _: True
+        self,
+        options: Options | None = None,
+        window: int = WINDOW,
+        wanted: Callable[[str], bool] = lambda _: True,
+        block: int = BLOCK,
+        assembly: type[Assembly] = Assembly,
     ) -> dict[str, pa.Table]:
         """All tables made stream by stream and session by session, or of the latter those wanted, by name."""
         options = options or Options()
         order = {row["capture_id"]: rank for rank, row in enumerate(self.surveyed)}
-        assembly = Assembly([(row["path"], row["capture_id"]) for row in self.surveyed], "batch", options, window)
+        way = assembly([(row["path"], row["capture_id"]) for row in self.surveyed], "batch", options, window, block=block)
         meaning = Meaning(order, options, wanted)
         found: dict[str, list[pa.Table]] = {}
-        for part in assembly.parts(self.segments):
+        for part in way.parts(self.segments):
             _add(found, part.tables.items())
             if part.sessions is not None:
                 _add(found, meaning(part.sessions).items())

@@ -8,7 +8,7 @@ import pytest
 
 from stompcap import capture, session
 from stompcap.assembly import Assembly
-from stompcap.assembly.assembly import only_stomp
+from stompcap.assembly.parts import only_stomp
 from stompcap.options import Options
 from stompcap.rules import RULES, judge
 

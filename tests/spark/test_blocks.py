@@ -1,15 +1,27 @@
-"""Segments survive the shuffle: packed for any number of tasks, each flow comes out whole, once and in wire order. No Spark needed."""
+"""Segments survive the shuffle: packed for any number of tasks, each flow comes out whole, once and in wire order. No Spark needed.
+
+So do they whatever part of them stands in memory at once.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from random import Random
+
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.spill import Spill
 from stompcap.spark.blocks import pack, task_of, unpack
+from stompcap.tcp import flows as tcp_flows
+from stompcap.tcp.flows import by_flow
 
 
 def segments(flows: list[int], same_hash: bool = False) -> pa.Table:
@@ -22,17 +34,47 @@ def segments(flows: list[int], same_hash: bool = False) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SEGMENTS)
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 8), st.integers(1, 20), st.booleans(), st.randoms())
-def test_every_flow_arrives_whole(flows: list[int], tasks: int, batch: int, same_hash: bool, random: object) -> None:
-    blocks = [block for part in pack(segments(flows, same_hash).to_batches(batch), tasks) for block in [part]]
-    random.shuffle(blocks)  # type: ignore[attr-defined]  # random.Random
-    found: list[tuple[int, int]] = []
+def in_tasks(flows: list[int], tasks: int, batch: int, same_hash: bool, random: Random, folder: Path) -> Iterator[list[pa.Table]]:
+    """Per task, what comes of each group of flows, or of each flow that is large."""
+    blocks = list(pack(segments(flows, same_hash).to_batches(batch), tasks))
+    random.shuffle(blocks)
+    folders = (Path(tempfile.mkdtemp(dir=folder)) for _ in range(tasks))
     for task in range(tasks):
-        table = unpack([part.filter(pa.compute.equal(part.column("task"), task)) for part in blocks], Spill())
-        rows = [(row["endpoints"][0], row["packet"]) for row in table.to_pylist()]
-        assert rows == sorted(rows, key=lambda row: ([r[0] for r in rows].index(row[0]), row[1])), "a flow is torn or out of order"
-        found += rows
+        mine = [part.filter(pa.compute.equal(part.column("task"), task)) for part in blocks]
+        groups = by_flow(unpack(mine, Spill()), 1, lambda: next(folders))
+        yield [one if isinstance(one, pa.Table) else pa.concat_tables(one) for one in groups]
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 8), st.integers(1, 20), st.integers(1, 30), st.booleans(),
+    st.randoms(),
+)  # fmt: skip
+@settings(deadline=None)
+def test_every_flow_arrives_whole(flows: list[int], tasks: int, batch: int, held: int, same_hash: bool, random: Random) -> None:
+    found: list[tuple[int, int]] = []
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(tcp_flows, "HELD_ROWS", held)
+        for groups in in_tasks(flows, tasks, batch, same_hash, random, Path(folder)):
+            for table in groups:
+                rows = [(row["endpoints"][0], row["packet"]) for row in table.to_pylist()]
+                names = [row[0] for row in rows]
+                assert rows == sorted(rows, key=lambda row: (names.index(row[0]), row[1])), "a flow is torn or out of order"
+                assert len(rows) <= max(held, flows.count(names[0])) or len(set(names)) > 1
+                assert not {name for name, _ in found} & set(names), "a flow comes twice"
+                found += rows
+        assert not list(Path(folder).rglob("segments-*")), "files are left"
     assert sorted(found) == sorted((flow, packet) for packet, flow in enumerate(flows, 1))
+
+
+def test_a_large_flow_comes_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Batches that lie across each other wait for each other; no piece is larger than they make it."""
+    monkeypatch.setattr(tcp_flows, "HELD_ROWS", 20)
+    whole = segments([1] * 100)
+    taken = [whole.slice(at, 10) for at in (50, 0, 60, 10, 90, 80, 70, 20)]
+    taken += [whole.take(list(range(30, 50, 2))), whole.take(list(range(31, 50, 2)))]
+    pieces = [piece.column("packet").to_pylist() for flow in by_flow(taken, 1, lambda: tmp_path) for piece in flow]
+    assert list(chain(*pieces)) == list(range(1, 101))
+    assert max(map(len, pieces)) < 21
 
 
 def test_tasks_are_in_range() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from stompcap.capture import read_segments
 from stompcap.errors import CaptureError
-from stompcap.tcp import aside, connections, reassemble, reassemble_columns
+from stompcap.tcp import aside, connections, flows, reassemble, reassemble_columns
 from tests.capture.packaging import Frame, pcap, pcapng
 from tests.e2e.truth import DATA
 from tests.tcp.wire import CLIENT, SERVER, START_NS, STEP_NS, Wire, streams_of, table_of
@@ -100,7 +100,7 @@ def test_how_much_stands_in_memory_changes_nothing(tmp_path, monkeypatch, held, 
         (tmp_path / "a.gz").write_bytes(gzip.compress(path.read_bytes()))
         path = tmp_path / "a.gz"
     whole = told(path)
-    monkeypatch.setattr(aside, "HELD_ROWS", held)
+    monkeypatch.setattr(flows, "HELD_ROWS", held)
     monkeypatch.setattr(aside, "PARTS", 3)
     monkeypatch.setattr(connections, "READ_OCTETS", 1000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "aside"))
@@ -121,7 +121,7 @@ def test_flows_whose_hashes_agree_are_told_apart_in_parts(tmp_path, monkeypatch)
 
     monkeypatch.setattr(connections, "read_segments", lambda *a, **k: alike(read_segments(*a, **k)))
     assert told(path) == whole
-    monkeypatch.setattr(aside, "HELD_ROWS", 5)
+    monkeypatch.setattr(flows, "HELD_ROWS", 5)
     assert told(path) == whole
 
 

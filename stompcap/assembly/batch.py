@@ -1,0 +1,174 @@
+"""One reassembly on its way through the windows to rows of bronze and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import stomp
+from stompcap.assembly import choice
+from stompcap.assembly.parts import Part, Sessions, only_stomp
+from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
+from stompcap.assembly.streams import stall_rows, stream_rows
+from stompcap.assembly.windows import Window
+from stompcap.stomp import grammar
+from stompcap.stomp.rows import EOL, FRAME, GAP
+from stompcap.tables import words
+from stompcap.tcp.flows import places
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Reassembly, Retransmissions, ZeroWindows
+
+if TYPE_CHECKING:
+    from stompcap.assembly.assembly import Assembly
+
+Ints = NDArray[np.int64]
+HEAVY = ("raw",)  # what sessions and rules never look at
+LEARNED = ("spoken", "client", "protocol", "version", "version_source")
+
+
+class Batch:
+    """One reassembly on its way through the windows; learns clients, protocols and versions as they pass.
+
+    `segments` is what was reassembled, `said` and `kept` as `choice.look` gives them, `conflicts` per side of each stream. `lasting` are
+    stalls that have not ended: sessions are told of them as they stand, the table is not.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        segments: pa.Table,
+        reassembly: Reassembly,
+        said: NDArray[np.int8],
+        conflicts: Ints,
+        kept: NDArray[np.bool_],
+        lasting: ZeroWindows = NO_STALLS,
+    ) -> None:
+        self.assembly = assembly
+        self.reassembly = reassembly
+        self.conflicts = conflicts
+        self.lasting = lasting
+        self.spoken = choice.spoken_by(said)
+        self.protocol = choice.protocols(kept, said)
+        self.client = choice.clients(reassembly, self.spoken, assembly.options)
+        self.version = np.full(len(reassembly.streams), -1, np.int8)
+        self.version_source = np.zeros(len(reassembly.streams), np.int8)
+        ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
+        self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
+        self.places = places(segments)
+        number = np.arange(self.places.size)  # the first row of each packet: one left from earlier may stand beside itself
+        self.packets = np.maximum.accumulate(np.where(np.diff(self.places, prepend=-1) != 0, number, 0))
+        side = reassembly.extents.stream.astype(np.int64)
+        self.bounds = np.searchsorted(side, np.arange(len(reassembly.streams) + 1))
+
+    def learned(self, stream: int) -> dict[str, int]:
+        """What was learned of a stream."""
+        return {name: int(getattr(self, name)[stream]) for name in LEARNED}
+
+    def know(self, stream: int, learned: dict[str, int]) -> None:
+        """Take over what was learned of a stream before."""
+        for name, value in learned.items():
+            getattr(self, name)[stream] = value
+
+    def parts(self, window: Window) -> Iterator[Part]:
+        """The rows of a window, then the sessions that they tell."""
+        part = self._part(window)
+        yield part
+        yield Part({}, self._sessions(window, part))
+
+    def _part(self, window: Window) -> Part:
+        a, streams = self.assembly, window.streams
+        if window.first:
+            self._learn(window)
+        side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
+        of = np.repeat(streams, 2)
+        directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
+        view = shown(window.octets, window.rows, a.options)
+        raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
+        versions, sources = self.version[of], self.version_source[of]
+        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, sources, a.options)}
+        if window.fresh:
+            tables["stalls"] = self._stalls(streams, self.reassembly.zero_windows, self.reassembly.retransmissions)
+        if window.last:
+            tables["streams"] = self.streams(streams)
+        tables["segments"] = self._segments(window)
+        return Part(tables)
+
+    def _sessions(self, window: Window, part: Part) -> Sessions:
+        """The STOMP sessions that a window's rows tell, or pieces of them."""
+        tables = {name: _light(part.tables[name]) for name in ("raw_frames", "frames", "segments")}
+        streams = part.tables["streams"] if window.last else self.streams(window.streams)
+        stalls = part.tables.get("stalls", as_empty("stalls"))
+        if len(self.lasting.stream):
+            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS)])
+        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if window.first and window.last else window.upto))
+
+    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions) -> pa.Table:
+        """Rows of table stalls of these streams."""
+        among = np.zeros(len(self.reassembly.streams), bool)
+        among[streams] = True
+        return stall_rows(self.reassembly.streams.stream_id, closed, again, among, self.client, self.assembly.batch_id)
+
+    def streams(self, which: Ints) -> pa.Table:
+        """Rows of table streams."""
+        a = self.assembly
+        return stream_rows(self.reassembly, which, self.client, self.protocol, self.conflicts, a.options.source, a.batch_id)
+
+    def _learn(self, window: Window) -> None:
+        """Client, protocol and version of the window's streams, from their frames."""
+        streams, rows = window.streams, window.rows
+        is_frame = (rows.kind == FRAME) & (rows.command >= 0)
+        by_server = np.zeros(rows.kind.size, bool)
+        by_server[is_frame] = grammar.FROM_SERVER[rows.command[is_frame]]
+        score = np.zeros(2 * streams.size, np.int64)  # client commands less server commands, per direction
+        np.add.at(score, rows.direction[is_frame], np.where(by_server[is_frame], -1, 1))
+        lead = score[0::2] - score[1::2]
+        unclear = self.spoken[streams] < 0
+        self.spoken[streams[unclear & (lead > 0)]] = 0
+        self.spoken[streams[unclear & (lead < 0)]] = 1
+        self.client[streams] = choice.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
+        framed = np.zeros(2 * streams.size, bool)
+        framed[rows.direction[is_frame]] = True
+        odd = np.zeros(2 * streams.size, bool)
+        odd[rows.direction[~np.isin(rows.kind, (FRAME, EOL, GAP))]] = True
+        some = np.zeros(2 * streams.size, bool)
+        some[rows.direction[rows.kind == EOL]] = True
+        speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
+        self.protocol[streams[speaks]] = choice.STOMP
+        side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
+        self.version[streams], self.version_source[streams] = stomp.negotiate(
+            window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
+        )
+
+    def _segments(self, window: Window) -> pa.Table:
+        """Rows of table segments: a segment whose new octets lie in several stretches is one row, at its first."""
+        streams = window.streams
+        begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
+        index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        came = self.places[self.reassembly.extents.row[index]]
+        e = self.reassembly.extents.take(index[(came >= window.since) & (came < window.upto)])
+        rows, first, inverse = np.unique(self.packets[e.row], return_index=True, return_inverse=True)
+        octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
+        order = np.argsort(first, kind="stable")
+        first, rows, octets = first[order], rows[order], octets[order]
+        stream, side = e.stream[first], e.side[first]
+        columns: dict[str, pa.Array] = {
+            "stream_id": self.reassembly.streams.stream_id.take(pa.array(stream)),
+            "direction": coded(words.DIRECTIONS, side ^ self.client[stream]),
+            "ts_ns": pa.array(self.lineage.ts_ns[rows]),
+            "stream_offset": pa.array(e.offset[first]),
+            "new_octets": pa.array(octets),
+            "capture_id": self.lineage.capture_ids.take(pa.array(self.lineage.capture[rows])),
+            "packet": pa.array(self.lineage.packet[rows]),
+            "batch_id": constant(self.assembly.batch_id, rows.size),
+        }
+        return as_table("segments", columns)
+
+
+def _light(table: pa.Table) -> pa.Table:
+    """A table without its octets."""
+    return table.drop_columns([name for name in HEAVY if name in table.column_names])
+
+

@@ -1,0 +1,46 @@
+"""What assembly hands on: rows by table, and the sessions that are told by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Rows of STOMP streams without their octets: what the session machine takes.
+
+    The streams are whole where `upto` is None. A large one comes alone and in pieces, `streams` with each as far as it is known: `upto`
+    is the place on the wire that all that comes later has before it (stompcap.places.END in the last piece).
+    """
+
+    streams: pa.Table
+    raw_frames: pa.Table
+    frames: pa.Table
+    segments: pa.Table
+    stalls: pa.Table
+    upto: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows, by table; and the sessions that are told by them, if any."""
+
+    tables: Mapping[str, pa.Table]
+    sessions: Sessions | None = None
+
+
+def only_stomp(sessions: Sessions) -> Sessions:
+    """The rows of the streams that speak STOMP."""
+    speaks = pa.compute.equal(sessions.streams.column("protocol"), "stomp")
+    if pa.compute.all(speaks).as_py():
+        return sessions
+    streams = sessions.streams.filter(speaks)
+    names = streams.column("stream_id").combine_chunks()
+    rest = {
+        name: (table := getattr(sessions, name)).filter(pa.compute.is_in(table.column("stream_id"), names))
+        for name in ("raw_frames", "frames", "segments", "stalls")
+    }
+    return replace(sessions, streams=streams, **rest)

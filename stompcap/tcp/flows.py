@@ -1,0 +1,156 @@
+"""Segments in any order, flow by flow: small flows many at a time, a large one alone and in pieces, all in wire order.
+
+No more than some hundred thousand segments stand in memory at once, however many there are and whoever's they are; where they are
+more they are laid aside on disk, all of a flow in one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.capture import SEGMENTS
+from stompcap.places import PACKET_BITS
+from stompcap.tcp.block import column
+from stompcap.tcp.results import Int64s
+
+WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
+HELD_ROWS = 1 << 19  # segments that stand in memory at once; a flow of more is a large one
+NEVER = np.iinfo(np.int64).max
+
+
+def by_flow(batches: Iterable[pa.Table], parts: int, folder: Callable[[], Path]) -> Iterator[pa.Table | Iterator[pa.Table]]:
+    """Whole flows in WIRE_ORDER, as tables; each that is large as tables of its own, to be read before the next flow is asked for.
+
+    `batches` are rows of SEGMENTS, payload laid aside. `folder` makes a directory, if one is needed, for as many files as `parts`.
+    """
+    held: list[pa.Table] = []
+    rows = 0
+    coming = iter(batches)
+    for batch in coming:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows > HELD_ROWS:
+            break
+    else:
+        if rows:
+            yield in_wire_order(pa.concat_tables(held))
+        return
+    for path in _laid_aside(chain(_let_go(held), coming), parts, folder()):
+        flows = _Flows(path, parts)
+        yield from flows.small()
+        yield from flows.large()
+        path.unlink()
+
+
+def _let_go(held: list[pa.Table]) -> Iterator[pa.Table]:
+    """What was held, one by one, and held no more."""
+    while held:
+        yield held.pop(0)
+
+
+def _laid_aside(batches: Iterable[pa.Table], parts: int, folder: Path) -> list[Path]:
+    """Files of whole flows."""
+    paths = [folder / f"segments-{part}" for part in range(parts)]
+    writers = [pa.ipc.new_file(path, SEGMENTS) for path in paths]
+    rows = np.zeros(parts, np.int64)
+    for batch in batches:
+        of = part_of(column(batch, "flow"), parts)
+        by_part = batch.take(pa.array(np.argsort(of, kind="stable")))
+        edges = np.append(0, np.cumsum(np.bincount(of, minlength=parts)))
+        for part in np.flatnonzero(np.diff(edges)).tolist():
+            writers[part].write_table(by_part.slice(edges[part], edges[part + 1] - edges[part]).combine_chunks())
+        rows += np.diff(edges)
+    for writer in writers:
+        writer.close()
+    return [path for path, count in zip(paths, rows.tolist(), strict=True) if count]
+
+
+def in_wire_order(segments: pa.Table) -> pa.Table:
+    """Rows of SEGMENTS in WIRE_ORDER."""
+    names = ("packet", "capture", "flow")
+    order = pa.array(np.lexsort([column(segments, name) for name in names]))
+    in_order = segments.take(order).combine_chunks()
+    flow, endpoints = in_order.column("flow"), in_order.column("endpoints")
+    same = pc.equal(flow.slice(1), flow.slice(0, len(flow) - 1))
+    alike = pc.equal(endpoints.slice(1), endpoints.slice(0, len(flow) - 1))
+    if pc.any(pc.and_not(same, alike)).as_py():
+        # two connections with one hash, by chance or by malice: they must not be mixed
+        return in_order.sort_by(WIRE_ORDER).combine_chunks()
+    return in_order
+
+
+def places(segments: pa.Table) -> Int64s:
+    """The place on the wire of each segment (stompcap.places)."""
+    where: Int64s = column(segments, "capture").astype(np.int64) << PACKET_BITS | column(segments, "packet")
+    return where
+
+
+def part_of(flow: Int64s, parts: int, above: int = 1) -> Int64s:
+    """Which of `parts` a flow belongs to; another division of the same part where `above` is as many as there are of those."""
+    unsigned = flow.view(np.uint64)
+    mixed = unsigned ^ (unsigned >> np.uint64(32))
+    return ((mixed // np.uint64(above)) % np.uint64(parts)).astype(np.int64)
+
+
+def mapped(path: Path, numbers: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """The batches of a mapped Arrow file, all or those named, one by one."""
+    with pa.ipc.open_file(pa.memory_map(str(path))) as reader:
+        for number in range(reader.num_record_batches) if numbers is None else numbers:
+            yield reader.get_batch(number)
+
+
+class _Flows:
+    """The flows of a file of segments, one of `above` files."""
+
+    def __init__(self, path: Path, above: int) -> None:
+        self.path, self.above = path, above
+        found = [np.unique(column(batch, "flow"), return_counts=True) for batch in self._batches()]
+        known, index = np.unique(np.concatenate([flow for flow, _ in found]), return_inverse=True)
+        counts = np.bincount(index, np.concatenate([count for _, count in found])).astype(np.int64)
+        self._few = int(counts[counts <= HELD_ROWS].sum())
+        self._large: Int64s = known[counts > HELD_ROWS]
+
+    def small(self) -> Iterator[pa.Table]:
+        """Whole flows in WIRE_ORDER, some at a time."""
+        rounds = -(-self._few // HELD_ROWS)
+        for turn in range(rounds):
+            some = []
+            for batch in self._batches():
+                flow = column(batch, "flow")
+                some.append(batch.filter(pa.array((part_of(flow, rounds, self.above) == turn) & ~np.isin(flow, self._large))))
+            segments = pa.concat_tables(some)
+            if segments.num_rows:
+                yield in_wire_order(segments)
+
+    def large(self) -> Iterator[Iterator[pa.Table]]:
+        """The large flows, one by one (and those that share a hash with one): of each, tables in wire order."""
+        for flow in self._large.tolist():
+            mine = (batch.filter(pc.equal(batch["flow"], flow)) for batch in self._batches())
+            for one in sorted({one for batch in mine for one in batch["endpoints"].unique().to_pylist()}):
+                yield self._pieces(flow, one)
+
+    def _batches(self, numbers: Iterable[int] | None = None) -> Iterator[pa.Table]:
+        return (pa.Table.from_batches([batch]) for batch in mapped(self.path, numbers))
+
+    def _pieces(self, flow: int, endpoints: bytes) -> Iterator[pa.Table]:
+        """One flow, batch by batch in the order of their first segments; what a later batch may come before waits for it."""
+
+        def mine(batch: pa.Table) -> pa.Table:
+            return batch.filter(pc.and_(pc.equal(batch["flow"], flow), pc.equal(batch["endpoints"], endpoints)))
+
+        first = np.array([places(mine(batch)).min(initial=NEVER) for batch in self._batches()])
+        order = np.argsort(first, kind="stable")
+        limits = np.append(first[order][1:], NEVER)
+        held: list[pa.Table] = []
+        for batch, limit in zip(self._batches(order.tolist()), limits.tolist(), strict=True):
+            segments = in_wire_order(pa.concat_tables([*held, mine(batch)]))
+            done = int(np.searchsorted(places(segments), limit))
+            if done:
+                yield segments.slice(0, done)
+            held = [segments.slice(done)]

@@ -1,0 +1,47 @@
+"""What runs on workers, run without Spark: however little of a task's segments stands in memory, the rows are the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stompcap import capture
+from stompcap.options import Options
+from stompcap.spark import tasks
+from stompcap.tables import TABLES
+from stompcap.tcp import flows
+from tests.e2e.truth import DATA
+
+CAPTURES = [DATA / "activemq_dialogue.pcap", DATA / "rabbitmq_heartbeats.pcap"]
+TOLD = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "deliveries", "heartbeats", "compliance_findings")
+
+
+def extracted(lake: Path) -> dict[str, Counter[str]]:
+    surveys = [capture.examine(str(path), "default") for path in CAPTURES]
+    named = [(one.row["path"], one.row["capture_id"]) for one in surveys]
+    read = tasks.Read([[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits], 1, vlan=False, tunnels=True)
+    numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))
+    for name in TOLD:
+        (lake / name).mkdir(parents=True)
+    work = tasks.Extract(str(lake), named, "batch", Options(), TOLD)
+    (manifest,) = work(read(numbers))
+    found: dict[str, Counter[str]] = {name: Counter() for name in TOLD}
+    for file in manifest.to_pylist():
+        rows = pq.read_table(lake / file["table"] / file["path"], schema=TABLES[file["table"]].arrow)
+        found[file["table"]] += Counter(map(repr, rows.to_pylist()))
+    return found
+
+
+@pytest.mark.parametrize("held", [40, 900])
+def test_what_stands_in_memory_changes_nothing(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = extracted(tmp_path / "whole")
+    assert {name for name in TOLD if not whole[name]} <= {"stalls"}
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(flows, "HELD_ROWS", held)
+    assert extracted(tmp_path / "parts") == whole
+    assert not list((tmp_path / "scratch").iterdir())
