@@ -171,7 +171,7 @@ def er_04(case: Case) -> Judged:
     silent = ~told & unanswered & soon_after(case, latest) & ~of_heartbeats(case)
     lost = n.missed_c2s | n.missed_s2c | np.where(case.lapse < END, case.unseen(), case.s.gaps_s2c[d.session])
     return Judged(error & (told | silent), silent, "ERROR {message} without the receipt-id of the frame before it",
-                  unevaluable=silent & lost, told=np.where(silent, until, -1))
+                  unevaluable=silent & lost, told=np.where(silent, np.maximum(until, case.clear), -1))
 
 
 @ERRORS.rule(
