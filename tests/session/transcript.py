@@ -103,6 +103,13 @@ class Session:
         return "fin" if any(f is not None for f in self.fins) else "open"
 
     @property
+    def history(self) -> str:
+        """Zeek's letters of what ended it, in order of time."""
+        ends = [(f, "Ff"[side]) for side, f in enumerate(self.fins) if f is not None]
+        ends += [(self.rst[0], "Rr"[self.rst[1]])] if self.rst else []
+        return "".join(letter for _, letter in sorted(ends))
+
+    @property
     def closed_by(self) -> str | None:
         known = [(f, side) for side, f in enumerate(self.fins) if f is not None] + [self.rst] * bool(self.rst)
         return words.CLOSERS[min(known)[1]] if known else None
@@ -222,7 +229,7 @@ def _stream(s: Session) -> dict[str, object]:
     row: dict[str, object] = {
         "stream_id": s.stream_id, "source": "default", "client_ip": "10.0.0.1", "client_port": 40000, "server_ip": "10.0.0.2",
         "server_port": s.server_port, "transport": s.transport, "protocol": "stomp", "first_ns": START, "last_ns": s.last,
-        "syn_seen": s.syn, "synack_seen": s.synack, "history": "", "close_kind": s.close_kind, "closed_by": s.closed_by,
+        "syn_seen": s.syn, "synack_seen": s.synack, "history": s.history, "close_kind": s.close_kind, "closed_by": s.closed_by,
         "fin_ns_c2s": s.fins[0], "fin_ns_s2c": s.fins[1], "rst_ns": s.rst[0] if s.rst else None,
     }
     for side, way in enumerate(words.DIRECTIONS):
