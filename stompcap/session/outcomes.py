@@ -92,18 +92,21 @@ def delivery_status(machine: Machine) -> I8:
     ended = machine.over[machine.dialogue.session[frame]]
     enclosed = found.state == ENCLOSED
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
+    aborted = chosen(machine.transactions.ended, found.transaction)
+    lost = (aborted >= 0) & machine.later_c2s[aborted]  # it may have been acknowledged once more
     swept = (found.swept_by >= 0) & (machine.missed_c2s | machine.missed_s2c)[found.swept_by]
     return np.select(
         [
             found.state == AUTOMATIC,
             found.state == SETTLED,
+            ((found.state == VOIDED) & (lost | swept)) | (np.isin(found.state, (VOIDED, ENCLOSED)) & _doubtful(machine)),
             np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
             enclosed & (outcome == OPEN),
             enclosed | ~asks,
             (found.state == PENDING) & (machine.later_c2s[frame] | swept),
             ended,
         ],
-        [AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
+        [AUTO_STATUS, SETTLED_STATUS, UNKNOWN_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
         OPEN_STATUS,
     ).astype(np.int8)
 
