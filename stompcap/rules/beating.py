@@ -90,9 +90,10 @@ def hb_07(case: Case) -> Judged:
     interval = agreed(case)[raw.session, raw.side]
     connected = s.connected[raw.session]
     since = d.last_ns[np.maximum(connected, 0)] if len(d) else np.zeros(len(raw), np.int64)
+    told = case.place(connected)
     early = (connected >= 0) & (raw.first_ns < since)
     return Judged(standing_alone(case), (interval == 0) | early, "EOLs between frames, though no heart-beats were agreed on yet",
-                  units=case.rows, unevaluable=(interval < 0) | (connected < 0), pending=(connected < 0))
+                  units=case.rows, unevaluable=(interval < 0) | (connected < 0), told=told)
 
 
 @BEATING.rule(

@@ -109,7 +109,9 @@ def fr_30(case: Case) -> Judged:
     a client's frame: passes if it said ERROR after that frame began, else not evaluable. RabbitMQ closes silently.
     """
     raw, s = case.d.rows, case.s
-    cut = (raw.kind == PARTIAL) & (raw.side == CLIENT)
+    last = np.ones(len(raw), bool)
+    last[:-1] = ~case.row_follows[1:]
+    cut = (raw.kind == PARTIAL) & (raw.side == CLIENT) & last
     latest = np.full(case.d.sessions, np.iinfo(np.int64).min)
     errors = case.of("ERROR")
     np.maximum.at(latest, case.d.session[errors], case.d.last_ns[errors])

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.rules import trust
 from stompcap.rules.columns import decided, matched, truth, unicode
 from stompcap.rules.ends import Ends
 from stompcap.rules.record import Units
 from stompcap.session.analysis import Analysis
 from stompcap.session.dialogue import (
+    CLIENT,
     COMMANDS,
     CONNECTED,
     ERROR,
@@ -136,9 +138,29 @@ class Case:
         return np.where(self.d.side == 0, self.n.missed_c2s, self.n.missed_s2c)
 
     @property
-    def clear(self) -> Bools:
-        """Frames that the other side was captured beyond: had octets of it gone missing before them, `missed_*` would say so."""
-        return self.progress.clear
+    def lapse(self) -> I64:
+        """Per frame the place behind which nothing is waited for (stompcap.session.horizon); END where the session did not get there."""
+        return self.progress.lapse
+
+    @cached_property
+    def clear(self) -> I64:
+        """Per frame the place by which the other side was captured beyond it: only then `missed_*` says whether octets are missing."""
+        return np.where(self.d.side == CLIENT, self.progress.heard_s2c, self.progress.heard_c2s)
+
+    def place(self, frames: I64) -> I64:
+        """Places on the wire of the frames of these indices, END where the index is -1."""
+        return np.where(frames >= 0, self.d.position[frames], END) if len(self.d) else np.full(len(frames), END)
+
+    def decided(self, told: I64) -> Bools:
+        """Frames that what happened by these places has decided, before their lapse; END is the close."""
+        in_time: Bools = (told <= self.lapse) & ((told < END) | self.progress.closing[self.d.session])
+        return in_time
+
+    def unseen(self) -> Bools:
+        """Frames behind which octets of the server may be missing, as far as what comes behind them is looked at."""
+        n, lapsed = self.n, self.lapse < END
+        silent = self.progress.heard_s2c >= self.lapse
+        return np.where(lapsed, silent | (n.gap_later_s2c < self.lapse), n.missing_later_s2c)
 
     # headers: `among` restricts the look, and the answer, to some frames
 

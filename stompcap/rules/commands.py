@@ -115,8 +115,8 @@ def fr_14(case: Case) -> Judged:
     captured.
 
     RabbitMQ can be set to do without CONNECT (implicit_connect). That is the client's fault alone: what a server says to
-    a client that never sent CONNECT is not evaluable.
+    a client that has sent no CONNECT is not evaluable.
     """
     right = np.where(case.d.side == CLIENT, case.of("CONNECT", "STOMP"), case.of("CONNECTED", "ERROR"))
-    unasked = (case.d.side == SERVER) & (case.s.connect < 0)[case.d.session]
+    unasked = (case.d.side == SERVER) & (case.n.connects_before == 0)
     return Judged(case.n.previous < 0, ~right, "the first frame is {command}", unevaluable=~right & (case.missed | unasked))

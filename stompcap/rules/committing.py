@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
 from stompcap.session.dialogue import I64
 from stompcap.session.notes import ACTIVE
 from stompcap.tables import words
@@ -18,7 +18,7 @@ IMPLICITLY_ABORTED = words.TRANSACTION_OUTCOMES.index("implicitly_aborted")
 
 @COMMITTING.rule(
     "TX-07", versions=ALL_VERSIONS, side="client", level="I", observed="S",
-    settles="when clear",
+    settles="at close",
     clause="1.2 and 1.1 BEGIN; 1.0 DISCONNECT",
     breaks="""
         in 1.2
@@ -48,12 +48,12 @@ def tx_07(case: Case) -> Judged:
     implicit, ended = n.transaction_outcome == IMPLICITLY_ABORTED, n.transaction_ended >= 0
     unclear = ~implicit | case.s.gaps_c2s[case.d.session]
     return Judged(begins, implicit, "transaction {transaction} is open at the end of the session",
-                  unevaluable=~ended & unclear, pending=~ended)
+                  unevaluable=~ended & unclear, told=until_close(n.transaction_alive))
 
 
 @COMMITTING.rule(
     "TX-08", versions=ALL_VERSIONS, side="client", level="I", observed="S",
-    settles="when clear",
+    settles="at close",
     clause="1.2 and 1.1 BEGIN; 1.0 BEGIN (by silence)",
     breaks="""
         in 1.2
@@ -72,7 +72,7 @@ def tx_08(case: Case) -> Judged:
 
     Judged at each BEGIN: fails where the transaction held nothing, lasted longer than
     `transaction_open_s` (60 s), held more than `transaction_actions` (1024) frames, or began while
-    `transactions_open` (16) others were open. Not evaluable where it was not ended, or octets of the client are missing.
+    `transactions_open` (16) others were open. Not evaluable where it was not ended, or octets of the client may be missing before its end.
 
     The latter two are RabbitMQ's limits; other brokers have theirs. Outliers rather than breaches.
     """
@@ -89,7 +89,7 @@ def tx_08(case: Case) -> Judged:
         return pc.binary_join_element_wise(case.say("transaction {transaction}", index), pa.array(kind.tolist(), pa.string()), " ")
 
     return Judged(begins, empty | long | large | many, say,
-                  unevaluable=~ended | (case.s.gaps_c2s | ~case.s.start_c2s)[d.session], pending=~ended)
+                  unevaluable=~ended | n.missed_c2s[n.transaction_ended], told=until_close(n.transaction_alive))
 
 
 def _open_before(case: Case) -> I64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stompcap.rules import offers
 from stompcap.rules.case import Case
 from stompcap.rules.columns import matched
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
 from stompcap.session.dialogue import CLIENT, SERVER, Bools
 from stompcap.tables import words
 
@@ -47,7 +47,7 @@ def cn_01(case: Case) -> Judged:
     newer = (case.d.version > 0) & (case.s.connected >= 0)[case.d.session] & case.opening
     has = case.has("accept-version", case.of("CONNECT", "STOMP"))
     due = case.of("STOMP") | (case.of("CONNECT") & (has | newer))
-    return Judged(due, ~has, "{command} without accept-version")
+    return Judged(due, ~has, "{command} without accept-version", told=until_close(case.opening))
 
 
 @CONNECTING.rule(
@@ -142,7 +142,8 @@ def cn_05(case: Case) -> Judged:
     silent = (outcome == UNANSWERED) & closed_by_server(case)
     refused = (outcome == REFUSED) | (outcome == UNANSWERED)
     return Judged(stomp | case.has("accept-version", case.of("CONNECT")), stomp & refused & (complains | silent),
-                  "the server does not take STOMP", unevaluable=stomp & refused & ~complains & ~silent)
+                  "the server does not take STOMP", unevaluable=stomp & refused & ~complains & ~silent,
+                  told=until_close(stomp))
 
 
 def closed_by_server(case: Case) -> Bools:

@@ -129,10 +129,10 @@ def ms_05(case: Case) -> Judged:
     mode, missing = case.n.ack_mode, case.lacks("ack", case.of("MESSAGE"))
     asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & case.n.missed_c2s
-    unsure = (mode == MODE_UNKNOWN) & ~unknown & ~case.clear
+    unsure = (mode == MODE_UNKNOWN) & ~unknown & ~case.decided(case.clear)
     return Judged(case.of("MESSAGE") & (asked | unknown | unsure), missing,
                   "MESSAGE {message-id} of subscription {subscription} without ack",
-                  unevaluable=unknown | (missing & case.n.missed_c2s), pending=unsure | (asked & missing & ~case.clear))
+                  unevaluable=unknown | (missing & case.n.missed_c2s), told=np.where(unsure | (asked & missing), case.clear, -1))
 
 
 @DELIVERING.rule(

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.columns import truth
 from stompcap.session.dialogue import CLIENT, GAP, I64, SERVER, Bools, Dialogue
+from stompcap.session.horizon import first_above, rising
 from stompcap.session.notes import Annotations
 
 BOTH = 2  # index in words.CLOSERS, behind CLIENT and SERVER
@@ -71,6 +72,13 @@ class Ends:
         """
         ends = np.stack([self._s.end_c2s, self._s.end_s2c], axis=1)
         return np.where(self.fin, np.maximum(ends, self.spoke_ns), self.spoke_ns)
+
+    def heard_after(self, side: int, limit_ns: I64) -> I64:
+        """Per frame the place of the first octets of the side that were captured after a time of its own, END where none were."""
+        d, raw = self._d, self._d.rows
+        seen = np.flatnonzero(raw.kind != GAP)
+        way = raw.way[seen]
+        return first_above(d.session * np.int64(2) + side, limit_ns, way, rising(way, raw.last_ns[seen]), raw.place[seen])
 
     def closed_first(self, side: int) -> Bools:
         """Per session: the side closed it, perhaps at the same time as the other."""

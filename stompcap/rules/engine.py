@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.rules import trust
 from stompcap.rules.case import Case
 from stompcap.rules.catalogue import RULES, in_force
@@ -115,8 +116,10 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
         unevaluable = unevaluable | unknown
     unevaluable = unevaluable | (judged.failed & _unsure(case, rule, units))
     failed = judged.failed & ~unevaluable
+    told, late = _told(case, progress, rule, judged, failed)
+    unevaluable, failed = unevaluable | late, failed & ~late
     if not progress.whole:
-        applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, failed)
+        applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, (told == END) & ~late)
     unevaluable, failed = unevaluable & applicable, failed & applicable
     index = np.flatnonzero(failed)
     if len(index):
@@ -137,10 +140,24 @@ def _unsure(case: Case, rule: Rule, units: Units) -> Bools:
     return unsure
 
 
+def _told(case: Case, progress: Progress, rule: Rule, judged: Judged, failed: Bools) -> tuple[I64, Bools]:
+    """By which place each unit was decided, as Rule.settles has it; and the units that were not within the session's memory."""
+    none = np.zeros(len(failed), bool)
+    if rule.settles == "at once" or (judged.units is not None and judged.units is not case.rows):
+        return np.full(len(failed), -1), none
+    told = judged.told
+    if told is None:
+        told = np.where(failed, case.clear, -1) if rule.settles == "when clear" else np.full(len(failed), END)
+    if rule.settles == "at close":
+        return told, none
+    lapse = progress.lapse if judged.units is None else progress.row_lapse
+    return told, (lapse < END) & (told > lapse)
+
+
 def _due(
-    case: Case, progress: Progress, ledger: _Ledger, rule: Rule, judged: Judged, applicable: Bools, failed: Bools
+    case: Case, progress: Progress, ledger: _Ledger, rule: Rule, judged: Judged, applicable: Bools, waits: Bools
 ) -> Bools:
-    """The units that a rule counts in this piece; notes those it still waits for."""
+    """The units that a rule counts in this piece; notes those it still waits for, unless the session is over."""
     later = rule.settles != "at once"
     if judged.units is None:
         kind, ripe, told, closing = 0, progress.ripe, progress.told, progress.closing[case.d.session]
@@ -154,9 +171,7 @@ def _due(
         return untold
     bit = LATER[rule.id]
     fresh: Bools = ripe & ((ledger.counted[kind] & bit) == 0)
-    pending = ~closing
-    if rule.settles == "when clear":
-        pending &= failed & ~progress.clear if judged.pending is None else judged.pending
+    pending = waits & ~closing
     ledger.holds[kind][fresh & applicable & pending] = True
     due: Bools = fresh & ~pending
     ledger.counted[kind][due] |= bit

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
@@ -22,16 +23,6 @@ def of_heartbeats(case: Case) -> Bools:
     return case.matches("message", HEART_BEAT, error) | case.matches("body_preview", HEART_BEAT, error)
 
 
-def latest_of_client(case: Case) -> I64:
-    """Per frame the client's latest frame before it in its session, -1 where there is none."""
-    d = case.d
-    place = np.where(d.side == CLIENT, np.arange(len(d)), -1)
-    if len(d) == 0:
-        return place
-    before = np.concatenate([[-1], np.maximum.accumulate(place)[:-1]])
-    return np.where((before >= 0) & (d.session[before] == d.session), before, -1)
-
-
 def soon_after(case: Case, frame: I64) -> Bools:
     """Frames so soon after one of the client (index, -1 for none) that they may be an answer to it."""
     soon: Bools = (frame >= 0) & (case.d.last_ns - case.d.last_ns[frame] <= case.limits.ns("error_cause_s"))
@@ -40,7 +31,7 @@ def soon_after(case: Case, frame: I64) -> Bools:
 
 def refusing(case: Case, frames: Bools, faulty: Bools) -> Bools:
     """ERRORs that refuse one of `frames`: by its receipt-id, or right behind one that is plainly `faulty`."""
-    named, latest = case.n.answers, latest_of_client(case)
+    named, latest = case.n.answers, case.d.latest(CLIENT)
     by_place = faulty[latest] & soon_after(case, latest)
     refuses: Bools = case.of("ERROR") & (((named >= 0) & frames[named]) | ((named < 0) & by_place))
     return refuses
@@ -54,7 +45,7 @@ def must_end(case: Case, errors: Bools, evidence: str) -> Judged:
     shut = (closed_ns >= 0) & (closed_ns <= limit)
     left = case.ends.closed_by_client[d.session] & (s.closed_ns[d.session] <= limit)
     stays = (case.ends.open_ns[d.session, SERVER] > limit) & ~shut & ~left
-    return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, pending=~shut & ~stays)
+    return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, told=case.ends.heard_after(SERVER, limit))
 
 
 @ERRORS.rule(
@@ -142,7 +133,7 @@ def er_03(case: Case) -> Judged:
     """
     followed = case.ends.following >= 0
     return Judged(case.of("ERROR"), followed, "frames follow ERROR {message}",
-                  unevaluable=~followed & case.n.missing_later_s2c, pending=~followed)
+                  unevaluable=~followed & case.n.missing_later_s2c, told=case.place(case.ends.following))
 
 
 @ERRORS.rule(
@@ -166,20 +157,21 @@ def er_04(case: Case) -> Judged:
     """An ERROR over a frame with a receipt has its receipt-id.
 
     Passes where the receipt-id names a receipt asked for. Fails where the header is missing, the client's latest frame
-    asked for a receipt not longer than `error_cause_s` (1 s) before, and nothing ever answered it. Errors about
-    heart-beats concern no frame. Not evaluable where octets are missing that could tell better.
+    asked for a receipt not longer than `error_cause_s` (1 s) before, and nothing answered it within 65,536 frames. Errors
+    about heart-beats concern no frame. Not evaluable where octets are missing that could tell better.
 
     RabbitMQ never sends the header; ActiveMQ and Artemis do.
     """
     d, n = case.d, case.n
-    latest = latest_of_client(case)
-    unanswered = (latest >= 0) & (n.receipt_row[latest] >= 0) & (n.answered_by[latest] < 0)
+    latest = d.latest(CLIENT)
+    until = np.minimum(n.gap_later_s2c, case.lapse)
+    unanswered = (latest >= 0) & (n.receipt_row[latest] >= 0) & (case.place(n.answered_by[latest]) >= until)
     error = case.of("ERROR")
     told = case.has("receipt-id", error)
     silent = ~told & unanswered & soon_after(case, latest) & ~of_heartbeats(case)
-    lost = n.missed_c2s | n.missed_s2c | case.s.gaps_s2c[d.session]
+    lost = n.missed_c2s | n.missed_s2c | np.where(case.lapse < END, case.unseen(), case.s.gaps_s2c[d.session])
     return Judged(error & (told | silent), silent, "ERROR {message} without the receipt-id of the frame before it",
-                  unevaluable=silent & lost, pending=silent)
+                  unevaluable=silent & lost, told=np.where(silent, np.maximum(until, case.clear), -1))
 
 
 @ERRORS.rule(
@@ -244,7 +236,7 @@ def er_06(case: Case) -> Judged:
     """
     d = case.d
     error = case.of("ERROR") & ~of_heartbeats(case)
-    latest = latest_of_client(case)
+    latest = d.latest(CLIENT)
     index = np.flatnonzero(error)
     helpful = case.none()
     if len(index):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.rules.case import Case
 from stompcap.rules.columns import matched
 from stompcap.rules.record import Chapter, Judged
+from stompcap.session.horizon import first_above, rising
 from stompcap.stomp.syntax import Syntax
 
 ESCAPES = Chapter("Escapes")
@@ -65,17 +67,19 @@ def fr_19b(case: Case) -> Judged:
     """
     d, s = case.d, case.s
     receiver = 1 - d.side
-    latest = np.full((d.sessions, 2), np.iinfo(np.int64).min)
-    speech = ~case.of("ERROR", "DISCONNECT")
-    np.maximum.at(latest, (d.session[speech], d.side[speech]), d.at_ns[speech])
-    went_on = latest[d.session, receiver] > d.last_ns + case.limits.ns("fatal_escape_s")
+    sender = d.session * np.int64(2) + d.side
+    speech = np.flatnonzero(~case.of("ERROR", "DISCONNECT"))
+    speech = speech[np.argsort(sender[speech], kind="stable")]
+    spoken = rising(sender[speech], d.at_ns[speech])
+    told = first_above(sender ^ 1, d.last_ns + case.limits.ns("fatal_escape_s"), sender[speech], spoken, d.position[speech])
+    went_on = told < END
     closed_by = s.closed_by[d.session]
     died = (closed_by == receiver) | (closed_by == 2)
     return Judged(
         applicable=case.bits(Syntax.UNDEFINED_ESCAPE) & ~case.handshake,
         failed=went_on,
         unevaluable=~went_on & ~died,
-        pending=~went_on,
+        told=told,
         blamed=receiver.astype(np.int8),
         evidence="the receiver goes on after {command} with an undefined escape",
     )

@@ -208,17 +208,16 @@ def fr_13(case: Case) -> Judged:
     """Nothing comes before the first frame.
 
     The grammar has EOLs behind a frame, none before the first. Parsers are asked to accept them all the same, so
-    this is only for information. Judged where the beginning of the direction was captured and a frame follows.
+    this is only for information. Judged once a direction, where its beginning was captured and a frame follows.
     """
     raw = case.d.rows
     first = ~case.row_follows & (raw.kind != GAP)
-    early = (raw.kind == EOL) & ((raw.syntax & Syntax.BEFORE_FIRST) != 0)
     speaking = np.zeros((case.d.sessions, 2), bool)
     speaking[case.d.session, case.d.side] = True
     lost = (raw.syntax & Syntax.AFTER_GAP) != 0
     return Judged(
-        applicable=(first | early) & speaking[raw.session, raw.side],
-        failed=early,
+        applicable=first & speaking[raw.session, raw.side],
+        failed=(raw.kind == EOL) & ((raw.syntax & Syntax.BEFORE_FIRST) != 0),
         unevaluable=first & lost,
         units=case.rows,
         evidence="EOLs before the first frame",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.places import END
 from stompcap.rules.case import Case
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
 from stompcap.session.dialogue import CLIENT, DISCONNECT, GAP, SERVER, Bools
 
 LEAVING = Chapter("Leaving")
@@ -13,7 +14,7 @@ LEAVING = Chapter("Leaving")
 
 @LEAVING.rule(
     "DS-01", versions="1.1 1.2", side="client", level="M", observed="S",
-    settles="when clear",
+    settles="at close",
     clause="1.2 and 1.1 DISCONNECT",
     breaks="""
         in 1.2
@@ -38,7 +39,8 @@ def ds_01(case: Case) -> Judged:
     """
     after = (case.d.side == CLIENT) & (case.n.disconnect_before >= 0)
     first = case.of("DISCONNECT") & ~after
-    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case), pending=first)
+    return Judged(first | after, after, "{command} after DISCONNECT", unevaluable=first & _gap_behind(case),
+                  told=until_close(first))
 
 
 def _gap_behind(case: Case) -> Bools:
@@ -82,7 +84,7 @@ def _asking(case: Case) -> Bools:
 
 @LEAVING.rule(
     "DS-03", versions="1.1 1.2", side="client", level="S", observed="S",
-    settles="at close",
+    settles="when clear",
     clause="1.2 and 1.1 DISCONNECT",
     breaks="""
         in 1.2
@@ -113,12 +115,12 @@ def ds_03(case: Case) -> Judged:
     patient = closed - d.last_ns > case.limits.ns("receipt_wait_s")
     certain = (answered >= 0) | case.ends.whole[d.session, SERVER]
     left = ~kept & (closed >= 0) & ~patient & certain
-    return Judged(_asking(case), left, "closed before RECEIPT {receipt}", unevaluable=~kept & ~left)
+    return Judged(_asking(case), left, "closed before RECEIPT {receipt}", unevaluable=~kept & ~left, told=np.full(len(d), END))
 
 
 @LEAVING.rule(
     "DS-05", versions=ALL_VERSIONS, side="server", level="I", observed="S",
-    settles="at close",
+    settles="when clear",
     clause="1.2 and 1.1 DISCONNECT, Connection Lingering; 1.0 Receipt",
     breaks="""
         in 1.2
@@ -144,7 +146,8 @@ def ds_05(case: Case) -> Judged:
     d = case.d
     answered = case.n.answered_by >= 0
     silent = ~answered & (case.ends.closed_by_server & case.ends.whole[:, SERVER])[d.session]
-    return Judged(_asking(case), silent, "the server closed without RECEIPT {receipt}", unevaluable=~answered & ~silent)
+    return Judged(_asking(case), silent, "the server closed without RECEIPT {receipt}", unevaluable=~answered & ~silent,
+                  told=case.place(case.n.answered_by))
 
 
 @LEAVING.rule(
@@ -177,4 +180,4 @@ def ds_06(case: Case) -> Judged:
     farewell = case.of("RECEIPT") & (asked >= 0) & (d.command[asked] == DISCONNECT)
     followed = case.ends.following >= 0
     return Judged(farewell, followed, "frames follow the RECEIPT of DISCONNECT",
-                  unevaluable=~followed & case.n.missing_later_s2c, pending=~followed)
+                  unevaluable=~followed & case.n.missing_later_s2c, told=case.place(case.ends.following))

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.columns import truth
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.notes import ACTIVE, ENDED, REFUSED, UNKNOWN
 from stompcap.tables import words
@@ -64,18 +64,13 @@ def rc_02(case: Case) -> Judged:
     A receipt that CONNECT asked for, against the rules (CN-08), may be answered.
     """
     stray = case.of("RECEIPT") & (case.n.receipt_state == UNKNOWN)
-    index = np.flatnonzero(stray)
-    if len(index):
-        asking = np.flatnonzero(case.has("receipt", case.of("CONNECT", "STOMP")))
-        asked = case.keyed(case.d.session[asking], case.at(asking, "receipt"))
-        stray[index] = ~truth(pc.is_in(case.keyed(case.d.session[index], case.at(index, "receipt-id")), asked))
     return Judged(case.has("receipt-id", case.of("RECEIPT")), stray, "receipt-id:{receipt-id} was never asked for",
                   unevaluable=stray & case.n.missed_c2s)
 
 
 @RECEIPTS.rule(
     "RC-03", versions=ALL_VERSIONS, side="server", level="M", observed="T",
-    settles="when clear",
+    settles="at close",
     clause="1.2 and 1.1 Header receipt, RECEIPT; 1.0 Receipt",
     breaks="""
         in 1.2
@@ -112,7 +107,7 @@ def rc_03(case: Case) -> Judged:
     refused = case.ends.next_of(np.flatnonzero(case.of("ERROR"))) >= 0
     excused = (inside & ~committed) | (rabbitmq & sends) | refused | case.s.gaps_s2c[d.session] | ~heard
     return Judged(asks, unanswered, "{command} with receipt:{receipt} is not answered",
-                  unevaluable=unanswered & excused, pending=unanswered)
+                  unevaluable=unanswered & excused, told=until_close(unanswered))
 
 
 @RECEIPTS.rule(

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
+from stompcap.places import END
 from stompcap.session.dialogue import I8, I32, I64, Bools
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ class Judged:
     lenient      failures that have the second of the rule's two levels
     blamed       the side that broke it, where that is not the one that sent the unit
     weight       how many opportunities a unit stands for, one each by default; a failed unit is always one
-    pending      opportunities that what comes later may still decide otherwise, for rules that settle "when clear"
+    told         for rules that do not settle at once, the place on the wire (stompcap.places) by which each opportunity was decided: -1
+                 with itself, END where only the close decides. What is left out is said at Rule.settles
     """
 
     applicable: Bools
@@ -65,7 +68,12 @@ class Judged:
     lenient: Bools | None = None
     blamed: I8 | None = None
     weight: I64 | None = None
-    pending: Bools | None = None
+    told: I64 | None = None
+
+
+def until_close(waits: Bools) -> I64:
+    """`Judged.told` of units some of which wait for the close, the others being decided with themselves."""
+    return np.where(waits, END, -1)
 
 
 Verdict = Callable[["Case"], "Judged | tuple[Judged, ...]"]
@@ -90,10 +98,12 @@ class Rule:
     negotiated   whether the session's version decides if it applies; else the function does
     settles      when an opportunity can be told, so that a session of days need not be kept until it ends:
                  `at once`, from the unit, the row behind it in its direction and what came before them on the wire;
-                 `when clear`, as soon as nothing to come can change it: that is what `Judged.pending` does not name, by default
-                 what passes, what is not evaluable and what failed and the other side has been captured beyond (a gap of
-                 the other side shows only when it goes on, so a rule that looks at its `missed_*` is of this kind);
-                 `at close`, for it looks at how the session goes on or ends. Such units are remembered until then
+                 `when clear`, as soon as nothing to come can change it, by `Judged.told`: by default with itself what passes and what is
+                 not evaluable, and what failed when the other side was captured beyond it (a gap of the other side shows only
+                 when it goes on, so a rule that looks at its `missed_*` is of this kind). What is not decided Options.memory frames
+                 of its session later (raw rows of its direction, where a raw row is judged) is not evaluable;
+                 `at close`, for it looks at how the session goes on or ends, however far off. Such units are remembered until they are
+                 told, by default until the close: there are but a few of them in a session, or they are what it left open
     judge        the function
     enabled      whether it is judged at all
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.rules.case import Case
-from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
 from stompcap.session.dialogue import ACK, CLIENT, I64, Bools
 from stompcap.session.notes import MODE_CLIENT, MODE_INDIVIDUAL
 
@@ -19,7 +19,7 @@ DELIVERED = """
 
 
 @REDELIVERING.rule(
-    "AK-09", versions="1.1 1.2", side="client", level="M", observed="S", settles="when clear",
+    "AK-09", versions="1.1 1.2", side="client", level="M", observed="S", settles="at close",
     clause="1.2 and 1.1 SUBSCRIBE ack Header",
     keeps=DELIVERED,
 )
@@ -34,7 +34,7 @@ def ak_09(case: Case) -> Judged:
     """
     mode = case.n.ack_mode
     asked = case.of("MESSAGE") & ((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
-    return Judged(asked, case.none(), unevaluable=~case.n.settled, pending=~case.n.settled)
+    return Judged(asked, case.none(), unevaluable=~case.n.settled, told=until_close(~case.n.settled))
 
 
 @REDELIVERING.rule(
@@ -124,7 +124,7 @@ def ak_14(case: Case) -> Judged:
     d, n = case.d, case.n
     nacks = case.of("NACK") & (n.ack_mode == MODE_CLIENT) & (n.delivery_row >= 0)
     return Judged(nacks, _unsettled_before(case, np.flatnonzero(nacks)), "NACK in mode client with unsettled messages before it",
-                  unevaluable=n.missed_c2s | n.missed_s2c, pending=~case.clear, blamed=np.full(len(d), CLIENT, np.int8))
+                  unevaluable=n.missed_c2s | n.missed_s2c, told=case.clear, blamed=np.full(len(d), CLIENT, np.int8))
 
 
 def _unsettled_before(case: Case, nacks: I64) -> Bools:

@@ -84,7 +84,8 @@ def hb_05(case: Case) -> Judged:
     waiting = (1 - w.side).astype(np.int8)
     closed = np.stack([case.ends.closed_first(side) for side in (CLIENT, SERVER)], axis=1)[w.session, waiting]
     complains = np.zeros(case.d.sessions, bool)
-    complains[case.d.session[of_heartbeats(case)]] = True
+    errors = np.flatnonzero(case.of("ERROR"))
+    complains[case.d.session[errors]] = of_heartbeats(case)[errors]  # the last one is the reason
     silent = w.longest_ms > w.interval_ms * case.limits.heartbeat_late
     gone = closed & (s.disconnect < 0)[w.session]
     wrong = gone & ~silent & (waiting == SERVER) & complains[w.session]

@@ -39,8 +39,8 @@ REPLY_QUEUE = r"^/?(temp-queue|temp-topic|reply-queue)/"
 def sb_08(case: Case) -> Judged:
     """No MESSAGE comes for a subscription once its UNSUBSCRIBE is processed.
 
-    Judged at each MESSAGE that names an ended subscription, and at each UNSUBSCRIBE that no such MESSAGE follows. Not
-    evaluable where a SUBSCRIBE of the same id may have been lost.
+    Judged at each MESSAGE that names an ended subscription, and at each UNSUBSCRIBE that no such MESSAGE follows, by what
+    comes within 65,536 frames of it. Not evaluable where a SUBSCRIBE of the same id may have been lost.
 
     Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or where it asked for none until
     `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
@@ -50,17 +50,20 @@ def sb_08(case: Case) -> Judged:
     left = n.unsubscribed_by
     late = case.of("MESSAGE") & (n.subscription_state == ENDED) & (left >= 0)
     trip = np.maximum(integers(case.tables["sessions"].column("connect_latency_us")), 0) * 1000
-    over = d.last_ns[left] + trip[d.session] + case.limits.ns("unsubscribe_grace_s")
+    overdue = late & (d.last_ns > d.last_ns[left] + trip[d.session] + case.limits.ns("unsubscribe_grace_s"))
     receipt = np.where(late, n.answered_by[left], -1)
-    over = np.where(receipt >= 0, d.last_ns[receipt], over)
-    after = late & (d.last_ns > over)
-    unanswered = after & (receipt < 0) & case.has("receipt", case.of("UNSUBSCRIBE"))[left]
+    after = np.where(receipt >= 0, late & (d.last_ns > d.last_ns[receipt]), overdue)
+    asked = case.has("receipt", case.of("UNSUBSCRIBE"))[left]
+    told = np.where(overdue & asked, case.place(receipt), -1)
+
+    ends, until = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE), np.minimum(n.gap_later_s2c, case.lapse)
+    known = case.place(receipt) < until[left]  # by when the UNSUBSCRIBE is told
+    follows = np.where(known, after, overdue) & (d.position < until[left])
     followed = case.none()
-    followed[left[after]] = True
-    ends = case.of("UNSUBSCRIBE") & (n.subscription_state == ACTIVE)
+    followed[left[follows]] = True
     return Judged(late | (ends & ~followed), after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-                  unevaluable=np.where(late, after & n.missed_c2s | unanswered, n.missing_later_s2c),
-                  pending=ends | (after & ~case.clear) | unanswered)
+                  unevaluable=np.where(late, after & (n.missed_c2s | (receipt < 0) & asked), case.unseen()),
+                  told=np.where(ends, until, np.where(after, np.maximum(told, case.clear), told)))
 
 
 @SUBSCRIBED.rule(

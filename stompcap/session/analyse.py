@@ -51,8 +51,9 @@ def analyse(
     """
     dialogue = build(streams, rows, frames, order)
     every = np.ones(segments.num_rows, np.bool_)
-    none, told = sums.SCHEMA.empty_table(), progress.whole(dialogue)
-    return examine(dialogue, rows, segments, every, order, stalls, none, told, options or Options())
+    options, none = options or Options(), sums.SCHEMA.empty_table()
+    told = progress.whole(dialogue, options.memory)
+    return examine(dialogue, rows, segments, every, order, stalls, none, told, options)
 
 
 def examine(
@@ -65,7 +66,7 @@ def examine(
     """
     if options.ack_scope not in ("auto", "subscription", "connection"):
         raise ValueError(f"ack_scope is auto, subscription or connection, not {options.ack_scope}")
-    gone = missing.find(dialogue, rows, order)
+    gone = missing.find(dialogue, rows, order, told.closing)
     notes = sessions.survey(dialogue, gone)
     total = _summed(dialogue, told, sums.of(earlier, dialogue.streams))
     table = sessions.table(dialogue, notes, total)
@@ -99,11 +100,11 @@ def _summed(dialogue: Dialogue, told: Progress, before: Sums) -> Sums:
     """The sums with the frames and rows that are new."""
     raw, count = dialogue.rows, dialogue.sessions
     fresh = np.flatnonzero((told.told & progress.SEEN) == 0)
+    new = raw.way[(told.row_told & progress.SEEN) == 0]
     ways = (dialogue.session.astype(np.int64) * 2 + dialogue.side)[fresh]
     leaks = np.zeros(2 * count, np.int64)
     leaks[ways[(dialogue.syntax[fresh] & int(Syntax.PASSCODE)) != 0]] = 1
-    leaks[(raw.session.astype(np.int64) * 2 + raw.side)[raw.redacted]] = 1
+    leaks[raw.way[raw.redacted]] = 1
     every = np.arange(2 * count)
-    return before.added(
-        every, {"frames": np.bincount(ways, minlength=2 * count).astype(np.int64)}, {"leaks": leaks}
-    )
+    counts = {name: np.bincount(which, minlength=2 * count).astype(np.int64) for name, which in (("frames", ways), ("rows", new))}
+    return before.added(every, counts, {"leaks": leaks})

@@ -1,7 +1,7 @@
 """What is kept of sessions between two pieces of them: the rows that may still matter, without octets, and sums.
 
-Rows have the columns of the lake's tables and marks behind them. A row without marks was not analysed yet: something that crossed
-the wire before it may still come.
+Rows have the columns of the lake's tables and marks behind them. Those that were analysed lack what nothing looks at again (BEHIND).
+Those that wait were not analysed yet: something that crossed the wire before them may still come.
 """
 
 from __future__ import annotations
@@ -9,23 +9,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session import sums
+from stompcap.session.dialogue import Bools
 from stompcap.tables import TABLES
+
+BEHIND = (
+    "first_ts", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "batch_id", "eol", "decode_errors"
+)
 
 
 def _marked(table: str, *marks: str) -> pa.Schema:
     """The columns of a table without its octets, and marks."""
-    columns = [field for field in TABLES[table].arrow if field.name != "raw"]
+    columns = [field.with_nullable(True) for field in TABLES[table].arrow if field.name != "raw"]
     return pa.schema([*columns, *(pa.field(mark, pa.int64()) for mark in marks)])
 
 
-FRAMES = _marked("frames", "position", "ordinal", "told", "counted", "delivered", "acked", "nacked", "most")
-ROWS = _marked("raw_frames", "first_place", "last_place", "told", "counted")
+def _kept(schema: pa.Schema) -> pa.Schema:
+    """The columns of those that were analysed."""
+    return pa.schema([field for field in schema if field.name not in BEHIND])
+
+
+FRAMES = _marked(
+    "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
+    "delivered", "acked", "nacked", "most",  # of SUBSCRIBEs
+    "sends", "octets",  # these, "acked" and "nacked" of the first frame of a transaction
+)
+ROWS = _marked("raw_frames", "first_place", "last_place", "ordinal", "told", "counted")
 SEGMENTS = _marked("segments", "place", "eol")
 STALLS = TABLES["stalls"].arrow
+KEPT_FRAMES, KEPT_ROWS = _kept(FRAMES), _kept(ROWS)
 
 
 @dataclass(frozen=True)
@@ -34,13 +50,15 @@ class Carry:
 
     frames: pa.Table
     rows: pa.Table
+    waiting_frames: pa.Table
+    waiting_rows: pa.Table
     segments: pa.Table
     stalls: pa.Table
     sums: pa.Table
 
     def of(self, streams: pa.Array) -> Carry:
         """The part that belongs to these streams."""
-        return Carry(*(table.filter(pc.is_in(table.column("stream_id"), value_set=streams)) for table in self.tables))
+        return Carry(*(chosen(table, np.asarray(pc.is_in(table.column("stream_id"), value_set=streams))) for table in self.tables))
 
     @property
     def tables(self) -> list[pa.Table]:
@@ -68,7 +86,12 @@ def unpacked(octets: bytes) -> list[pa.Table]:
 
 def nothing() -> Carry:
     """The state before the first piece."""
-    return Carry(*(schema.empty_table() for schema in (FRAMES, ROWS, SEGMENTS, STALLS, sums.SCHEMA)))
+    return Carry(*(schema.empty_table() for schema in (KEPT_FRAMES, KEPT_ROWS, FRAMES, ROWS, SEGMENTS, STALLS, sums.SCHEMA)))
+
+
+def chosen(table: pa.Table, which: Bools) -> pa.Table:
+    """The rows chosen; the table itself, for its copy may be large, where they are all."""
+    return table if which.all() else table.filter(pa.array(which))
 
 
 def joined(schema: pa.Schema, *tables: pa.Table) -> pa.Table:
@@ -81,4 +104,4 @@ def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
         table.column(field.name).cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
-    return pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in schema]))
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -42,7 +42,8 @@ class RawRows:
     """The rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
     `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `row` is the index in the table that was given.
+    `place`: where on the wire the row and all before it in its direction were there, a client's frame by its first octet, as
+    `Dialogue.position`. `row` is the index in the table that was given.
     """
 
     session: I32
@@ -55,10 +56,16 @@ class RawRows:
     first_ns: I64
     last_ns: I64
     redacted: Bools
+    place: I64
     row: I64
 
     def __len__(self) -> int:
         return len(self.session)
+
+    @property
+    def way(self) -> I64:
+        """Direction of each row: session * 2 + side, ascending."""
+        return self.session * np.int64(2) + self.side
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,14 @@ class Dialogue:
         """The frames that are deliveries: MESSAGEs of the server."""
         return np.flatnonzero((self.side == SERVER) & (self.command == MESSAGE))
 
+    def latest(self, side: I8 | int) -> I64:
+        """Per frame the latest frame of a side before it in its session, -1 where there is none."""
+        sent = [np.flatnonzero(self.side == which) for which in (CLIENT, SERVER)]
+        before = [np.searchsorted(of, np.arange(len(self))) - 1 for of in sent]
+        found = [np.where(at >= 0, np.append(of, -1)[at], -1) for of, at in zip(sent, before, strict=True)]
+        place = np.where(np.asarray(side) == CLIENT, *found)
+        return np.where((place >= 0) & (self.session[place] == self.session), place, -1) if len(self) else place
+
     def of_messages(self, name: str) -> pa.Array:
         """A column of the frames table for `messages`."""
         return self._kept(("messages", name), lambda: self.some(name, self.messages))
@@ -138,7 +153,7 @@ class Dialogue:
 
     def some_header(self, name: str, at: I64) -> pa.StringArray:
         """A header for the frames at those places only, null where it is absent."""
-        return header_column(self.frames.column("header"), name, self.row[at])
+        return header_column(self._maps, name, self.row[at])
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""
@@ -146,7 +161,11 @@ class Dialogue:
 
     def header(self, name: str) -> pa.StringArray:
         """The effective value of a header on every frame in wire order, null where it is absent."""
-        return self._kept(("header", name), lambda: header_column(self.frames.column("header"), name, self.row))
+        return self._kept(("header", name), lambda: header_column(self._maps, name, self.row))
+
+    @cached_property
+    def _maps(self) -> pa.Array:
+        return flat(self.frames.column("header"))
 
     def _kept(self, key: tuple[str, str], make: Callable[[], pa.Array]) -> pa.Array:
         if key not in self._cache:

@@ -1,33 +1,38 @@
 """What of a piece is final and given out, and what of it is kept for the next one.
 
-Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. Frames that are
-many are SENDs, MESSAGEs and their ACKs, transactions and receipts; those that are settled, answered or ended are dropped when nothing
-knows them by name any more (Options.memory). All others stay, and so do the first and the last of every command and side.
+Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. What is
+settled, answered or ended is dropped when nothing knows it by name any more (Options.memory), and what rules wait for when that many
+frames have come behind it. What the session leaves open stays, and so do its subscriptions, and the first and the last frame of every
+command and side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
+from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import sums
+from stompcap.session import outcomes, sums, transactions
 from stompcap.session.analysis import Analysis, Options
-from stompcap.session.carry import Carry, joined
+from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
-    ABORT,
     ACK,
-    BEGIN,
-    COMMIT,
+    CLIENT,
+    CONNECT,
     EOL,
+    ERROR,
     FRAME,
     GAP,
     I64,
-    MESSAGE,
     NACK,
     OTHER,
-    RECEIPT,
     SEND,
+    STOMP,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
     Bools,
 )
 from stompcap.session.lookup import flat
@@ -37,9 +42,9 @@ from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
+from stompcap.tables import words
 
 WAY = np.int64(2**44)  # no direction has so many octets
-MANY = (SEND, MESSAGE, ACK, NACK, RECEIPT, BEGIN, COMMIT, ABORT, OTHER)  # commands whose frames need not all be kept
 
 
 def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
@@ -80,8 +85,10 @@ class _Keep:
         self.dialogue = analysis.dialogue
         self.memory, self.holds = memory, holds
         self.row_of = self._row_of_frame()
+        self.spoken_before = self.dialogue.latest(1 - self.dialogue.side)
         self.rows = row_holds.copy()
-        self.frames = holds | ~np.isin(self.dialogue.command, MANY)
+        self.frames = holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
         self._neighbours()
@@ -101,7 +108,8 @@ class _Keep:
         kind = (d.session.astype(np.int64) * 2 + d.side) * (OTHER + 1) + d.command
         for order in (np.arange(len(d)), np.argsort(d.at_ns, kind="stable")):
             for way in (order, order[::-1]):
-                self.frames[way[np.unique(kind[way], return_index=True)[1]]] = True
+                self.edges[way[np.unique(kind[way], return_index=True)[1]]] = True
+        self.frames |= self.edges
         direction = raw.session.astype(np.int64) * 2 + raw.side
         for chosen in (np.arange(len(raw)), np.flatnonzero(raw.kind == GAP)):
             for way in (chosen, chosen[::-1]):
@@ -121,11 +129,14 @@ class _Keep:
         which = m.transactions.which
         if len(m.transactions.alive):
             lately = now[d.session[m.transactions.first]] - d.ordinal[np.maximum(m.transactions.ended, 0)] <= self.memory
-            self.frames |= (which >= 0) & m.transactions.alive[which]
-            self.frames[m.transactions.first[lately | (m.transactions.ended < 0)]] = True
+            touched = (which >= 0) & m.transactions.alive[which] & (m.transactions.begun[which] < 0)
+            self.frames |= touched & (now[d.session] - d.ordinal <= self.memory)  # they tell for how long it is still known
+            self.frames[m.transactions.first[lately | m.transactions.alive]] = True
         asked, answered = m.receipts.asked, m.receipts.answered
         known = now[d.session[asked]] - d.ordinal[np.maximum(answered, 0)] <= self.memory
         self.frames[asked[(answered < 0) | known]] = True
+        opening = np.flatnonzero((d.command == CONNECT) | (d.command == STOMP))  # they may ask for receipts
+        self.frames[opening[now[d.session[opening]] - d.ordinal[opening] <= self.memory]] = True
 
     def _neighbours(self) -> None:
         """Raw rows beside gaps, beside what rules wait for and beside the last; the frames in the rows to be kept."""
@@ -159,14 +170,17 @@ class _Keep:
         named = settling.delivery[keep & d.settles]
         self._also(settling.frame[named[named >= 0]])
         of = np.unique(dealt.which[keep & (dealt.which >= 0)])
-        for places in (dealt.first, dealt.begun, dealt.ended, dealt.left):
+        for places in (dealt.first, dealt.begun, dealt.ended):
             self._also(places[of])
         pair = receipts.answered >= 0
         asked, answered = receipts.asked[pair], receipts.answered[pair]
         both = keep[asked] | keep[answered]
         self._also(asked[both])
         self._also(answered[both])
-        for places in (n.previous, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by, n.disconnect_before):
+        for places in (
+            n.previous, self.spoken_before, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by,
+            n.disconnect_before,
+        ):
             self._also(places[self.holds])
         return int(keep.sum()) > before
 
@@ -187,35 +201,49 @@ def keep(
     chosen = _Keep(analysis, options.memory, holds, row_holds)
     frames = np.flatnonzero(chosen.frames & going[dialogue.session])
     rows = np.flatnonzero(chosen.rows & going[raw.session])
-    tallies = _tallies(analysis, chosen.frames)
-    opened = analysis.machine.subscriptions.opened
+    dealt = analysis.machine.transactions
+    marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
-    for name, values in tallies.items():
-        columns[name] = np.zeros(len(dialogue), np.int64)
-        columns[name][opened] = values
+    for way, heard in zip(words.DIRECTIONS, (progress.heard_c2s, progress.heard_s2c), strict=True):
+        columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
+    columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}
+    for places, tallies in (_delivered(analysis, chosen.frames), _enclosed(analysis, chosen.frames)):
+        for name, values in tallies.items():
+            columns[name][places] = values
     row_marks = {
-        "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0), "counted": row_counted
+        "ordinal": progress.row_ordinal,
+        "told": progress.row_told | SEEN | np.where(progress.row_ripe, JUDGED, 0),
+        "counted": row_counted,
     }
     on = flat(dialogue.streams.column("stream_id")).filter(pa.array(going, pa.bool_()))
     segments, stalls = _unjudged(done)
     table = sums.table(analysis.sums, dialogue.streams).filter(pa.array(going, pa.bool_()))
+    first = chosen.edges  # or last, which rules that settle at once have not seen yet
+    only = {"headers": first, "command_raw": first, "body_preview": first | (dialogue.command == ERROR)}
     whole = Carry(
-        joined(state.FRAMES, _with(dialogue.frames.take(dialogue.row[frames]), columns, frames), done.waiting_frames),
-        joined(state.ROWS, _with(done.rows.take(raw.row[rows]), row_marks, rows), done.waiting_rows),
-        segments, stalls, table,
+        _taken(state.KEPT_FRAMES, dialogue.frames, dialogue.row, frames, columns, only),
+        _taken(state.KEPT_ROWS, done.rows, raw.row, rows, row_marks, {}),
+        done.waiting_frames, done.waiting_rows, segments, stalls, table,
     )
     return whole.of(on)
 
 
-def _with(table: pa.Table, marks: dict[str, I64], at: I64) -> pa.Table:
-    """The table with its marks set."""
-    for name, values in marks.items():
-        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values[at]))
-    return table
+def _taken(
+    schema: pa.Schema, table: pa.Table, row: I64, at: I64, marks: Mapping[str, I64], only: Mapping[str, Bools]
+) -> pa.Table:
+    """The rows that stand at these places, `row` being their index in the table, with marks; some columns `only` of some places."""
+    columns = []
+    for field in schema:
+        if field.name in marks:
+            columns.append(pa.array(marks[field.name][at]))
+        else:
+            left_out = ~only[field.name][at] if field.name in only else None
+            columns.append(flat(table.column(field.name)).take(pa.array(row[at], mask=left_out)))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:
-    """Per subscription, the tallies with the deliveries that are dropped."""
+def _delivered(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
+    """SUBSCRIBEs, and per subscription the tallies with the deliveries that are dropped."""
     machine = analysis.machine
     frame, by = machine.settling.frame, machine.settling.by
     row = machine.subscriptions.row[frame]
@@ -225,7 +253,21 @@ def _tallies(analysis: Analysis, kept: Bools) -> dict[str, I64]:
     count = len(machine.subscriptions.opened)
     more = {"delivered": gone, "acked": settled & ~nack, "nacked": settled & nack}
     found = {name: getattr(machine.earlier, name) + np.bincount(row[which], minlength=count) for name, which in more.items()}
-    return found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
+    return machine.subscriptions.opened, found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
+
+
+def _enclosed(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
+    """First frames of transactions, and per transaction what was in it and is dropped."""
+    dialogue, dealt = analysis.dialogue, analysis.machine.transactions
+    inside = np.flatnonzero(kept & (dealt.which >= 0))
+    which, command = dealt.which[inside], dialogue.command[inside]
+
+    def held(values: I64) -> I64:
+        return np.bincount(which, weights=values, minlength=len(dealt.first)).astype(np.int64)
+
+    octets = held(np.where(command == SEND, dialogue.body_octets[inside], 0))
+    left = {"sends": dealt.sends - held(command == SEND), "octets": dealt.body_octets - octets}
+    return dealt.first, left | {"acked": dealt.acks - held(command == ACK), "nacked": dealt.nacks - held(command == NACK)}
 
 
 def _unjudged(done: Advance) -> tuple[pa.Table, pa.Table]:

@@ -25,6 +25,7 @@ from stompcap.session.dialogue import (
     Bools,
     Dialogue,
 )
+from stompcap.session.horizon import first_above, rising
 from stompcap.session.lookup import flat
 from stompcap.session.wire import place
 
@@ -39,12 +40,18 @@ class Missing:
     gaps   octets are missing somewhere in it
     since  place on the wire behind which something may be missing; NEVER where nothing is
     until  place on the wire before which something may be missing; -1 where nothing is
+
+    Per gap that something follows: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it) and `shown`
+    (the place by which the row behind it was there).
     """
 
     start: Bools
     gaps: Bools
     since: I64
     until: I64
+    way: I64
+    end: I64
+    shown: I64
 
     def before(self, dialogue: Dialogue, side: int) -> Bools:
         """Per frame: octets of that side may be missing before it."""
@@ -55,6 +62,10 @@ class Missing:
         """Per frame: octets of that side may be missing behind it."""
         missed: Bools = dialogue.position < self.until[dialogue.session, side]
         return missed
+
+    def next(self, dialogue: Dialogue, side: int) -> I64:
+        """Per frame: the place by which the first gap of that side behind it shows; END where there is none."""
+        return first_above(dialogue.session * np.int64(2) + side, dialogue.position, self.way, self.end, self.shown)
 
 
 def _first_commands(dialogue: Dialogue) -> I64:
@@ -69,8 +80,8 @@ def _first_commands(dialogue: Dialogue) -> I64:
     return np.where(begins, found, -1)
 
 
-def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int]) -> Missing:
-    """What is missing of each direction; `rows` is the table the dialogue was built from."""
+def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: Bools) -> Missing:
+    """What is missing of each direction; `rows` is the table the dialogue was built from, `closing` per session: nothing more comes."""
     count = dialogue.sessions
     raw = dialogue.rows
     seen = np.zeros((count, 2), np.bool_)
@@ -85,6 +96,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int]) -> Missin
     since[~start] = -1
     gap = np.flatnonzero(raw.kind == GAP)
     gaps = np.zeros((count, 2), np.bool_)
+    followed, ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if len(gap):
         session, way = raw.session[gap].astype(np.int64), raw.side[gap].astype(np.int64)
         gaps[session, way] = True
@@ -96,14 +108,17 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int]) -> Missin
                 np.minimum.at(since.reshape(-1), 2 * session + way, np.where(same, where, -1))
             else:
                 np.maximum.at(until.reshape(-1), 2 * session + way, np.where(same, where, NEVER))
+                followed, ends = near[same], where[same]
 
     present, spoken = np.zeros((count, 2), np.bool_), np.zeros((count, 2), np.bool_)
     present[raw.session, raw.side] = True
     spoken[dialogue.session, dialogue.side] = True
     blind = ~present & spoken[:, ::-1]
     blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
+    blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
-    return Missing(start, gaps, since, until)
+    behind = raw.way[followed]
+    return Missing(start, gaps, since, until, behind, rising(behind, ends), raw.place[followed])
 
 
 def open_at_end(streams: pa.Table) -> Bools:

@@ -86,6 +86,7 @@ class Annotations:
     missed_c2s/_s2c      octets of that direction may be missing before it: the start was not captured, or a gap may lie before
     missing_later_c2s/_s2c  octets of that direction may be missing after it: a gap may lie behind it, or the capture
                          ends while the stream is open
+    gap_later_s2c        place on the wire by which the server's next gap behind it shows; END where there is none
     subscription_row     row in table subscriptions: SUBSCRIBE its own, UNSUBSCRIBE the one it names, MESSAGE the one it is
                          delivered to, ACK and NACK that of the MESSAGE named
     subscription_state   SUBSCRIBE, UNSUBSCRIBE, MESSAGE: ACTIVE, ENDED, UNKNOWN or UNNAMED, of the id they name;
@@ -104,6 +105,7 @@ class Annotations:
     transaction_state    ACTIVE, ENDED, UNKNOWN or UNNAMED
     transaction_ended    frames of a transaction: index of its COMMIT or ABORT
     transaction_outcome  frames of a transaction: index in words.TRANSACTION_OUTCOMES, -1 for other frames
+    transaction_alive    frames of a transaction: it may still be ended
     transaction_frames   frames of a transaction: how many SEND, ACK and NACK it holds
     receipt_row          row in table receipts that the frame asks for (client) or answers (server)
     receipt_state        client frames with a receipt header: state of an earlier request of the same value; RECEIPT and ERROR
@@ -122,6 +124,7 @@ class Annotations:
     missed_s2c: Bools
     missing_later_c2s: Bools
     missing_later_s2c: Bools
+    gap_later_s2c: I64
     subscription_row: I64
     subscription_state: I8
     unsubscribed_by: I64
@@ -138,6 +141,7 @@ class Annotations:
     transaction_state: I8
     transaction_ended: I64
     transaction_outcome: I64
+    transaction_alive: Bools
     transaction_frames: I64
     receipt_row: I64
     receipt_state: I8

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session.dialogue import FRAME, I64, Bools, Dialogue
+from stompcap.session import horizon
+from stompcap.session.dialogue import CLIENT, FRAME, I64, SERVER, Bools, Dialogue
+from stompcap.session.sums import Sums
 from stompcap.session.wire import integers
+from stompcap.tables import words
 
 # what was told of a frame or raw row
 SEEN = 1  # it was analysed: a frame of the dialogue, a row counted
@@ -27,14 +30,16 @@ class Progress:
     """Marks of one analysis.
 
     closing    per session: nothing more comes; what is undecided is told as it stands
-    whole      all sessions are whole and begin here: nothing was told, all is ripe, clear and closing
+    whole      all sessions are whole and begin here: nothing was told, all is ripe and closing
     told       per frame, what was told of it in earlier pieces, as bits: SEEN, JUDGED, LISTED, ANSWERED
     row_told   per raw row, the same
     counted    per frame, the rules that settle later than at once and have counted it, as bits
     row_counted  per raw row, the same
     ripe       per frame: the row behind it is there, or none will come
     row_ripe   per raw row, the same
-    clear      per frame: the other side was captured beyond it, so that a gap before it would show
+    row_ordinal  per raw row, how many of its direction came before it, those no longer at hand included
+    lapse      per frame, and `row_lapse` per raw row: the place behind which nothing is waited for (stompcap.session.horizon)
+    heard_c2s, heard_s2c  per frame: the place by which that side was captured beyond it, so that a gap before it would show
     """
 
     whole: bool
@@ -45,28 +50,46 @@ class Progress:
     row_counted: I64
     ripe: Bools
     row_ripe: Bools
-    clear: Bools
+    row_ordinal: I64
+    lapse: I64
+    row_lapse: I64
+    heard_c2s: I64
+    heard_s2c: I64
 
 
-def whole(dialogue: Dialogue) -> Progress:
+def whole(dialogue: Dialogue, memory: int) -> Progress:
     """The progress of sessions that are given whole."""
-    frames, rows = len(dialogue), len(dialogue.rows)
-    every, all_rows = np.ones(frames, np.bool_), np.ones(rows, np.bool_)
-    none, no_rows = np.zeros(frames, np.int64), np.zeros(rows, np.int64)
-    return Progress(True, np.ones(dialogue.sessions, np.bool_), none, no_rows, none, no_rows, every, all_rows, every)
+    frames, raw = len(dialogue), dialogue.rows
+    every, all_rows = np.ones(frames, np.bool_), np.ones(len(raw), np.bool_)
+    none, no_rows = np.zeros(frames, np.int64), np.zeros(len(raw), np.int64)
+    ordinal = _numbered(raw.way)
+    return Progress(
+        True, np.ones(dialogue.sessions, np.bool_), none, no_rows, none, no_rows, every, all_rows, ordinal,
+        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory),
+        horizon.heard(dialogue, CLIENT), horizon.heard(dialogue, SERVER),
+    )
 
 
-def of(dialogue: Dialogue, rows: pa.Table, closing: Bools, reached: I64) -> Progress:
-    """The progress of sessions that come in pieces, by the marks of their frames and of `rows`.
-
-    `reached`, of shape (sessions, 2): the place of the last octet captured of each direction.
-    """
+def of(dialogue: Dialogue, rows: pa.Table, closing: Bools, before: Sums, memory: int) -> Progress:
+    """The progress of sessions that come in pieces, by the marks of their frames and of `rows`; `before`: the sums of earlier pieces."""
     raw = dialogue.rows
     row_ripe = closing[raw.session]
     row_ripe[:-1] |= (raw.session[1:] == raw.session[:-1]) & (raw.side[1:] == raw.side[:-1])
     ripe = np.zeros(len(dialogue), np.bool_)
     ripe[np.lexsort((dialogue.offset, dialogue.side, dialogue.session))] = row_ripe[raw.kind == FRAME]
-    clear = closing[dialogue.session] | (reached[dialogue.session, 1 - dialogue.side] > dialogue.position)
     told, counted = (integers(dialogue.frames.column(name), 0)[dialogue.row] for name in ("told", "counted"))
     row_told, row_counted = (integers(rows.column(name), 0)[raw.row] for name in ("told", "counted"))
-    return Progress(False, closing, told, row_told, counted, row_counted, ripe, row_ripe, clear)
+    ordinal = integers(rows.column("ordinal"))[raw.row]
+    known = (integers(dialogue.frames.column(f"heard_{way}"))[dialogue.row] for way in words.DIRECTIONS)
+    heard = (np.where(place < 0, horizon.heard(dialogue, side), place) for side, place in enumerate(known))
+    new = ordinal < 0
+    ordinal[new] = _numbered(raw.way[new]) + before.rows.reshape(-1)[raw.way[new]]
+    return Progress(
+        False, closing, told, row_told, counted, row_counted, ripe, row_ripe, ordinal,
+        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory), *heard,
+    )
+
+
+def _numbered(way: I64) -> I64:
+    """Numbers from 0 on within each direction."""
+    return np.arange(len(way)) - np.searchsorted(way, way)

@@ -10,7 +10,7 @@ which place that is so; what lies behind is carried unlooked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from stompcap.session import carry as state
 from stompcap.session import progress, sums
 from stompcap.session.analyse import examine
 from stompcap.session.analysis import Analysis, Options
-from stompcap.session.carry import Carry, joined
+from stompcap.session.carry import Carry, chosen, joined
 from stompcap.session.dialogue import CLIENT, FRAME, GAP, I64, Bools
 from stompcap.session.lookup import flat
 from stompcap.session.wire import build, integers, place, repeated_codes, sides
@@ -91,8 +91,8 @@ def advance(piece: Piece, carried: Carry, order: Mapping[str, int], options: Opt
     """Analyse what has come with what was carried of the same streams; `order` ranks captures behind those of earlier pieces."""
     known = flat(piece.streams.column("stream_id"))
     mine = carried.of(known)
-    frames = joined(state.FRAMES, mine.frames, piece.frames)
-    rows = _placed(joined(state.ROWS, mine.rows, piece.rows), order)
+    frames = joined(state.FRAMES, mine.waiting_frames, piece.frames)
+    rows = _placed(joined(state.ROWS, mine.waiting_rows, piece.rows), order)
     segments = joined(state.SEGMENTS, mine.segments, piece.segments)
     stalls = joined(state.STALLS, mine.stalls, piece.stalls)
 
@@ -100,7 +100,8 @@ def advance(piece: Piece, carried: Carry, order: Mapping[str, int], options: Opt
     session, side = _keys(frames, known)
     waits = integers(frames.column("stream_offset")) >= cut[session * 2 + side]
     waiting_rows, waiting_frames = rows.filter(pa.array(held)), frames.filter(pa.array(waits))
-    rows, frames = rows.filter(pa.array(~held)), frames.filter(pa.array(~waits))
+    rows = joined(state.ROWS, mine.rows, chosen(rows, ~held))
+    frames = joined(state.FRAMES, mine.frames, chosen(frames, ~waits))
     segments, ready = _ready(segments, rows, cut, piece, known, order)
 
     counts = {row["stream_id"]: row["frames_c2s"] + row["frames_s2c"]
@@ -108,12 +109,8 @@ def advance(piece: Piece, carried: Carry, order: Mapping[str, int], options: Opt
     dialogue = build(piece.streams, rows, frames, order, counts or {"": 0})
     ending = pc.is_in(flat(dialogue.streams.column("stream_id")), value_set=known.filter(pa.array(piece.closing)))
     before = sums.of(mine.sums, dialogue.streams)
-    raw, last = dialogue.rows, integers(rows.column("last_place"))
-    reached = before.reached.copy()
-    np.maximum.at(reached.reshape(-1), raw.session.astype(np.int64) * 2 + raw.side, last[raw.row])
-    told = progress.of(dialogue, rows, np.asarray(ending), reached)
+    told = progress.of(dialogue, rows, np.asarray(ending), before, options.memory)
     analysis = examine(dialogue, rows, segments, ready, order, stalls, mine.sums, told, options)
-    analysis = replace(analysis, sums=replace(analysis.sums, reached=reached))
     return Advance(analysis, rows, segments, stalls, ready, waiting_rows, waiting_frames)
 
 

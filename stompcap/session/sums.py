@@ -21,14 +21,14 @@ class Sums:
 
     frames    frames sent
     leaks     1 where a passcode was seen
-    reached   place on the wire of the last octet captured, -1
+    rows      raw rows
     now       heart-beats: arrival of the last octet judged, -1 where watching has not begun
     beats, gaps, longest, late, violations, dead, excused, worst  heart-beats so far: as table heartbeats, times in nanoseconds
     """
 
     frames: I64
     leaks: I64
-    reached: I64
+    rows: I64
     now: I64
     beats: I64
     gaps: I64
@@ -51,7 +51,7 @@ class Sums:
 
 
 NAMES = tuple(field.name for field in fields(Sums))
-NONE = {"reached": -1, "now": -1}
+NONE = {"now": -1}
 SCHEMA = pa.schema([("stream_id", pa.string()), *((f"{name}_{way}", pa.int64()) for name in NAMES for way in words.DIRECTIONS)])
 
 

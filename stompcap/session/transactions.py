@@ -1,7 +1,7 @@
 """Transactions: what BEGIN opens, what belongs to it, how it ends, by the client's word.
 
 A frame may name a transaction that was never begun as far as the capture shows; such a one is followed too, so that its COMMIT is
-understood, but it makes no row of the table.
+understood, until none has named it for Options.memory frames; but it makes no row of the table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from stompcap.session.dialogue import (
     Dialogue,
 )
 from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN, UNNAMED
-from stompcap.session.wire import codes, spread
+from stompcap.session.wire import codes, remembered, spread
 
+TALLIES = ("sends", "acked", "nacked", "octets")
+OVER = 16  # mark of frames, beside those of stompcap.session.progress: a BEGIN, no longer at hand, came over the transaction it begins
 COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in words.TRANSACTION_OUTCOMES
 
 
@@ -38,7 +40,8 @@ class Transactions:
 
     Per transaction: `first`, `begun` and `ended` (frame indices: the first that names it; begun -1 where no BEGIN was captured,
     ended -1 where neither COMMIT nor ABORT was), `left` (the BEGIN that came over it while it was open, -1), `outcome` (index in
-    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left), `row` in the table (-1 where it makes none), and what it holds.
+    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left nor forgotten), `row` in the table (-1 where it makes none), and what
+    it holds.
     """
 
     which: I64
@@ -65,11 +68,15 @@ class Transactions:
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, body: I64, names: int,
+    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, body: I64, names: int, earlier: I64, gone: Bools,
     which: I64, state: I8, first: I64, begun: I64, ended: I64, left: I64, outcome: I8,
-    sends: I64, acks: I64, nacks: I64, octets: I64,
+    sends: I64, acks: I64, nacks: I64, octets: I64, touched: I64,
 ) -> int:
-    """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions."""
+    """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions.
+
+    `earlier`, of shape (4, frames): what is no longer at hand of the transaction that a frame is the first of; `gone`: another was
+    begun over it. `touched`: by which frame a transaction was last named.
+    """
     owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
     count = 0
     for i in range(len(session)):
@@ -87,6 +94,8 @@ def _walk(
                     state[i] = ENDED if ordinal[i] - ordinal[ended[t]] <= memory else UNKNOWN
                 elif begun[t] >= 0:
                     state[i] = ACTIVE
+                if begun[t] < 0 and ordinal[i] - ordinal[touched[t]] > memory:
+                    t = -1
         alive = t >= 0 and outcome[t] == OPEN
         if c == BEGIN:
             if alive:
@@ -101,12 +110,12 @@ def _walk(
             count += 1
             first[t], ended[t], left[t], outcome[t] = i, -1, -1, OPEN
             begun[t] = i if c == BEGIN else -1
-            sends[t] = acks[t] = nacks[t] = octets[t] = 0
-            if n >= 0:
+            sends[t], acks[t], nacks[t], octets[t] = earlier[0, i], earlier[1, i], earlier[2, i], earlier[3, i]
+            if n >= 0 and not gone[i]:
                 owner[n], current[n] = session[i], t
             else:
                 outcome[t] = UNDECIDED
-        which[i] = t
+        which[i], touched[t] = t, i
         if c == SEND:
             sends[t] += 1
             octets[t] += body[i]
@@ -135,21 +144,37 @@ def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_
 
     most = len(at)
     which, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
-    first, begun, ended, left = (np.zeros(most, np.int64) for _ in range(4))
+    first, begun, ended, left, touched = (np.zeros(most, np.int64) for _ in range(5))
     outcome = np.zeros(most, np.int8)
     counts = np.zeros((4, most), np.int64)
     found = 0
     if most:
         found = _walk(
             dialogue.session, command, dialogue.side, dialogue.ordinal, memory, name, dialogue.body_octets,
-            int(name.max(initial=-1)) + 1, which, state, first, begun, ended, left, outcome, counts[0], counts[1], counts[2], counts[3],
+            int(name.max(initial=-1)) + 1, _earlier(dialogue), _gone(dialogue), which, state, first, begun, ended, left, outcome,
+            counts[0], counts[1], counts[2], counts[3], touched,
         )
     first, begun, ended, left, outcome = first[:found], begun[:found], ended[:found], left[:found], outcome[:found]
-    counts = counts[:, :found]
+    counts, touched = counts[:, :found], touched[:found]
 
     opened = outcome == OPEN
+    now = dialogue.ordinal[dialogue.starts[1:] - 1][dialogue.session[first]] if found else touched
+    alive = opened & ((begun >= 0) | (now - dialogue.ordinal[touched] <= memory))
     never = (begun < 0) & ~missed[first]  # named, but never begun although nothing is missing: it means nothing
     outcome[opened & over[dialogue.session[first]]] = IMPLICITLY_ABORTED
     outcome[opened & (missing_later[first] | never)] = UNDECIDED
     row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
-    return Transactions(which, state, first, begun, ended, left, outcome, opened, row, counts[0], counts[1], counts[2], counts[3])
+    return Transactions(which, state, first, begun, ended, left, outcome, alive, row, counts[0], counts[1], counts[2], counts[3])
+
+
+def _gone(dialogue: Dialogue) -> Bools:
+    """First frames of transactions that a BEGIN came over which is no longer at hand."""
+    marks = remembered(dialogue.frames, "told", np.zeros(dialogue.frames.num_rows, np.int64))[dialogue.row]
+    gone: Bools = (marks & OVER) != 0
+    return gone
+
+
+def _earlier(dialogue: Dialogue) -> I64:
+    """Of each frame that a transaction begins with, the SENDs, ACKs, NACKs and octets in it that are no longer at hand."""
+    none = np.zeros(dialogue.frames.num_rows, np.int64)
+    return np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in TALLIES])

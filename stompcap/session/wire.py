@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
 from stompcap.places import PACKET_BITS
-from stompcap.session.dialogue import COMMANDS, I8, I32, I64, SERVER, Dialogue, RawRows
+from stompcap.session.dialogue import CLIENT, COMMANDS, FRAME, GAP, I8, I32, I64, SERVER, Dialogue, RawRows
+from stompcap.session.horizon import rising
 from stompcap.session.lookup import flat
 from stompcap.tables import words
 
@@ -113,14 +114,16 @@ def _interleave(direction: I64, position: I64, order: I64, merged: I64, starts: 
     starts[len(starts) - 1] = i
 
 
-def raw_rows(rows: pa.Table, known: pa.Array) -> RawRows:
-    """The raw rows of the streams in `known`, as numbers sorted by session, side and offset."""
+def raw_rows(rows: pa.Table, known: pa.Array, ranks: Mapping[str, int]) -> RawRows:
+    """The raw rows of the streams in `known`, as numbers sorted by session, side and offset; `ranks` of the captures."""
     session = repeated_codes(rows.column("stream_id"), known)
     side, offset = sides(rows.column("direction")), integers(rows.column("stream_offset"))
     kept = np.flatnonzero(session >= 0)
     order = by_key(session[kept], side[kept], offset[kept])
     row = kept if order is None else kept[order]
     kind = repeated_codes(rows.column("kind"), pa.array(words.RAW_KINDS))
+    begins = (kind == FRAME) & (side == CLIENT)
+    where = np.where(kind == GAP, -1, np.where(begins, place(rows, "first_", ranks), place(rows, "last_", ranks)))
 
     def column(name: str, missing: int = -1) -> I64:
         return integers(rows.column(name), missing)[row]
@@ -136,6 +139,7 @@ def raw_rows(rows: pa.Table, known: pa.Array) -> RawRows:
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=flat(rows.column("redacted")).to_numpy(zero_copy_only=False)[row],
+        place=rising(session[row] * 2 + side[row], where[row]),
         row=row,
     )
 
@@ -190,7 +194,7 @@ def build(
         starts=starts,
         streams=streams,
         frames=frames,
-        rows=raw_rows(rows, known),
+        rows=raw_rows(rows, known, order),
     )
 
 

@@ -11,9 +11,12 @@ import pytest
 from stompcap.assembly import Assembly, Meaning
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
+from stompcap.session import Options as Choices
 from tests.e2e.pure import wire_of
 from tests.fuzz.sessions import SAID, written
 from tests.timing import assert_linear
+
+MEMORY = Choices().memory
 
 
 def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
@@ -40,6 +43,23 @@ def test_pieces_and_whole(name: str, tmp_path: Path) -> None:
     _, whole = told(path)
     assert whole["octets"] >= 5_000
     assert told(path, 50_000)[1] == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ACKs of nothing", "CONNECTs", "SENDs in transactions never begun"])
+def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) -> None:
+    """Of a client that nobody answers, what is known by name and what rules wait for; nothing of it is left open."""
+    path = written(tmp_path / "session.pcap", name, 300_000)
+    wire = wire_of([str(path)])
+    capture = wire.surveyed[0]["capture_id"]
+    assembly, meaning = Assembly([(str(path), capture)], "batch", Options(), 1 << 20), Meaning({capture: 0}, Options(), lambda _: True)
+    kept = []
+    for part in assembly.parts(wire.segments):
+        if part.sessions is not None:
+            meaning(part.sessions)
+            kept += [state.carry.frames.num_rows + state.carry.rows.num_rows for state in meaning.states.values()]
+    assert len(kept) > 1
+    assert max(kept) <= 2 * (MEMORY + 100), kept
 
 
 @pytest.mark.slow

@@ -119,6 +119,18 @@ STEADY = {
     "receipts": "> SEND destination:/queue/a receipt:r{n}\n< RECEIPT receipt-id:r{n}\n",
     "transactions": "> BEGIN transaction:t{n}\n> SEND destination:/queue/a transaction:t{n}\n> COMMIT transaction:t{n}\n",
     "heart-beats": "> EOL\n< EOL\n",
+    "one long transaction": "> SEND destination:/queue/a transaction:long | body\n",
+    "a transaction begun again": "> BEGIN transaction:again\n",
+    "a transaction never begun": "> SEND destination:/queue/a transaction:never\n",
+    "ACKs of nothing": "> ACK id:x{n}\n",
+    "ACKs in no transaction": "> ACK id:x transaction:t{n}\n",
+    "RECEIPTs of nothing": "< RECEIPT receipt-id:r{n}\n",
+    "MESSAGEs of nothing": "< MESSAGE message-id:m{n} subscription:x{n} destination:/queue/x\n",
+    "ERRORs": "< ERROR message:no\n",
+    "undefined escapes": r"> SEND destination:/queue/a x:\\q" + "\n",
+    "CONNECTs": "> CONNECT accept-version:1.2 receipt:{n}\n",
+    "DISCONNECTs": "> DISCONNECT\n",
+    "frames of no version": "> A\n",
 }
 
 
@@ -129,6 +141,7 @@ def test_what_goes_on_for_ever_needs_no_more_and_more(kind: str) -> None:
     < CONNECTED version:1.2 heart-beat:5,5
     > SUBSCRIBE id:1 destination:/queue/a ack:client-individual
     > SUBSCRIBE id:2 destination:/queue/b
+    > BEGIN transaction:long
     """
     session = made(opening + "".join(STEADY[kind].replace("{n}", str(n)) for n in range(120)))
     sizes: list[int] = []
