@@ -17,7 +17,7 @@ OPENINGS = {
 }
 END = "\n> DISCONNECT\n> FIN\n< FIN\n"
 SERVERS = {"Other/1": {}, "RabbitMQ/3": {"wide": True, "lax": True}, "ActiveMQ/5": {"single": True}}
-SESSIONS, LOST = 16, 0.12
+SESSIONS, LOST = 40, 0.12
 UNSURE = ("unknown", "open")
 
 
