@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # what sessions and rules never look at
-LEARNED = ("spoken", "client", "protocol", "version", "version_source")
+LEARNED = ("spoken", "client", "protocol", "version", "version_source", "possible")
 
 
 class Batch:
@@ -53,8 +53,7 @@ class Batch:
         self.spoken = choice.spoken_by(said)
         self.protocol = choice.protocols(kept, said)
         self.client = choice.clients(reassembly, self.spoken, assembly.options)
-        self.version = np.full(len(reassembly.streams), -1, np.int8)
-        self.version_source = np.zeros(len(reassembly.streams), np.int8)
+        self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
         self.places = places(segments)
@@ -87,8 +86,8 @@ class Batch:
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
         view = shown(window.octets, window.rows, a.options)
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
-        versions, sources = self.version[of], self.version_source[of]
-        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, sources, a.options)}
+        versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
+        tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
         if window.fresh:
             tables["stalls"] = self._stalls(streams, self.reassembly.zero_windows, self.reassembly.retransmissions)
         if window.last:
@@ -138,7 +137,7 @@ class Batch:
         speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
         self.protocol[streams[speaks]] = choice.STOMP
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
-        self.version[streams], self.version_source[streams] = stomp.negotiate(
+        self.version[streams], self.version_source[streams], self.possible[streams] = stomp.negotiate(
             window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
         )
 

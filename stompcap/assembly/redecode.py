@@ -31,8 +31,9 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     octets = _octets(raw.column("raw"))
     rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)))
     sides = np.tile(np.array([0, 1], np.int8), len(names))
-    version, source = stomp.negotiate(octets, rows, np.repeat(np.arange(len(names)), 2), sides, len(names))
-    return frames(shown(octets, rows, options), rows, raw, np.repeat(version, 2), np.repeat(source, 2), options)
+    of = np.repeat(np.arange(len(names)), 2)
+    versions = stomp.negotiate(octets, rows, of, sides, len(names))
+    return frames(shown(octets, rows, options), rows, raw, versions.take(of), options)
 
 
 def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:

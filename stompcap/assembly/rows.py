@@ -146,18 +146,19 @@ def frames(
     view: Shown,
     rows: Rows,
     raw: pa.Table,
-    version: NDArray[np.int8],
-    version_source: NDArray[np.int8],
+    versions: stomp.Versions,
     options: Options,
 ) -> pa.Table:
-    """Rows of table frames from the raw rows of the same octets; `version` and `version_source` are per direction."""
+    """Rows of table frames from the raw rows of the same octets; `versions` are per direction."""
     chosen = rows.frames()
-    decoded = stomp.decode(view.octets, chosen, version[chosen.direction], options.body_preview, options.keep_credentials)
+    version, source, possible = versions.take(chosen.direction)
+    decoded = stomp.decode(view.octets, chosen, version, options.body_preview, options.keep_credentials)
     kept = raw.filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
     columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
     columns |= {name: decoded.column(name) for name in decoded.schema.names}
-    columns["version"] = coded(words.VERSIONS, version[chosen.direction])
-    columns["version_source"] = coded(words.VERSION_SOURCES, version_source[chosen.direction])
+    columns["version"] = coded(words.VERSIONS, version)
+    columns["version_source"] = coded(words.VERSION_SOURCES, source)
+    columns["possible_versions"] = coded(words.POSSIBLE_VERSIONS, possible - 1)
     return as_table("frames", columns)
 
 

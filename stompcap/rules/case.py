@@ -37,6 +37,7 @@ from stompcap.session.dialogue import (
     SERVER,
     Bools,
 )
+from stompcap.session.wire import integers
 from stompcap.settings import Thresholds
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
@@ -280,14 +281,18 @@ class Case:
         return self.trusted_rows[self.row_of_frame]
 
     @cached_property
-    def guessed(self) -> Bools:
-        """Sessions whose version was inferred although their beginning was captured: packets of the handshake are lost.
+    def possible(self) -> I64:
+        """Per session the versions that fit what was captured of it, as bits 1 << version: several where it was inferred from little."""
+        every, known = (1 << len(words.VERSIONS)) - 1, self.s.version
+        told = integers(pc.index_in(self.of_session("possible_versions"), pa.array(words.POSSIBLE_VERSIONS)))
+        alone = np.where(known >= 0, 1 << np.maximum(known, 0).astype(np.int64), every)
+        return np.where(told >= 0, told + 1, alone)
 
-        What is inferred of them may acquit but not convict. Where a capture starts mid-stream there is nothing better.
-        """
-        inferred = truth(pc.equal(self.of_session("version_source"), "inferred"))
-        started: Bools = inferred & (self.s.start_c2s | self.s.start_s2c)
-        return started
+    @cached_property
+    def ambiguous(self) -> Bools:
+        """Frames of sessions of which more than one version fits: what is wrong by the version inferred may be right by another."""
+        several: Bools = (self.possible & (self.possible - 1)) != 0
+        return several[self.d.session]
 
     # what is said of them
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
-from stompcap.session.dialogue import I64
+from stompcap.session.dialogue import CLIENT, I64
 from stompcap.session.notes import ACTIVE
 from stompcap.tables import words
 
@@ -40,13 +40,14 @@ def tx_07(case: Case) -> Judged:
     """A transaction is ended by COMMIT or ABORT.
 
     One that is open at DISCONNECT or at the close is aborted implicitly: legal, but what it held is lost. Judged at each
-    BEGIN; not evaluable while the session is open, where octets of the client are missing, or where the id was begun
-    again.
+    BEGIN; not evaluable while the session is open, where octets of the client are missing, as they may be where neither its
+    DISCONNECT nor its FIN was captured, or where the id was begun again.
     """
-    n = case.n
+    n, s = case.n, case.s
     begins = case.of("BEGIN") & (n.transaction_row >= 0) & ~case.lacks("transaction", case.of("BEGIN"))
     implicit, ended = n.transaction_outcome == IMPLICITLY_ABORTED, n.transaction_ended >= 0
-    unclear = ~implicit | case.s.gaps_c2s[case.d.session]
+    cut = s.gaps_c2s | ~((s.disconnect >= 0) | case.ends.fin[:, CLIENT])
+    unclear = ~implicit | cut[case.d.session]
     return Judged(begins, implicit, "transaction {transaction} is open at the end of the session",
                   unevaluable=~ended & unclear, told=until_close(n.transaction_alive))
 

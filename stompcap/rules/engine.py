@@ -129,14 +129,15 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
 
 
 def _unsure(case: Case, rule: Rule, units: Units) -> Bools:
-    """Units that cannot be held against anyone: seeming frames behind a gap, rules of a version that was guessed."""
+    """Units that cannot be held against anyone: seeming frames behind a gap, sessions that may be of a version without the rule."""
     unsure = np.zeros(len(units), bool)
     if units is case.frames:
         unsure = ~case.trusted
     elif units is case.rows:
         unsure = ~case.trusted_rows
-    if len(rule.versions) < len(words.VERSIONS) and rule.negotiated:
-        unsure = unsure | case.guessed[units.session]
+    if rule.negotiated:
+        without = sum(1 << version for version, name in enumerate(words.VERSIONS) if name not in rule.versions)
+        unsure = unsure | ((case.possible & without) != 0)[units.session]
     return unsure
 
 

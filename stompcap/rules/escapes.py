@@ -33,12 +33,14 @@ def fr_19(case: Case) -> Judged:
 
     1.1 has \n, \c and \\, 1.2 has \r as well; any other, a backslash at the end of a line among them, is an error.
     Half of the libraries keep such an escape as it is, the other half close. CONNECT, STOMP and CONNECTED are not
-    escaped and left out. Judged where a header has a backslash.
+    escaped and left out. Judged where a header has a backslash; not evaluable where the capture does not tell 1.1 from 1.2.
     """
+    undefined = case.bits(Syntax.UNDEFINED_ESCAPE)
     return Judged(
-        case.bits(Syntax.BACKSLASH) & ~case.handshake, case.bits(Syntax.UNDEFINED_ESCAPE),
+        case.bits(Syntax.BACKSLASH) & ~case.handshake, undefined,
         lambda index: pc.binary_join_element_wise(
             "undefined escape:", case.lines(index, lambda n, v: matched(n, r"\\") | matched(v, r"\\")), " "),
+        unevaluable=undefined & case.ambiguous,
     )
 
 
@@ -76,7 +78,7 @@ def fr_19b(case: Case) -> Judged:
     return Judged(
         applicable=undefined,
         failed=went_on,
-        unevaluable=~went_on & ~died,
+        unevaluable=(~went_on & ~died) | case.ambiguous,
         told=told,
         blamed=receiver.astype(np.int8),
         evidence="the receiver goes on after {command} with an undefined escape",

@@ -19,7 +19,7 @@ from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import Settling
-from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, SETTLED, VOIDED
+from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.session.wire import remembered
@@ -92,14 +92,15 @@ def delivery_status(machine: Machine) -> I8:
     ended = machine.over[machine.dialogue.session[frame]]
     enclosed = found.state == ENCLOSED
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
+    swept = (found.swept_by >= 0) & (machine.missed_c2s | machine.missed_s2c)[found.swept_by]
     return np.select(
         [
             found.state == AUTOMATIC,
             found.state == SETTLED,
-            (found.state == VOIDED) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
+            np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
             enclosed & (outcome == OPEN),
             enclosed | ~asks,
-            (found.state == PENDING) & machine.later_c2s[frame],
+            (found.state == PENDING) & (machine.later_c2s[frame] | swept),
             ended,
         ],
         [AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
@@ -228,8 +229,10 @@ def transactions(machine: Machine) -> pa.Table:
     rows = np.flatnonzero(held.begun >= 0)
     begin, outcome = held.begun[rows], held.outcome[rows]
     begun, session = dialogue.first_ns[begin], dialogue.session[begin]
-    left = chosen(dialogue.first_ns, machine.notes.disconnect)
-    closed = np.where(machine.notes.closed_ns >= 0, machine.notes.closed_ns, left)[session]
+    notes, left = machine.notes, chosen(dialogue.first_ns, machine.notes.disconnect)
+    closed = np.where(notes.closed_ns >= 0, notes.closed_ns, left)[session]
+    shut = np.where(notes.shut_c2s, notes.end_c2s, -1)[session]
+    closed = np.where(closed >= begun, closed, np.where(shut >= begun, shut, -1))  # one may begin when the server has closed
     ended = np.where(outcome == IMPLICITLY_ABORTED, closed, chosen(dialogue.first_ns, held.ended[rows]))
     return pa.table(
         {

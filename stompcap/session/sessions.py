@@ -148,6 +148,7 @@ def table(dialogue: Dialogue, notes: SessionNotes, sums: Sums) -> pa.Table:
         "accept_version": asked.header("accept-version"),
         "version": first.column("version"),
         "version_source": pc.coalesce(first.column("version_source"), pa.scalar("unknown")),
+        "possible_versions": first.column("possible_versions"),
         "host": asked.header("host"),
         "login": _login(asked.header("login"), asked.header("username"), notes),
         "session": answer.header("session"),

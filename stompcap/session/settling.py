@@ -2,7 +2,8 @@
 
 An ACK names one delivery. In mode client it settles those before it too: of the same subscription, as the specification has it,
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
-be acknowledged again. What is settled is known by its name for Options.memory frames more.
+be acknowledged again, until their subscription delivers the same message anew. What is settled is known by its name for
+Options.memory frames more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from stompcap.session.dialogue import I8, I32, I64, Bools, Dialogue
 from stompcap.session.keys import Keys, keys
 from stompcap.session.notes import (
+    MODE_CLIENT,
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
@@ -41,7 +43,8 @@ class Settling:
     known, so that it may have settled more than can be told.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
-    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it).
+    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `swept_by`
+    (the last `strange` frame behind it that may have settled it too, -1).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -57,7 +60,18 @@ class Settling:
     how: I8
     transaction: I64
     retained: Bools
+    swept_by: I64
     most: I64
+
+
+def _swept_by(dialogue: Dialogue, strange: Bools, frame: I64, mode: I8, wide: Bools) -> I64:
+    """Per delivery the last strange frame of its session, if that is behind it and may be cumulative so far."""
+    latest = np.full(dialogue.sessions, -1, np.int64)
+    at = np.flatnonzero(strange)
+    latest[dialogue.session[at]] = at
+    found = latest[dialogue.session[frame]]
+    reaches = (mode == MODE_CLIENT) | wide[dialogue.session[frame]]
+    return np.where(reaches & (found > frame), found, -1)
 
 
 def _names_target(dialogue: Dialogue, found: Keys) -> I8:
@@ -90,7 +104,10 @@ def follow(
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
     strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
-    return Settling(delivery, target, same_message, same_ack, strange, frame, mode, state, by, how, transaction, retained, most)
+    swept_by = _swept_by(dialogue, strange, frame, mode, habits.connection_wide)
+    return Settling(
+        delivery, target, same_message, same_ack, strange, frame, mode, state, by, how, transaction, retained, swept_by, most
+    )
 
 
 def _shifted(codes: I32, by: int) -> I32:

@@ -23,7 +23,8 @@ from stompcap.session.notes import (
     TARGET_UNKNOWN,
 )
 
-PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC = range(5)  # ENCLOSED: in a transaction that has not ended
+PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
+"""ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
 
 
@@ -40,7 +41,7 @@ def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, fr
     That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
     """
     k = head[code]
-    while k >= 0 and (state[k] == SETTLED or state[k] == AUTOMATIC):
+    while k >= 0 and (state[k] == SETTLED or state[k] == AUTOMATIC or state[k] == REPLACED):
         k = following[k]
     head[code] = k
     late, voided = -1, -1
@@ -152,7 +153,13 @@ def walk(
             count += 1
             frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
             if _known(m, s, now, memory, owner, held, touched):
-                same_message[i] = frame[tail[m]]
+                copy = tail[m]
+                same_message[i] = frame[copy]
+                if state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
+                    _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
+                    if line[copy] >= 0:
+                        flying[row[i]] -= 1
+                    _unlink(copy, before, behind, tails, line)
             if _known(a, s, now, memory, owner, held, touched):
                 earlier = _first(a, i, head, following[0], state, row, frame, ended)
                 if earlier >= 0:

@@ -1,7 +1,8 @@
 """Subscriptions: which one each SUBSCRIBE opens, each UNSUBSCRIBE ends and each MESSAGE belongs to.
 
-An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that names no
-subscription belongs to the one active subscription of its destination, if there is just one.
+An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that was under way when
+the id was taken anew shows by its destination: that of the SUBSCRIBE before, not of the newest. A MESSAGE that names no subscription
+belongs to the one active subscription of its destination, if there is just one.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def _walk(
     at, living = np.full(destinations, -1, np.int32), np.zeros(destinations, np.int32)
     rows_at = np.zeros(destinations, np.int64)  # exclusive or of the rows active there: the row itself where there is one
     unnamed_at, unnamed_rows = np.zeros(destinations, np.int32), np.zeros(destinations, np.int64)
-    older = np.full(len(opened), -1, np.int64)  # a subscription that a second SUBSCRIBE of its id came over
+    former = np.full(len(opened), -1, np.int64)  # the subscription that had the id before
+    older = np.full(len(opened), -1, np.int64)  # the same, until the id is unsubscribed: that ends all of them
     target = np.full(len(opened), -1, np.int32)  # destination of a row
     nameless = np.zeros(len(opened), np.int8)
     count, alive, last = 0, 0, -1
@@ -82,7 +84,7 @@ def _walk(
                 if known:
                     state[i] = ACTIVE if ended[current[n]] < 0 else ENDED
                     unsubscribed_by[i] = ended[current[n]]
-                    older[r] = current[n] if ended[current[n]] < 0 else -1
+                    former[r] = older[r] = current[n]
                 owner[n], current[n] = s, r
             if d >= 0:
                 living[d] += 1
@@ -103,17 +105,20 @@ def _walk(
                     r = rows_at[d]
                     state[i] = ACTIVE
             row[i] = r
-            while r >= 0 and ended[r] < 0:
-                ended[r] = i
-                alive -= 1
-                t = target[r]
-                if t >= 0:
-                    living[t] -= 1
-                    rows_at[t] ^= r
-                    if nameless[r]:
-                        unnamed_at[t] -= 1
-                        unnamed_rows[t] ^= r
-                r = older[r]
+            while r >= 0:
+                if ended[r] < 0:
+                    ended[r] = i
+                    alive -= 1
+                    t = target[r]
+                    if t >= 0:
+                        living[t] -= 1
+                        rows_at[t] ^= r
+                        if nameless[r]:
+                            unnamed_at[t] -= 1
+                            unnamed_rows[t] ^= r
+                before, r = r, older[r] if known else -1
+                if known:
+                    older[before] = -1
         elif c == MESSAGE and side[i] == SERVER:
             r = -1
             if n < 0:
@@ -121,6 +126,8 @@ def _walk(
                     r = rows_at[d]
             elif known:
                 r = current[n]
+                if d >= 0 and target[r] != d and former[r] >= 0 and target[former[r]] == d:
+                    r = former[r]
                 state[i] = ACTIVE if ended[r] < 0 else ENDED
                 unsubscribed_by[i] = ended[r]
             else:

@@ -8,7 +8,7 @@ from stompcap.stomp.decoder import decode
 from stompcap.stomp.delimiter import beginning, delimit
 from stompcap.stomp.frames import Frame, decode_column, parse
 from stompcap.stomp.incremental import Delimiter, Row
-from stompcap.stomp.negotiate import negotiate
+from stompcap.stomp.negotiate import Versions, negotiate
 from stompcap.stomp.peek import peek
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Rows, Runs, State
@@ -16,6 +16,6 @@ from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.write import serialise, write_frame
 
 __all__ = [
-    "Delimiter", "Frame", "Row", "Rows", "Runs", "State", "Syntax", "beginning", "decode", "decode_column", "delimit", "negotiate", "parse",
-    "peek", "redact", "serialise", "write_frame",
+    "Delimiter", "Frame", "Row", "Rows", "Runs", "State", "Syntax", "Versions", "beginning", "decode", "decode_column", "delimit",
+    "negotiate", "parse", "peek", "redact", "serialise", "write_frame",
 ]

@@ -4,9 +4,14 @@ STOMP 1.2, Protocol Negotiation: CONNECTED names the version; without the header
 nothing is 1.0; else every mark that only some versions leave, in a table (MARKS). What all marks together allow is the version, the
 lowest where they allow several, for it claims least; CRLF, which other peers write too, only chooses among what the others leave. Marks
 that contradict each other prove nothing: the version is not known, and no rule of one version is held against the session.
+
+Beside the version it is told which versions fit what was seen at all, for peers leave some marks in other versions too: what one of them
+allows is held against nobody.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +43,23 @@ _OFFERS = 1 << 11
 """Times 1, 2, 4: the versions that CONNECT offers."""
 
 ANY_VERSION = 0b111
-MARKS = {  # mark: the versions that leave it, as bits 1 << version; whether it proves one by itself
-    _KEY_1_2: (0b100, True),  # MESSAGE with ack, ACK or NACK with id
-    _KEY_1_1: (0b010, True),  # ACK with message-id and subscription, and no id; NACK with message-id and no id
-    _OLD_KEY: (0b011, False),  # ACK with message-id and neither id nor subscription: 1.0, and 1.1 where the broker forgives it
-    _NACKS: (0b110, True),  # NACK
-    _ESCAPED: (0b110, True),  # a colon that the server wrote as an escape in destination or message-id
-    _BARE_COLON: (0b001, True),  # a message-id of ActiveMQ with its colons bare
+
+
+class Mark(NamedTuple):
+    """What a mark says: the versions it leads to and those it fits, as bits 1 << version, and whether it proves one by itself."""
+
+    leads: int
+    fits: int
+    proves: bool
+
+
+MARKS = {
+    _KEY_1_2: Mark(0b100, 0b100, True),  # MESSAGE with ack, ACK or NACK with id
+    _KEY_1_1: Mark(0b010, 0b011, True),  # ACK with message-id and subscription, no id: some do so in 1.0 too; NACK with message-id, no id
+    _OLD_KEY: Mark(0b011, 0b011, False),  # ACK with message-id and neither id nor subscription: 1.0, and 1.1 where the broker forgives it
+    _NACKS: Mark(0b110, ANY_VERSION, True),  # NACK: RabbitMQ takes it in 1.0
+    _ESCAPED: Mark(0b110, 0b110, True),  # a colon that the server wrote as an escape in destination or message-id
+    _BARE_COLON: Mark(0b001, 0b001, True),  # a message-id of ActiveMQ with its colons bare
 }
 
 
@@ -135,24 +150,44 @@ def _evidence(
         evidence[k] = seen
 
 
-def _inferred(evidence: Ints) -> Ints:
-    """The version that the marks of each stream allow, -1 where there is none or they contradict each other."""
+class Versions(NamedTuple):
+    """Of streams, or of whatever belongs to them: what is known of their version.
+
+    version    0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown
+    source     how that is known: index into `words.VERSION_SOURCES`
+    possible   the versions that fit what was seen, as bits 1 << version; never none
+    """
+
+    version: npt.NDArray[np.int8]
+    source: npt.NDArray[np.int8]
+    possible: npt.NDArray[np.int8]
+
+    def take(self, at: npt.NDArray[np.integer]) -> Versions:
+        """Those at some places."""
+        return Versions(*(column[at] for column in self))
+
+
+def _inferred(evidence: Ints) -> tuple[Ints, Ints]:
+    """The version that the marks of each stream lead to, -1 where there is none or they contradict each other; and those that fit."""
     offered = evidence // _OFFERS & ANY_VERSION
-    allowed = np.where(offered == 0, ANY_VERSION, offered)
+    fitting = np.where(offered == 0, ANY_VERSION, offered)
+    allowed = fitting.copy()
     proven = np.zeros(evidence.size, np.bool_)
-    for mark, (versions, proves) in MARKS.items():
-        found = (evidence & mark) != 0
-        allowed = np.where(found, allowed & versions, allowed)
-        proven |= found & proves
+    for bit, mark in MARKS.items():
+        found = (evidence & bit) != 0
+        allowed = np.where(found, allowed & mark.leads, allowed)
+        fitting = np.where(found, fitting & mark.fits, fitting)
+        proven |= found & mark.proves
     crlf = ((evidence & _CRLF_SEEN) != 0) & ((allowed & 0b100) != 0)
     lowest = np.select([allowed & 1 << version != 0 for version in range(3)], [0, 1, 2], default=g.UNKNOWN_VERSION)
-    return np.where(crlf, g.V1_2, np.where(proven, lowest, g.UNKNOWN_VERSION))
+    version = np.where(crlf, g.V1_2, np.where(proven, lowest, g.UNKNOWN_VERSION))
+    return version, np.where(fitting == 0, ANY_VERSION, fitting)
 
 
 def negotiate(
     octets: Octets, rows: Rows, stream_of_direction: npt.NDArray[np.int64], side: npt.NDArray[np.int8], streams: int
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
-    """The version of each stream and how it is known.
+) -> Versions:
+    """The version of each stream, how it is known, and which versions fit.
 
     Args:
         octets: the buffer that `rows` lie in.
@@ -160,9 +195,6 @@ def negotiate(
         stream_of_direction: per direction, the index of its stream.
         side: per direction, 0 for client to server, 1 for server to client, -1 where that is not known.
         streams: how many streams there are.
-
-    Returns:
-        Per stream: version (0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown) and source (index into `words.VERSION_SOURCES`).
     """
     evidence = np.zeros(streams, np.int64)
     versions = np.full(streams, -1, np.int8)
@@ -171,10 +203,11 @@ def negotiate(
         np.ascontiguousarray(stream_of_direction, np.int64), np.ascontiguousarray(side, np.int8), evidence, versions,
     )
     says, answered, bare = ((evidence & bit) != 0 for bit in (_SAYS, _ANSWERED, _OFFERS_NOTHING))
-    inferred = _inferred(evidence)
+    inferred, fitting = _inferred(evidence)
     assumed = answered | bare
     version = np.select([says, assumed], [versions, g.V1_0], default=inferred).astype(np.int8)
     source = np.select(
         [says & (versions >= 0), ~says & assumed, ~says & (inferred >= 0)], [BY_CONNECTED, ASSUMED, INFERRED], default=NOT_KNOWN
     )
-    return version, source.astype(np.int8)
+    told = (source == BY_CONNECTED) | (source == ASSUMED)
+    return Versions(version, source.astype(np.int8), np.where(told, 1 << np.maximum(version, 0), fitting).astype(np.int8))

@@ -8,6 +8,8 @@ from stompcap.tables.schema import HEADER_MAP, HEADERS, Column, Table, big, flag
 
 VERSION = text("version", "The session's protocol version; null if unknown", *words.VERSIONS)
 VERSION_SOURCE = text("version_source", "How the version is known", *words.VERSION_SOURCES, nullable=False)
+POSSIBLE_VERSIONS = text("possible_versions", "Versions that fit what was captured; several where it is inferred from little",
+                         *words.POSSIBLE_VERSIONS)  # fmt: skip
 
 FRAMES = Table(
     "frames",
@@ -37,6 +39,7 @@ FRAMES = Table(
         text("body_preview", "The body's first octets as text; null for an empty body"),
         VERSION,
         VERSION_SOURCE,
+        POSSIBLE_VERSIONS,
         text("eol", "Line ends of command and headers", *words.EOLS),
         text("delimited_by", "What ended the frame (rule FR-07)", *words.DELIMITERS, nullable=False),
         big("syntax", "Bit set of what the decoder noticed (stompcap.stomp.syntax)", nullable=False),
@@ -67,6 +70,7 @@ SESSIONS = Table(
         text("accept_version", "The client's accept-version header"),
         VERSION,
         VERSION_SOURCE,
+        POSSIBLE_VERSIONS,
         text("host", "The client's host header"),
         text("login", "The client's login header"),
         text("session", "The server's session header"),

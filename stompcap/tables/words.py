@@ -16,6 +16,7 @@ RAW_KINDS = ("frame", "eol", "gap", "junk", "partial")
 DELIMITERS = ("nul", "content_length", "content_length_ignored", "content_length_extended", "content_length_shortened")
 
 VERSIONS = ("1.0", "1.1", "1.2")
+POSSIBLE_VERSIONS = ("1.0", "1.1", "1.0,1.1", "1.2", "1.0,1.2", "1.1,1.2", "1.0,1.1,1.2")  # by bits 1 << version, less one
 VERSION_SOURCES = ("connected", "assumed_1_0", "inferred", "unknown")
 EOLS = ("lf", "crlf", "mixed")
 

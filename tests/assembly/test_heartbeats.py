@@ -70,6 +70,19 @@ def test_what_is_no_activity(between: str, tmp_path: Path) -> None:
     assert (row["verdict"], row["beats"], row["interval_ms"]) == ("dead", 3, 1000)
 
 
+def test_a_new_octet_behind_old_ones_in_its_segment_is_activity(tmp_path: Path) -> None:
+    wire = Beating().client(900, b"\n").client(1800, b"\n\n").client(2700, b"\n\n\n")
+    row, silences, _ = judged(wire, tmp_path)
+    assert (silences, row["verdict"], row["max_gap_ms"], row["beats"]) == ([], "ok", 900, 3)
+
+
+def test_a_capture_that_begins_behind_connected_judges_no_heart_beats(tmp_path: Path) -> None:
+    wire = Beating().client(900, b"\n").client(9000, b"SEND\ndestination:/q\n\n\0", 1)
+    tables = tables_of([str(pcap(tmp_path / "late.pcap", wire.frames[-2:], nano=True))])
+    assert tables["sessions"].column("heartbeat_c2s_ms").to_pylist() == [None]
+    assert tables["heartbeats"].num_rows == tables["heartbeat_violations"].num_rows == 0
+
+
 def test_a_large_frame_that_trickles_in_is_activity(tmp_path: Path) -> None:
     wire, head = Beating(), b"SEND\ndestination:/q\n\n"
     wire.client(900, head)

@@ -1,4 +1,5 @@
-"""What a capture loses is never a finding: without any 1 % of its packets nothing is found that the whole of it does not have.
+"""What a capture loses is never a finding: without any 1 % of its packets, without any few in a row, without the opening of its
+connections nothing is found that the whole of it does not have.
 
 And what it does not lose is still judged.
 """
@@ -7,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from stompcap.tables import words
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import captures
 
 Row = dict[str, object]
 Key = tuple[object, ...]
 LOST = 0.01
+LONG = 60  # packets; some connections are longer
 SEEDS = 200
 POWER = 0.97  # of the opportunities that the whole capture can judge, so many are still judged: more than two packets bear on one
 TABLES = ("compliance", "compliance_findings", "heartbeat_violations")
@@ -28,18 +30,19 @@ TABLES = ("compliance", "compliance_findings", "heartbeat_violations")
 
 @dataclass(frozen=True)
 class Seen:
-    """Findings with the two keys that each may be known by, silences that nothing excuses, and opportunities judged by rule.
+    """Findings with the keys that each may be known by, how bad silences are that nothing excuses, and opportunities judged by rule.
 
-    The place in a stream shifts where its beginning is lost, the time where a frame's last packet came twice.
+    The place in a stream shifts where its beginning is lost, the place from its end where the end is, the time where a frame's packet
+    came twice.
     """
 
-    findings: list[tuple[Key, Key, Row]]
-    silences: set[Key]
+    findings: list[tuple[Key, tuple[Key, ...], Row]]
+    silences: dict[Key, int]
     judged: Counter[str]
 
     def told(self) -> set[Key]:
         """All keys of the findings."""
-        return {key for place, time, _ in self.findings for key in (place, time)}
+        return {key for _, keys, _ in self.findings for key in keys}
 
 
 def connections(tables: dict[str, pa.Table]) -> dict[str, tuple[object, ...]]:
@@ -53,12 +56,14 @@ def seen(wire: Wire) -> Seen:
     """What is made of some packets."""
     tables = wire.tables(wanted=lambda name: name in TABLES)
     of = connections(tables)
+    octets = {(row["stream_id"], way): row[f"octets_{way}"] for row in tables["streams"].to_pylist() for way in ("c2s", "s2c")}
     findings = []
     for row in tables["compliance_findings"].to_pylist():
-        key = (of[row["stream_id"]], row["rule_id"], row["level"], row["direction"])
-        findings.append(((*key, "at", row["stream_offset"]), (*key, "ns", row["ts_ns"]), row))
+        kind = (of[row["stream_id"]], row["rule_id"], row["level"], row["direction"])
+        at, length = row["stream_offset"], octets[row["stream_id"], row["direction"]]
+        findings.append((kind, ((*kind, "at", at), (*kind, "to the end", length - at), (*kind, "ns", row["ts_ns"])), row))
     silences = {
-        (of[row["stream_id"]], row["direction"], row["gap_start_ns"], row["severity"])
+        (of[row["stream_id"]], row["direction"], row["gap_start_ns"]): words.HEARTBEAT_SEVERITIES.index(row["severity"])
         for row in tables["heartbeat_violations"].to_pylist()
         if row["excused"] is None
     }
@@ -93,10 +98,10 @@ def without(wire: Wire, seed: int) -> Wire:
 def invented(found: Seen, told: Seen) -> list[object]:
     """Findings and silences that the whole capture does not have, and more findings of one kind than it has."""
     known = told.told()
-    new: list[object] = [row for place, time, row in found.findings if place not in known and time not in known]
-    counts, most = (Counter(time[:4] for _, time, _ in each.findings) for each in (found, told))
+    new: list[object] = [row for _, keys, row in found.findings if not known.intersection(keys)]
+    counts, most = (Counter(kind for kind, _, _ in each.findings) for each in (found, told))
     new += [kind for kind, count in counts.items() if count > most[kind]]
-    return [*new, *(found.silences - told.silences)]
+    return [*new, *(silence for silence, worse in found.silences.items() if worse > told.silences.get(silence, -1))]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -113,23 +118,55 @@ def test_nothing_is_found_that_was_not_there_over_many_seeds(first: int, whole: 
     assert not found
 
 
-def bursts(wire: Wire, width: int) -> Iterator[tuple[int, Wire]]:
-    """The wire without `width` packets of every connection, one behind the other: the first ones, then all but the first, and so on."""
-    flows = wire.segments.select(["flow", "endpoints"]).to_pylist()
+def places(wire: Wire) -> npt.NDArray[np.int64]:
+    """Per packet the number of those before it in its connection."""
     count: Counter[Key] = Counter()
-    place = np.zeros(len(flows), np.int64)
-    for i, row in enumerate(flows):
+    found = np.zeros(wire.segments.num_rows, np.int64)
+    for i, row in enumerate(wire.segments.select(["flow", "endpoints"]).to_pylist()):
         key = (row["flow"], row["endpoints"])
-        place[i] = count[key]
+        found[i] = count[key]
         count[key] += 1
-    for first in range(max(count.values())):
-        yield first, kept(wire, (place < first) | (place >= first + width))
+    return found
+
+
+def without_run(wire: Wire, place: npt.NDArray[np.int64], first: int, width: int) -> Wire:
+    """The wire without `width` packets of every connection, one behind the other."""
+    return kept(wire, (place < first) | (place >= first + width))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 5])
+def test_runs_of_lost_packets(width: int, whole: Wire, told: Seen) -> None:
+    """A sample of what `test_whichever_packets_are_lost` goes through: where the run begins is drawn for each connection by itself."""
+    place, flows = places(whole), whole.segments.column("flow").to_numpy()
+    length = Counter(flows.tolist())
+    for seed in (1, 2):
+        chance = random.Random(seed)
+        first = {flow: chance.randrange(count) for flow, count in length.items()}
+        begin = np.array([first[flow] for flow in flows.tolist()])
+        assert invented(seen(kept(whole, (place < begin) | (place >= begin + width))), told) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
 def test_whichever_packets_are_lost(width: int, whole: Wire, told: Seen) -> None:
-    found = {first: rows for first, wire in bursts(whole, width) if (rows := invented(seen(wire), told))}
+    place = places(whole)
+    lost = range(int(place.max()) + 1)
+    found = {first: rows for first in lost if (rows := invented(seen(without_run(whole, place, first, width)), told))}
+    assert not found
+
+
+@pytest.mark.parametrize("packets", [4, 6, 10, 14])
+def test_sessions_caught_in_the_middle(packets: int, whole: Wire, told: Seen) -> None:
+    """Where the opening was not captured the version is inferred: no rule of one version is held against a session of another."""
+    cut = seen(kept(whole, places(whole) >= packets))
+    assert invented(cut, told) == []
+    assert {row["level"] for _, _, row in cut.findings} == {"M", "S", "I"}
+
+
+@pytest.mark.slow
+def test_sessions_caught_anywhere(whole: Wire, told: Seen) -> None:
+    place = places(whole)
+    found = {first: rows for first in range(1, LONG) if (rows := invented(seen(kept(whole, place >= first)), told))}
     assert not found
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from stompcap.session import Analysis, Options, analyse
 from stompcap.settings import Thresholds
-from stompcap.stomp import Rows, Runs, decode, delimit, negotiate
+from stompcap.stomp import Rows, Runs, Versions, decode, delimit, negotiate
 from stompcap.tables import TABLES, words
 
 MS = 1_000_000
@@ -133,11 +133,12 @@ def tables(*transcripts: str | Conversation, version: int | None = None) -> dict
     runs = _runs(directions, talks)
     rows = delimit(buffer, runs)
     owner, side = np.arange(len(directions)) // 2, (np.arange(len(directions)) % 2).astype(np.int8)
-    versions, source = negotiate(buffer, rows, owner, side, len(talks))
+    versions = negotiate(buffer, rows, owner, side, len(talks))
     if version is not None:
-        versions[:], source[:] = version, 0
+        for known, said in zip(versions, (version, 0, 1 << version), strict=True):
+            known[:] = said
     raw = _raw_frames(rows, directions)
-    frames = _frames(buffer, rows, raw, versions, source)
+    frames = _frames(buffer, rows, raw, versions)
     return {
         "streams": _streams(talks), "rows": raw, "frames": frames, "segments": _segments(directions),
         "stalls": _stalls(talks),
@@ -190,10 +191,11 @@ def _raw_frames(rows: Rows, directions: list[Direction]) -> pa.Table:
     return pa.Table.from_pylist(found, schema=TABLES["raw_frames"].arrow)
 
 
-def _frames(buffer: np.ndarray, rows: Rows, raw: pa.Table, versions: np.ndarray, source: np.ndarray) -> pa.Table:
+def _frames(buffer: np.ndarray, rows: Rows, raw: pa.Table, versions: Versions) -> pa.Table:
     frames = rows.frames()
     of = frames.direction // 2
-    decoded = decode(buffer, frames, versions[of])
+    version, source, possible = versions.take(of)
+    decoded = decode(buffer, frames, version)
     known = {(row["stream_id"], row["direction"], row["stream_offset"]): row for row in raw.to_pylist()}
     keys = [(f"s{d // 2}", words.DIRECTIONS[d % 2], o) for d, o in zip(frames.direction, frames.offset, strict=True)]
     columns = {}
@@ -201,9 +203,11 @@ def _frames(buffer: np.ndarray, rows: Rows, raw: pa.Table, versions: np.ndarray,
         if f.name in decoded.schema.names:
             columns[f.name] = decoded.column(f.name)
         elif f.name == "version":
-            columns[f.name] = pa.array([words.VERSIONS[v] if v >= 0 else None for v in versions[of]], f.type)
+            columns[f.name] = pa.array([words.VERSIONS[v] if v >= 0 else None for v in version], f.type)
         elif f.name == "version_source":
-            columns[f.name] = pa.array([words.VERSION_SOURCES[s] for s in source[of]], f.type)
+            columns[f.name] = pa.array([words.VERSION_SOURCES[s] for s in source], f.type)
+        elif f.name == "possible_versions":
+            columns[f.name] = pa.array([words.POSSIBLE_VERSIONS[p - 1] for p in possible], f.type)
         elif f.name == "first_ts":
             columns[f.name] = pa.array([known[k]["first_ns"] // 1000 for k in keys], pa.int64()).cast(f.type)
         else:

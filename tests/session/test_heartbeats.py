@@ -109,7 +109,49 @@ NONE = [
     "> CONNECT heart-beat:100,100\n< CONNECTED heart-beat:100,100\n",
     "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n< ERROR message:no\n",
     "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:0,0\n< CONNECTED version:1.2 heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,0\n< CONNECTED version:1.2 heart-beat:100,0\n",
+    "> CONNECT accept-version:1.1 host:/ 'heart-beat:100, 100'\n< CONNECTED version:1.1 heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n< CONNECTED version:1.2 heart-beat:-5,x\n",
+    "> CONNECT accept-version:1.0,1.1 heart-beat:100,100\n< CONNECTED version:1.0 heart-beat:100,100\n",
+    "> GAP 60\n< CONNECTED version:1.2 heart-beat:100,100\n",
+    "> CONNECT accept-version:1.2 host:/ heart-beat:100,100\n< GAP 60\n< MESSAGE message-id:1 ack:1\n",
 ]
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "expected"),
+    [
+        ("100,0", "0,250", [("c2s", 250)]),
+        ("0,100", "250,0", [("s2c", 250)]),
+        ("300,100", "100,200", [("c2s", 300), ("s2c", 100)]),
+        ("300,100", "0,200", [("c2s", 300)]),
+    ],
+)
+def test_only_a_direction_in_which_both_agree_is_judged(client: str, server: str, expected: list[tuple[str, int]]) -> None:
+    text = f"> CONNECT accept-version:1.1 host:/ heart-beat:{client}\n< CONNECTED version:1.1 heart-beat:{server}\n@9000 > EOL\n& < EOL\n"
+    tables = run(text).tables
+    assert picked(tables["heartbeats"], "direction", "interval_ms") == expected
+    agreed = {f"heartbeat_{way}_ms": dict(expected).get(way, 0) for way in ("c2s", "s2c")}
+    assert [{name: row[name] for name in agreed} for row in tables["sessions"].to_pylist()] == [agreed]
+
+
+def test_watching_begins_when_connected_is_complete() -> None:
+    text = """
+    > CONNECT accept-version:1.2 host:/ heart-beat:100,100
+    @50 < RAW "CONNECTED\\nversion:1.2\\nheart-"
+    @900 < RAW "beat:100,100\\n\\n\\x00"
+    @1000 > EOL
+    @1020 < EOL
+    @1100 > FIN
+    & < FIN
+    """
+    tables = run(text).tables
+    names = ("direction", "verdict", "max_gap_ms", "observed_ms")
+    assert picked(tables["heartbeats"], *names) == [("c2s", "ok", 100, 200), ("s2c", "late", 120, 200)]
+    [silence] = tables["heartbeat_violations"].to_pylist()
+    assert (silence["gap_start_ns"] - START, silence["gap_end_ns"] - START) == (900 * MS, 1020 * MS)
+    assert (silence["gap_ms"], silence["interval_ms"], silence["ratio"]) == (120, 100, 1.2)
 
 
 @pytest.mark.parametrize("opening", NONE)

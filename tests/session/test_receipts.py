@@ -28,12 +28,40 @@ CASES = [
     ("> WHATEVER receipt:1\n< RECEIPT receipt-id:1\n", [("1", "RECEIPT", "answered")]),
     ("< MESSAGE message-id:1 receipt:1\n< RECEIPT receipt-id:1\n", []),
     ("< RECEIPT receipt-id:1\n> SEND destination:a receipt:1\n", [("1", None, "open")]),
+    # in flight at the close, whoever closes and however
+    ("> SEND destination:a receipt:1\n> RST\n", [("1", None, "unanswered")]),
+    ("> SEND destination:a receipt:1\n< RST\n", [("1", None, "unanswered")]),
+    ("> DISCONNECT receipt:1\n< FIN\n> FIN\n", [("1", None, "unanswered")]),
+    ("> DISCONNECT receipt:1\n> FIN\n< RECEIPT receipt-id:1\n< FIN\n", [("1", "RECEIPT", "answered")]),
+    ("> SEND destination:a receipt:1\n> DISCONNECT receipt:2\n< RECEIPT receipt-id:2\n< FIN\n",
+     [("1", None, "unanswered"), ("2", "RECEIPT", "answered")]),
+    # out of order, and more than one answer
+    ("> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n< RECEIPT receipt-id:1\n", [("1", "RECEIPT", "answered")]),
+    ("> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n< ERROR receipt-id:1\n", [("1", "RECEIPT", "answered")]),
+    ("> SEND destination:a receipt:1\n< ERROR receipt-id:1\n< RECEIPT receipt-id:1\n", [("1", "ERROR", "refused")]),
+    ("> SEND destination:a receipt:1\n" * 3 + "< RECEIPT receipt-id:1\n< ERROR receipt-id:1\n< FIN\n",
+     [("1", "RECEIPT", "answered"), ("1", "ERROR", "refused"), ("1", None, "unanswered")]),
+    ("> SEND destination:a receipt:1\n< RECEIPT receipt-id:9\n", [("1", None, "open")]),
+    # an ERROR that names no receipt refuses none
+    ("> SEND destination:a receipt:1\n< ERROR message:no\n< FIN\n", [("1", None, "unanswered")]),
+    ("> SEND destination:a receipt:1\n< ERROR message:no\n< RECEIPT receipt-id:1\n", [("1", "RECEIPT", "answered")]),
+    # the request was lost: there is no row of it
+    ("> GAP 60\n< RECEIPT receipt-id:1\n> SEND destination:a receipt:2\n", [("2", None, "open")]),
+    # a gap before the answer does not hide it
+    ("> SEND destination:a receipt:1\n< GAP 40\n< RECEIPT receipt-id:1\n< FIN\n", [("1", "RECEIPT", "answered")]),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_cases(text: str, expected: list[tuple[object, ...]]) -> None:
     assert picked(run(OPEN + text).tables["receipts"], "receipt", "answer", "status") == expected
+
+
+@pytest.mark.parametrize("command", ["SEND", "SUBSCRIBE", "UNSUBSCRIBE", "ACK", "NACK", "BEGIN", "COMMIT", "ABORT", "DISCONNECT"])
+def test_any_frame_of_the_client_may_ask(command: str) -> None:
+    analysis = run(OPEN + f"> {command} receipt:1\n< RECEIPT receipt-id:1\n")
+    assert picked(analysis.tables["receipts"], "command", "status", "latency_us") == [(command, "answered", 1_000)]
+    assert analysis.tables["receipts"].column("request_offset").to_pylist() == [analysis.dialogue.offset[2]]
 
 
 @pytest.mark.parametrize("command", ["CONNECT", "STOMP"])

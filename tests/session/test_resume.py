@@ -17,6 +17,7 @@ from stompcap.session import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
 from tests.rules import transcript as rules
+from tests.session import test_deliveries as told
 from tests.session.pieces import differences, resumed, whole
 from tests.session.test_analyse import DIALOGUES, SCOPES
 from tests.session.transcript import Session, tables
@@ -89,6 +90,15 @@ def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
     last = max(examples["segments"]["packet"].to_pylist())
     assert differences(whole(examples), resumed(examples, range(step, last + 1, step))) == []
+
+
+@pytest.mark.parametrize("memory", [2, 65_536])
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_every_case_of_a_delivery_comes_out_in_pieces_as_whole(step: int, memory: int) -> None:
+    cases = made(*(told.dialogue(*case[1:4]) for case in told.CASES))
+    last = max(cases["segments"]["packet"].to_pylist())
+    options = Options(memory=memory)
+    assert differences(whole(cases, options), resumed(cases, range(step, last + 1, step), options)) == []
 
 
 RECORDED = sorted((Path(__file__).resolve().parents[2] / "data").glob("*.pcap*"))

@@ -49,6 +49,15 @@ ENDS = [
     ("< FIN\n> FIN\n", "fin", "server", True),
     ("< RST\n", "rst", "server", True),
     ("< EOL\n", "open", None, False),
+    ("> FIN\n< FIN\n", "fin", "client", True),
+    ("> FIN\n", "fin", "client", True),
+    ("> RST\n", "rst", "client", True),
+    ("< FIN\n> RST\n", "rst", "server", True),
+    ("> DISCONNECT\n< RST\n", "disconnect", "client", True),
+    ("< ERROR message:gone\n< FIN\n> FIN\n", "fin", "server", True),
+    # an ERROR ends nothing by itself
+    ("< ERROR message:no\n", "open", None, False),
+    ("< ERROR message:no\n> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n> FIN\n", "fin", "client", True),
 ]
 
 
@@ -57,6 +66,29 @@ def test_ends(text: str, kind: str, by: str | None, complete: bool) -> None:
     [row] = run("> CONNECT\n< CONNECTED\n" + text).tables["sessions"].to_pylist()
     assert (row["end_kind"], row["ended_by"], row["complete_end"]) == (kind, by, complete)
     assert (row["closed_ns"] is None) == (not complete)
+
+
+@pytest.mark.parametrize("server", ["RabbitMQ/3.10", "ActiveMQ/5.17", "ActiveMQ-Artemis/2.42", "Other/1"])
+def test_a_session_goes_on_behind_an_error_that_does_not_close(server: str) -> None:
+    text = f"""
+    > CONNECT accept-version:1.2 host:/
+    < CONNECTED version:1.2 server:{server}
+    > SUBSCRIBE id:1 destination:/queue/a ack:client-individual
+    > BEGIN transaction:t
+    > SEND receipt:1
+    < ERROR message:"no destination" receipt-id:1
+    < MESSAGE message-id:m subscription:1 destination:/queue/a ack:a
+    > ACK id:a transaction:t
+    > COMMIT transaction:t receipt:2
+    < RECEIPT receipt-id:2
+    > DISCONNECT
+    > FIN
+    """
+    tables = run(text).tables
+    assert picked(tables["sessions"], "outcome", "error_message", "end_kind") == [("connected", "no destination", "disconnect")]
+    assert picked(tables["subscriptions"], "status", "acked") == [("ended", 1)]
+    assert picked(tables["deliveries"], "status", "transaction_outcome") == [("settled", "committed")]
+    assert picked(tables["receipts"], "receipt", "status") == [("1", "refused"), ("2", "answered")]
 
 
 def test_the_first_fin_closes() -> None:

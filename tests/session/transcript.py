@@ -103,6 +103,13 @@ class Session:
         return "fin" if any(f is not None for f in self.fins) else "open"
 
     @property
+    def history(self) -> str:
+        """Zeek's letters of what ended it, in order of time."""
+        ends = [(f, "Ff"[side]) for side, f in enumerate(self.fins) if f is not None]
+        ends += [(self.rst[0], "Rr"[self.rst[1]])] if self.rst else []
+        return "".join(letter for _, letter in sorted(ends))
+
+    @property
     def closed_by(self) -> str | None:
         known = [(f, side) for side, f in enumerate(self.fins) if f is not None] + [self.rst] * bool(self.rst)
         return words.CLOSERS[min(known)[1]] if known else None
@@ -170,7 +177,7 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
     for s in sessions:
         streams.append(_stream(s))
         directions = [_rows(s, side) for side in (0, 1)]
-        version, source = _version(directions)
+        version, source, possible = _version(directions)
         for side, (octets, found, ns, number, present) in enumerate(directions):
             if not present:
                 if s.lengths[side]:
@@ -188,7 +195,8 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
             for i, columns in enumerate(decoded):
                 row = _row(s, side, int(picked.offset[i]), int(picked.length[i]), "frame", None, 0, ns, number, capture, False)
                 row |= columns | {
-                    "version": words.VERSIONS[version] if version >= 0 else None, "version_source": words.VERSION_SOURCES[source]
+                    "version": words.VERSIONS[version] if version >= 0 else None, "version_source": words.VERSION_SOURCES[source],
+                    "possible_versions": words.POSSIBLE_VERSIONS[possible - 1],
                 }
                 frames.append({c.name: row.get(c.name) for c in FRAMES.columns})
             for p in s.packets:
@@ -205,15 +213,15 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
     }
 
 
-def _version(directions: Sequence[Direction]) -> tuple[int, int]:
+def _version(directions: Sequence[Direction]) -> tuple[int, int, int]:
     """The session's version by the decoder's own judgement."""
-    best = (-1, words.VERSION_SOURCES.index("unknown"))
+    best = (-1, words.VERSION_SOURCES.index("unknown"), 0b111)
     for side in (1, 0):
         octets, found, _, _, present = directions[side]
         if present:
-            version, source = negotiate(octets, found, np.zeros(1, np.int64), np.array([side], np.int8), 1)
+            version, source, possible = negotiate(octets, found, np.zeros(1, np.int64), np.array([side], np.int8), 1)
             if int(source[0]) < best[1]:
-                best = (int(version[0]), int(source[0]))
+                best = (int(version[0]), int(source[0]), int(possible[0]))
     return best
 
 
@@ -221,7 +229,7 @@ def _stream(s: Session) -> dict[str, object]:
     row: dict[str, object] = {
         "stream_id": s.stream_id, "source": "default", "client_ip": "10.0.0.1", "client_port": 40000, "server_ip": "10.0.0.2",
         "server_port": s.server_port, "transport": s.transport, "protocol": "stomp", "first_ns": START, "last_ns": s.last,
-        "syn_seen": s.syn, "synack_seen": s.synack, "history": "", "close_kind": s.close_kind, "closed_by": s.closed_by,
+        "syn_seen": s.syn, "synack_seen": s.synack, "history": s.history, "close_kind": s.close_kind, "closed_by": s.closed_by,
         "fin_ns_c2s": s.fins[0], "fin_ns_s2c": s.fins[1], "rst_ns": s.rst[0] if s.rst else None,
     }
     for side, way in enumerate(words.DIRECTIONS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stompcap.stomp import Runs, delimit, negotiate
+from stompcap.stomp import Runs, Versions, delimit, negotiate
 from stompcap.tables import words
 
 
@@ -16,13 +16,17 @@ def frame(command: bytes, *lines: bytes, eol: bytes = b"\n") -> bytes:
 CONNECT = frame(b"CONNECT", b"accept-version:1.0,1.1,1.2")
 
 
-def version(client: bytes, server: bytes) -> tuple[str | None, str]:
+def told(client: bytes, server: bytes) -> Versions:
     octets = np.frombuffer(client + server, np.uint8)
     runs = Runs(
         np.array([0, 1], np.int32), np.array([0, len(client)]), np.array([len(client), len(server)]), np.zeros(2, np.int64),
         np.ones(2, bool), np.ones(2, bool), np.array([len(client), len(server)]),
     )
-    versions, sources = negotiate(octets, delimit(octets, runs), np.zeros(2, np.int64), np.array([0, 1], np.int8), 1)
+    return negotiate(octets, delimit(octets, runs), np.zeros(2, np.int64), np.array([0, 1], np.int8), 1)
+
+
+def version(client: bytes, server: bytes) -> tuple[str | None, str]:
+    versions, sources, _ = told(client, server)
     return (None if versions[0] < 0 else words.VERSIONS[versions[0]]), words.VERSION_SOURCES[sources[0]]
 
 
@@ -77,3 +81,33 @@ def version(client: bytes, server: bytes) -> tuple[str | None, str]:
 )
 def test_version(client: bytes, server: bytes, expected: tuple[str | None, str]) -> None:
     assert version(client, server) == expected
+
+
+PAIR = frame(b"ACK", b"message-id:1", b"subscription:0")
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "fits"),
+    [
+        (CONNECT, frame(b"CONNECTED", b"version:1.1") + frame(b"MESSAGE", b"ack:1"), "1.1"),
+        (CONNECT, frame(b"CONNECTED", b"session:1"), "1.0"),
+        (frame(b"CONNECT", b"login:u"), b"", "1.0"),
+        (CONNECT, b"", "1.0,1.1,1.2"),
+        (frame(b"CONNECT", b"accept-version:1.0,1.2"), b"", "1.0,1.2"),
+        (frame(b"CONNECT", b"accept-version:1.1"), frame(b"CONNECTED", b"version:3.0"), "1.1"),
+        (frame(b"ACK", b"id:1"), b"", "1.2"),
+        (b"", frame(b"MESSAGE", b"ack:1"), "1.2"),
+        (PAIR, b"", "1.0,1.1"),
+        (frame(b"ACK", b"message-id:1"), b"", "1.0,1.1"),
+        (frame(b"NACK", b"message-id:1"), b"", "1.0,1.1"),
+        (frame(b"NACK"), b"", "1.0,1.1,1.2"),
+        (b"", frame(b"MESSAGE", b"message-id:ID\\c1"), "1.1,1.2"),
+        (PAIR, frame(b"MESSAGE", b"message-id:ID\\c1"), "1.1"),
+        (b"", frame(b"MESSAGE", b"message-id:ID:host-1"), "1.0"),
+        (frame(b"SEND", b"destination:/q", eol=b"\r\n"), b"", "1.0,1.1,1.2"),
+        (PAIR, frame(b"MESSAGE", b"ack:1"), "1.0,1.1,1.2"),  # they contradict each other
+        (b"", b"", "1.0,1.1,1.2"),
+    ],
+)
+def test_versions_that_fit(client: bytes, server: bytes, fits: str) -> None:
+    assert words.POSSIBLE_VERSIONS[told(client, server).possible[0] - 1] == fits

@@ -1,0 +1,83 @@
+"""Who closed a session and how, from packets to the tables: FINs and RSTs of either side, crossing, behind each other, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stompcap.rules.silence import CUT_OFFS_S
+from tests.capture.packaging import pcap
+from tests.e2e.pure import tables_of
+from tests.tcp.wire import START_NS, Wire
+
+MS = 1_000_000
+DISCONNECT = b"DISCONNECT\nreceipt:1\n\n\0"
+ERROR = b"ERROR\nmessage:no more\n\n\0"
+
+
+class Talk(Wire):
+    """A session whose handshake is over at 0 ms; what follows acknowledges all that the other side sent before."""
+
+    def __init__(self, version: bytes = b"1.2", beats: bytes = b"0,0") -> None:
+        super().__init__()
+        self.at = [0, 0]
+        self.handshake()
+        self.say(0, 0, b"CONNECT\naccept-version:%b\nhost:h\nheart-beat:%b\n\n\0" % (version, beats))
+        self.say(0, 1, b"CONNECTED\nversion:%b\n\n\0" % version)
+        for frame, at in zip(self.frames, (-5, -4, -3, -2, -1), strict=True):
+            object.__setattr__(frame, "ts_ns", START_NS + at * MS)
+
+    def say(self, at: float, side: int, payload: bytes = b"", flags: str = "A", unheard: int = 0) -> Talk:
+        """One side sends, not having heard the last `unheard` octets (a FIN is one) of the other."""
+        self.put(side, self.at[side], payload, flags, self.at[1 - side] - unheard, at_ns=START_NS + round(at * MS))
+        self.at[side] += len(payload) + ("F" in flags)
+        return self
+
+
+CLOSES = {
+    "the client's FIN": (lambda t: t.say(10, 0, flags="FA").say(11, 1, flags="FA"), "fin", "client", 10),
+    "the server's FIN": (lambda t: t.say(10, 1, flags="FA").say(11, 0, flags="FA"), "fin", "server", 10),
+    "the client's FIN alone": (lambda t: t.say(10, 0, flags="FA").say(11, 1), "fin", "client", 10),
+    "FINs that cross": (lambda t: t.say(10, 0, flags="FA").say(10.1, 1, flags="FA", unheard=1), "fin", "both", 10),
+    "the client's RST": (lambda t: t.say(10, 0, flags="RA"), "rst", "client", 10),
+    "the server's RST": (lambda t: t.say(10, 1, flags="RA"), "rst", "server", 10),
+    "a RST that answers a FIN": (lambda t: t.say(10, 0, flags="FA").say(11, 1, flags="RA"), "rst", "client", 10),
+    "a FIN with the last octets": (lambda t: t.say(10, 1, ERROR, "FA").say(11, 0, flags="FA"), "fin", "server", 10),
+    "an ERROR and no close": (lambda t: t.say(10, 1, ERROR).say(20, 0, b"\n"), "open", None, None),
+    "the capture's end": (lambda t: t.say(10, 0, b"\n").say(11, 1), "open", None, None),
+    "DISCONNECT and the client's FIN": (lambda t: t.say(9, 0, DISCONNECT).say(10, 0, flags="FA"), "disconnect", "client", 10),
+    "DISCONNECT and the server's FIN": (lambda t: t.say(9, 0, DISCONNECT).say(10, 1, flags="FA"), "disconnect", "client", 10),
+    "DISCONNECT and a RST": (lambda t: t.say(9, 0, DISCONNECT).say(10, 0, flags="RA"), "disconnect", "client", 10),
+    "DISCONNECT and no close": (lambda t: t.say(9, 0, DISCONNECT).say(10, 1), "disconnect", "client", None),
+}
+
+
+@pytest.mark.parametrize("close", CLOSES)
+def test_who_closed_and_how(close: str, tmp_path: Path) -> None:
+    ended, kind, by, at = CLOSES[close]
+    [row] = tables_of([str(pcap(tmp_path / "closes.pcap", ended(Talk()).frames, nano=True))])["sessions"].to_pylist()
+    assert (row["end_kind"], row["ended_by"], row["complete_end"]) == (kind, by, at is not None)
+    assert row["closed_ns"] == (None if at is None else START_NS + at * MS)
+
+
+SILENCES = [
+    # version, heart-beats, seconds of silence, who closes by what, what is said of it
+    (b"1.2", b"0,0", 60, 1, "RA", "rst after 60.000 s of silence, like a cut-off at 60 s"),
+    (b"1.2", b"0,0", 350.9, 1, "RA", "rst after 350.900 s of silence, like a cut-off at 350 s"),
+    (b"1.0", b"5,5", 60.4, 1, "FA", "fin after 60.400 s of silence, like a cut-off at 60 s"),
+    (b"1.1", b"0,0", 97, 1, "FA", "fin after 97.000 s of silence"),
+    (b"1.2", b"0,0", 5, 1, "RA", None),
+    (b"1.2", b"0,0", 60, 0, "RA", None),
+]
+
+
+@pytest.mark.parametrize(("version", "beats", "seconds", "side", "flags", "said"), SILENCES)
+def test_a_cut_off_of_an_idle_connection_is_told(
+    version: bytes, beats: bytes, seconds: float, side: int, flags: str, said: str | None, tmp_path: Path
+) -> None:
+    assert CUT_OFFS_S == (60, 350)
+    talk = Talk(version, beats).say(0, 0, b"SEND\ndestination:/q\n\n\0").say(1000 * seconds, side, flags=flags)
+    findings = tables_of([str(pcap(tmp_path / "idle.pcap", talk.frames, nano=True))])["compliance_findings"].to_pylist()
+    assert [row["evidence"] for row in findings if row["rule_id"] == "HB-08"] == ([] if said is None else [said])
+    assert all(said in row["evidence"] for row in findings if row["rule_id"] == "DS-07" and said is not None)
