@@ -90,7 +90,7 @@ class _Keep:
         d = self.dialogue
         self.spoken_before = np.where(d.side == CLIENT, d.latest(SERVER), d.latest(CLIENT))
         self.rows = row_holds.copy()
-        self.frames = holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.frames = self.holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
         self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
