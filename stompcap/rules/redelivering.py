@@ -88,7 +88,7 @@ def ak_13(case: Case) -> Judged:
         earlier = before[index]
         same = case.n.subscription_row[index] == case.n.subscription_row[earlier]
         by = case.n.acknowledged_by[earlier]
-        outside = (case.n.transaction_row[by] < 0) & case.n.settled[earlier]
+        outside = ~case.has("transaction")[by] & case.n.settled[earlier]
         again[index] = same
         acked[index] = same & (by >= 0) & (by < index) & (d.command[by] == ACK) & outside
     said = case.matches("redelivered", "(?i)^true$", message)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stompcap.options import Options
 
 Batches = Iterator[pa.RecordBatch]
-FLOWS = Limits(rows=400_000, octets=64 * 1024 * 1024)
+FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 BATCH = 65_536
 STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 

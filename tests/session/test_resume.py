@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stompcap import capture
@@ -19,7 +19,7 @@ from stompcap.tcp import WIRE_ORDER
 from tests.rules import transcript as rules
 from tests.session import test_deliveries as told
 from tests.session.pieces import differences, resumed, whole
-from tests.session.test_analyse import DIALOGUES, SCOPES
+from tests.session.test_analyse import DIALOGUES, OPENINGS, SCOPES
 from tests.session.transcript import Session, tables
 
 CUTS = st.lists(st.integers(1, 30), max_size=4, unique=True).map(sorted)
@@ -43,7 +43,16 @@ def possible(text: str) -> str:
     return "\n".join(said)
 
 
+COMMITTED_UNBEGUN = OPENINGS["1.2"] + """> SUBSCRIBE id:1 destination:/queue/1 ack:client
+< MESSAGE message-id:3 ack:3 subscription:1 destination:/queue/1
+> ACK id:3 transaction:2
+< MESSAGE message-id:3 ack:4 subscription:1 destination:/queue/1
+< MESSAGE message-id:1 ack:1 subscription:1 destination:/queue/1
+> COMMIT transaction:2"""
+
+
 @settings(max_examples=12, deadline=None)
+@example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 8, 65_536]))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
     sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory)
