@@ -146,7 +146,8 @@ class Case:
     @cached_property
     def clear(self) -> I64:
         """Per frame the place by which the other side was captured beyond it: only then `missed_*` says whether octets are missing."""
-        return np.where(self.d.side == CLIENT, self.progress.heard_s2c, self.progress.heard_c2s)
+        c2s, s2c = self.progress.heard
+        return np.where(self.d.side == CLIENT, s2c, c2s)
 
     def place(self, frames: I64) -> I64:
         """Places on the wire of the frames of these indices, END where the index is -1."""
@@ -160,7 +161,9 @@ class Case:
     def unseen(self) -> Bools:
         """Frames behind which octets of the server may be missing, as far as what comes behind them is looked at."""
         n, lapsed = self.n, self.lapse < END
-        silent = self.progress.heard_s2c >= self.lapse
+        if not lapsed.any():
+            return n.missing_later_s2c
+        silent = self.progress.heard[SERVER] >= self.lapse
         return np.where(lapsed, silent | (n.gap_later_s2c < self.lapse), n.missing_later_s2c)
 
     # headers: `among` restricts the look, and the answer, to some frames

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.rules.columns import truth
 from stompcap.session.dialogue import CLIENT, GAP, I64, SERVER, Bools, Dialogue
 from stompcap.session.horizon import first_above, rising
@@ -73,12 +74,19 @@ class Ends:
         ends = np.stack([self._s.end_c2s, self._s.end_s2c], axis=1)
         return np.where(self.fin, np.maximum(ends, self.spoke_ns), self.spoke_ns)
 
-    def heard_after(self, side: int, limit_ns: I64) -> I64:
-        """Per frame the place of the first octets of the side that were captured after a time of its own, END where none were."""
-        d, raw = self._d, self._d.rows
-        seen = np.flatnonzero(raw.kind != GAP)
-        way = raw.way[seen]
-        return first_above(d.session * np.int64(2) + side, limit_ns, way, rising(way, raw.last_ns[seen]), raw.place[seen])
+    def heard_after(self, side: int, limit_ns: I64, among: Bools) -> I64:
+        """Per frame the place of the first octets of the side that were captured after a time of its own, END where none were.
+
+        Only of the frames `among`; END for the others.
+        """
+        d, raw, at = self._d, self._d.rows, np.flatnonzero(among)
+        found = np.full(len(d), END)
+        if len(at):
+            seen = np.flatnonzero(raw.kind != GAP)
+            way = raw.way[seen]
+            spoken = rising(way, raw.last_ns[seen])
+            found[at] = first_above(d.session[at] * np.int64(2) + side, limit_ns[at], way, spoken, raw.place[seen])
+        return found
 
     def closed_first(self, side: int) -> Bools:
         """Per session: the side closed it, perhaps at the same time as the other."""

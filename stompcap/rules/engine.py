@@ -144,7 +144,8 @@ def _unsure(case: Case, rule: Rule, units: Units) -> Bools:
 def _told(case: Case, progress: Progress, rule: Rule, judged: Judged, failed: Bools) -> tuple[I64, Bools]:
     """By which place each unit was decided, as Rule.settles has it; and the units that were not within the session's memory."""
     none = np.zeros(len(failed), bool)
-    if rule.settles == "at once" or (judged.units is not None and judged.units is not case.rows):
+    of_tables = judged.units is not None and judged.units is not case.rows
+    if rule.settles == "at once" or of_tables or (progress.whole and not progress.lapses):
         return np.full(len(failed), -1), none
     told = judged.told
     if told is None:

@@ -45,7 +45,7 @@ def must_end(case: Case, errors: Bools, evidence: str) -> Judged:
     shut = (closed_ns >= 0) & (closed_ns <= limit)
     left = case.ends.closed_by_client[d.session] & (s.closed_ns[d.session] <= limit)
     stays = (case.ends.open_ns[d.session, SERVER] > limit) & ~shut & ~left
-    return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, told=case.ends.heard_after(SERVER, limit))
+    return Judged(errors, stays, evidence, unevaluable=~shut & ~stays, told=case.ends.heard_after(SERVER, limit, errors))
 
 
 @ERRORS.rule(

@@ -9,6 +9,7 @@ from stompcap.places import END
 from stompcap.rules.case import Case
 from stompcap.rules.columns import matched
 from stompcap.rules.record import Chapter, Judged
+from stompcap.session.dialogue import I64
 from stompcap.session.horizon import first_above, rising
 from stompcap.stomp.syntax import Syntax
 
@@ -69,22 +70,32 @@ def fr_19b(case: Case) -> Judged:
     """
     d, s = case.d, case.s
     receiver = 1 - d.side
-    sender = d.session * np.int64(2) + d.side
-    speech = np.flatnonzero(~case.of("ERROR", "DISCONNECT"))
-    speech = speech[np.argsort(sender[speech], kind="stable")]
-    spoken = rising(sender[speech], d.at_ns[speech])
-    told = first_above(sender ^ 1, d.last_ns + case.limits.ns("fatal_escape_s"), sender[speech], spoken, d.position[speech])
+    undefined = case.bits(Syntax.UNDEFINED_ESCAPE) & ~case.handshake
+    told = _speech_after(case, np.flatnonzero(undefined), d.last_ns + case.limits.ns("fatal_escape_s"))
     went_on = told < END
     closed_by = s.closed_by[d.session]
     died = (closed_by == receiver) | (closed_by == 2)
     return Judged(
-        applicable=case.bits(Syntax.UNDEFINED_ESCAPE) & ~case.handshake,
+        applicable=undefined,
         failed=went_on,
         unevaluable=(~went_on & ~died) | case.ambiguous,
         told=told,
         blamed=receiver.astype(np.int8),
         evidence="the receiver goes on after {command} with an undefined escape",
     )
+
+
+def _speech_after(case: Case, at: I64, limit_ns: I64) -> I64:
+    """Of the frames at those indices, the place at which the receiver first says more after a time; END where it does not."""
+    d = case.d
+    found = np.full(len(d), END)
+    if len(at):
+        sender = d.session * np.int64(2) + d.side
+        speech = np.flatnonzero(~case.of("ERROR", "DISCONNECT"))
+        speech = speech[np.argsort(sender[speech], kind="stable")]
+        spoken = rising(sender[speech], d.at_ns[speech])
+        found[at] = first_above(sender[at] ^ 1, limit_ns[at], sender[speech], spoken, d.position[speech])
+    return found
 
 
 @ESCAPES.rule(

@@ -135,13 +135,13 @@ class Dialogue:
         """The frames that are deliveries: MESSAGEs of the server."""
         return np.flatnonzero((self.side == SERVER) & (self.command == MESSAGE))
 
-    def latest(self, side: I8 | int) -> I64:
+    def latest(self, side: int) -> I64:
         """Per frame the latest frame of a side before it in its session, -1 where there is none."""
-        sent = [np.flatnonzero(self.side == which) for which in (CLIENT, SERVER)]
-        before = [np.searchsorted(of, np.arange(len(self))) - 1 for of in sent]
-        found = [np.where(at >= 0, np.append(of, -1)[at], -1) for of, at in zip(sent, before, strict=True)]
-        place = np.where(np.asarray(side) == CLIENT, *found)
-        return np.where((place >= 0) & (self.session[place] == self.session), place, -1) if len(self) else place
+        if len(self) == 0:
+            return np.zeros(0, np.int64)
+        sent = np.where(self.side == side, np.arange(len(self)), -1)
+        before = np.concatenate([[-1], np.maximum.accumulate(sent)[:-1]])
+        return np.where((before >= 0) & (self.session[before] == self.session), before, -1)
 
     def of_messages(self, name: str) -> pa.Array:
         """A column of the frames table for `messages`."""

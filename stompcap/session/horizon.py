@@ -62,6 +62,8 @@ def heard(dialogue: Dialogue, side: int) -> I64:
 
 def lapse(dialogue: Dialogue, memory: int) -> I64:
     """Per frame the place of the first frame of its session that comes more than `memory` frames behind it; END where none does."""
+    if int(dialogue.ordinal.max(initial=0)) <= memory:
+        return np.full(len(dialogue), END)
     session = dialogue.session.astype(np.int64)
     return first_above(session, dialogue.ordinal + memory, session, dialogue.ordinal, dialogue.position)
 
@@ -69,4 +71,6 @@ def lapse(dialogue: Dialogue, memory: int) -> I64:
 def row_lapse(dialogue: Dialogue, ordinal: I64, memory: int) -> I64:
     """Per raw row the place of the first of its direction that comes more than `memory` rows behind it; `ordinal` numbers them."""
     raw = dialogue.rows
+    if int(ordinal.max(initial=0)) <= memory:
+        return np.full(len(raw), END)
     return first_above(raw.way, ordinal + memory, raw.way, ordinal, raw.place)

@@ -27,9 +27,11 @@ from stompcap.session.dialogue import (
     FRAME,
     GAP,
     I64,
+    MESSAGE,
     NACK,
     OTHER,
     SEND,
+    SERVER,
     STOMP,
     SUBSCRIBE,
     UNSUBSCRIBE,
@@ -83,11 +85,12 @@ class _Keep:
         self.analysis = analysis
         self.machine, self.notes = analysis.machine, analysis.notes
         self.dialogue = analysis.dialogue
-        self.memory, self.holds = memory, holds
+        self.memory, self.holds = memory, holds | ~analysis.progress.ripe  # nothing has judged those yet
         self.row_of = self._row_of_frame()
-        self.spoken_before = self.dialogue.latest(1 - self.dialogue.side)
+        d = self.dialogue
+        self.spoken_before = np.where(d.side == CLIENT, d.latest(SERVER), d.latest(CLIENT))
         self.rows = row_holds.copy()
-        self.frames = holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.frames = self.holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
         self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
@@ -204,7 +207,7 @@ def keep(
     dealt = analysis.machine.transactions
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
-    for way, heard in zip(words.DIRECTIONS, (progress.heard_c2s, progress.heard_s2c), strict=True):
+    for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}
     for places, tallies in (_delivered(analysis, chosen.frames), _enclosed(analysis, chosen.frames)):
@@ -219,7 +222,8 @@ def keep(
     segments, stalls = _unjudged(done)
     table = sums.table(analysis.sums, dialogue.streams).filter(pa.array(going, pa.bool_()))
     first = chosen.edges  # or last, which rules that settle at once have not seen yet
-    only = {"headers": first, "command_raw": first, "body_preview": first | (dialogue.command == ERROR)}
+    telling = first | np.isin(dialogue.command, (MESSAGE, SUBSCRIBE, ERROR))  # tables or rules look at headers without a column
+    only = {"headers": first, "command_raw": first, "header": telling, "body_preview": first | (dialogue.command == ERROR)}
     whole = Carry(
         _taken(state.KEPT_FRAMES, dialogue.frames, dialogue.row, frames, columns, only),
         _taken(state.KEPT_ROWS, done.rows, raw.row, rows, row_marks, {}),

@@ -7,13 +7,15 @@ everything is new and over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from stompcap.places import END
 from stompcap.session import horizon
-from stompcap.session.dialogue import CLIENT, FRAME, I64, SERVER, Bools, Dialogue
+from stompcap.session.dialogue import FRAME, I64, Bools, Dialogue
 from stompcap.session.sums import Sums
 from stompcap.session.wire import integers
 from stompcap.tables import words
@@ -39,9 +41,10 @@ class Progress:
     row_ripe   per raw row, the same
     row_ordinal  per raw row, how many of its direction came before it, those no longer at hand included
     lapse      per frame, and `row_lapse` per raw row: the place behind which nothing is waited for (stompcap.session.horizon)
-    heard_c2s, heard_s2c  per frame: the place by which that side was captured beyond it, so that a gap before it would show
+    known      per side and frame `heard` as it was told in earlier pieces, -1 where it was not
     """
 
+    dialogue: Dialogue = field(repr=False)
     whole: bool
     closing: Bools
     told: I64
@@ -53,8 +56,18 @@ class Progress:
     row_ordinal: I64
     lapse: I64
     row_lapse: I64
-    heard_c2s: I64
-    heard_s2c: I64
+    known: tuple[I64, I64]
+
+    @cached_property
+    def lapses(self) -> bool:
+        """Something is waited for no longer."""
+        return bool((self.lapse < END).any() or (self.row_lapse < END).any())
+
+    @cached_property
+    def heard(self) -> tuple[I64, I64]:
+        """Per side and frame: the place by which that side was captured beyond it, so that a gap before it would show."""
+        c2s, s2c = (np.where(at < 0, horizon.heard(self.dialogue, side), at) for side, at in enumerate(self.known))
+        return c2s, s2c
 
 
 def whole(dialogue: Dialogue, memory: int) -> Progress:
@@ -64,9 +77,8 @@ def whole(dialogue: Dialogue, memory: int) -> Progress:
     none, no_rows = np.zeros(frames, np.int64), np.zeros(len(raw), np.int64)
     ordinal = _numbered(raw.way)
     return Progress(
-        True, np.ones(dialogue.sessions, np.bool_), none, no_rows, none, no_rows, every, all_rows, ordinal,
-        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory),
-        horizon.heard(dialogue, CLIENT), horizon.heard(dialogue, SERVER),
+        dialogue, True, np.ones(dialogue.sessions, np.bool_), none, no_rows, none, no_rows, every, all_rows, ordinal,
+        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory), (none - 1, none - 1),
     )
 
 
@@ -80,13 +92,12 @@ def of(dialogue: Dialogue, rows: pa.Table, closing: Bools, before: Sums, memory:
     told, counted = (integers(dialogue.frames.column(name), 0)[dialogue.row] for name in ("told", "counted"))
     row_told, row_counted = (integers(rows.column(name), 0)[raw.row] for name in ("told", "counted"))
     ordinal = integers(rows.column("ordinal"))[raw.row]
-    known = (integers(dialogue.frames.column(f"heard_{way}"))[dialogue.row] for way in words.DIRECTIONS)
-    heard = (np.where(place < 0, horizon.heard(dialogue, side), place) for side, place in enumerate(known))
+    c2s, s2c = (integers(dialogue.frames.column(f"heard_{way}"))[dialogue.row] for way in words.DIRECTIONS)
     new = ordinal < 0
     ordinal[new] = _numbered(raw.way[new]) + before.rows.reshape(-1)[raw.way[new]]
     return Progress(
-        False, closing, told, row_told, counted, row_counted, ripe, row_ripe, ordinal,
-        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory), *heard,
+        dialogue, False, closing, told, row_told, counted, row_counted, ripe, row_ripe, ordinal,
+        horizon.lapse(dialogue, memory), horizon.row_lapse(dialogue, ordinal, memory), (c2s, s2c),
     )
 
 

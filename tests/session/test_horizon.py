@@ -45,6 +45,14 @@ def test_decided(name: str) -> None:
         assert differences(tables, resumed(sessions, range(step, 20, step), options)) == [], step
 
 
+def test_what_was_not_judged_yet_keeps_what_it_looks_at() -> None:
+    """The server's last MESSAGE waits for what comes behind it, which tells the line ends behind a frame from its next word."""
+    message = "< MESSAGE message-id:1 ack:1 subscription:1 destination:/queue/1\n"
+    sessions, options = made(3 * message + "> ACK id:1\n" + message + 2 * "> UNSUBSCRIBE id:1\n"), Options(memory=1)
+    for packets in ([7], [8], [6, 7]):
+        assert differences(whole(sessions, options), resumed(sessions, packets, options)) == [], packets
+
+
 SAID = st.one_of(
     LINES,
     st.builds("> ACK id:x{0}".format, IDS),
