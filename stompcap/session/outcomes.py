@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
 from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
 from stompcap.session.lookup import flat
-from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
+from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, MODE_UNKNOWN, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import Settling
@@ -93,7 +93,11 @@ def delivery_status(machine: Machine) -> I8:
     enclosed = found.state == ENCLOSED
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
     aborted = chosen(machine.transactions.ended, found.transaction)
-    lost = (aborted >= 0) & machine.later_c2s[aborted]  # it may have been acknowledged once more
+    answers = np.flatnonzero(machine.dialogue.settles)
+    latest = np.full(machine.dialogue.sessions, -1, np.int64)
+    latest[machine.dialogue.session[answers]] = answers
+    again = (found.mode == MODE_UNKNOWN) & (latest[machine.dialogue.session[frame]] > aborted)  # by what may be cumulative
+    lost = (aborted >= 0) & (machine.later_c2s[aborted] | again)  # it may have been acknowledged once more
     swept = (found.swept_by >= 0) & (machine.missed_c2s | machine.missed_s2c)[found.swept_by]
     return np.select(
         [
