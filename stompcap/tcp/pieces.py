@@ -6,8 +6,8 @@ segments, than should stand in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Source
 from stompcap.tcp.block import column
-from stompcap.tcp.join import end_to_end
-from stompcap.tcp.machine import Reassembler, Settled
 from stompcap.tcp.octets import Octets, copy_from
 from stompcap.tcp.results import Extents, Int64s, Streams
 
@@ -35,10 +33,6 @@ class Pieces:
     place: Int64s
     ts_ns: Int64s
 
-    def take(self, which: Int64s) -> Pieces:
-        """Some of them, by index."""
-        return Pieces(*(getattr(self, one.name)[which] for one in fields(self)))
-
 
 def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
     """Extents, of connections from number `first` on, by the places in their segments' captures; payload must have been laid aside."""
@@ -53,11 +47,15 @@ def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
     )
 
 
-def rows_of(streams: Streams, incarnation: Int64s, pieces: Pieces) -> pa.Table:
-    """A row per connection, in order of the first packets."""
-    edges = np.searchsorted(pieces.stream.astype(np.int64) * 2 + pieces.side, np.arange(2 * len(streams) + 1))
-    values = pa.StructArray.from_arrays([pa.array(getattr(pieces, field.name)) for field in PIECE], fields=list(PIECE))
-    columns = {
+def edges_of(pieces: Pieces, streams: int) -> Int64s:
+    """Where the pieces of each side of each of so many streams begin, and the last of them end."""
+    return np.searchsorted(pieces.stream.astype(np.int64) * 2 + pieces.side, np.arange(2 * streams + 1))
+
+
+def rows_of(streams: Streams, incarnation: Int64s, edges: Int64s, columns: Mapping[str, Int64s]) -> pa.Table:
+    """A row per connection, in order of the first packets; `columns` are those of PIECE, parted by `edges` (as `edges_of` gives them)."""
+    values = pa.StructArray.from_arrays([pa.array(columns[field.name]) for field in PIECE], fields=list(PIECE))
+    told = {
         "first_packet": streams.first_packet,
         "incarnation": incarnation,
         "stream_id": streams.stream_id,
@@ -75,9 +73,10 @@ def rows_of(streams: Streams, incarnation: Int64s, pieces: Pieces) -> pa.Table:
         "low_pieces": edges[1::2] - edges[:-1:2],
         "pieces": pa.LargeListArray.from_arrays(pa.array(edges[::2]), values),
     }
-    rows = pa.table(columns)
-    order = np.argsort(streams.first_packet, kind="stable")
-    return rows if len(rows) == 1 else rows.take(pa.array(order))
+    rows = pa.table(told)
+    if (streams.first_packet[1:] >= streams.first_packet[:-1]).all():
+        return rows  # not copied, for there may be much of it
+    return rows.take(pa.array(np.argsort(streams.first_packet, kind="stable")))
 
 
 def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -> Int64s:
@@ -89,26 +88,6 @@ def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -
     begins = np.concatenate(([True], (ends[1:] != ends[:-1]).any(axis=1))) if count else np.zeros(0, bool)
     numbers = np.arange(count)
     return numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
-
-
-def of_one_flow(batches: Iterable[pa.Table], source: str, overlap: str) -> pa.Table:
-    """The rows of one flow whose segments come in wire order, a table at a time: of each only its pieces are held."""
-    machine = Reassembler(source, overlap)
-    streams: list[Streams] = []
-    pieces: list[Pieces] = []
-
-    def steps() -> Iterator[Settled]:
-        for batch in batches:
-            yield from machine.feed(batch)
-        yield machine.finish()
-
-    for step in steps():
-        streams.append(step.reassembly.streams.take(np.flatnonzero(step.reassembly.over)))
-        pieces.append(pieces_of(step.reassembly.extents, step.segments, step.first))
-    whole, every = end_to_end(streams), end_to_end(pieces)
-    pieces.clear()
-    every = every.take(np.lexsort((every.offset, every.side, every.stream)))
-    return rows_of(whole, np.arange(len(whole)), every)
 
 
 def read(place: Int64s, lengths: Int64s, sources: Mapping[int, Source]) -> Octets:

@@ -1,0 +1,64 @@
+"""Pieces of the streams of one flow, laid aside on disk as they are found, and read again stream by stream."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.tcp.pieces import PIECE, Pieces
+from stompcap.tcp.results import Int64s
+
+AT_ONCE = 1 << 20  # pieces
+
+
+class Spool:
+    """Takes pieces step by step: of a side, offsets ascend from one step to the next. A file a column; gone with what is read of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = {field.name: tempfile.TemporaryFile(dir=folder) for field in PIECE}  # noqa: SIM115  live until they are read
+        self._size = 0
+        self._keys: list[Int64s] = []
+        self._begins: list[Int64s] = []
+
+    def add(self, pieces: Pieces) -> None:
+        """Lay pieces aside, sorted by stream and side."""
+        key = pieces.stream.astype(np.int64) * 2 + pieces.side
+        begins = np.flatnonzero(np.diff(key, prepend=-1))
+        self._keys.append(key[begins])
+        self._begins.append(self._size + begins)
+        for name, file in self._files.items():
+            file.write(np.ascontiguousarray(getattr(pieces, name)).data)
+        self._size += len(key)
+
+    def in_order(self, streams: int) -> tuple[Int64s, dict[str, NDArray[np.int64]]]:
+        """Where the pieces of each side of each stream begin, and the columns of PIECE in that order, mapped."""
+        keys, begins = np.concatenate(self._keys), np.concatenate(self._begins)
+        lengths = np.diff(begins, append=self._size)
+        order = np.argsort(keys, kind="stable")
+        edges = np.append(0, np.cumsum(np.bincount(keys, lengths, 2 * streams).astype(np.int64)))
+        begins, lengths = begins[order], lengths[order]
+        cuts = np.flatnonzero(np.diff((np.cumsum(lengths) - lengths) // AT_ONCE)) + 1
+        return edges, {name: self._column(name, begins, lengths, cuts) for name in self._files}
+
+    def _column(self, name: str, begins: Int64s, lengths: Int64s, cuts: NDArray[np.intp]) -> NDArray[np.int64]:
+        """One column, the stretches one behind the other; its file is closed."""
+        with self._files[name] as file, tempfile.TemporaryFile(dir=self._folder) as out:
+            file.flush()
+            column = _mapped(file.fileno(), self._size)
+            for begin, length in zip(np.split(begins, cuts), np.split(lengths, cuts), strict=True):
+                index = np.arange(int(length.sum())) + np.repeat(begin - (np.cumsum(length) - length), length)
+                out.write(column[index].data)
+            out.flush()
+            return _mapped(out.fileno(), self._size)
+
+
+def _mapped(file: int, size: int) -> NDArray[np.int64]:
+    """A file of so many numbers, mapped."""
+    if not size:
+        return np.empty(0, np.int64)
+    return np.frombuffer(mmap.mmap(file, 8 * size, access=mmap.ACCESS_READ), np.int64)
