@@ -32,7 +32,7 @@ from stompcap.tables import words
 class Piece:
     """What has come of some streams. Tables as for `analyse`; `rows` need not have their octets.
 
-    streams   one row per stream, by what is known of it now
+    streams   one row per stream, by what is known of it now; of its close, all that was captured before `upto`
     upto      per row of `streams`, a place on the wire: what comes later of either direction has its place there or behind;
               END where nothing more comes
     closing   per row of `streams`: it is over, or is to be told as it stands

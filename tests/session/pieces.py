@@ -18,7 +18,7 @@ from stompcap.session.wire import integers
 from stompcap.tables import TABLES, words
 
 Tables = Mapping[str, pa.Table]
-UNKNOWN_YET = ("fin_ns_c2s", "fin_ns_s2c", "rst_ns", "closed_by")
+CLOSES = ("fin_ns_c2s", "fin_ns_s2c", "rst_ns")
 
 
 def whole(made: Tables, options: Options | None = None) -> dict[str, pa.Table]:
@@ -65,7 +65,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
         arrived = (packet < limit) & ~seen
         seen |= arrived
         yield Piece(
-            streams if end else _open(streams, rows.filter(pa.array(given))),
+            streams if end else _open(streams, segments.filter(pa.array(packet < limit))),
             rows.filter(pa.array(new)), frames.filter(chosen), segments.filter(pa.array(arrived)), stalls,
             np.array([END if end else at(0, upto[name]) for name in streams["stream_id"].to_pylist()], np.int64),
             np.full(streams.num_rows, end),
@@ -73,13 +73,17 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
         stalls = stalls.slice(0, 0)
 
 
-def _open(streams: pa.Table, rows: pa.Table) -> pa.Table:
-    """The streams as they are known before their end."""
-    changed = {name: pa.nulls(streams.num_rows, streams.schema.field(name).type) for name in UNKNOWN_YET}
-    changed["close_kind"] = pa.array(["open"] * streams.num_rows, streams.schema.field("close_kind").type)
-    for name, values in changed.items():
-        streams = streams.set_column(streams.schema.get_field_index(name), streams.schema.field(name), values)
-    return streams
+def _open(streams: pa.Table, segments: pa.Table) -> pa.Table:
+    """The streams as they are known by the time of these segments."""
+    latest = dict.fromkeys(streams["stream_id"].to_pylist(), -1)
+    for name, ts_ns in zip(segments["stream_id"].to_pylist(), segments["ts_ns"].to_pylist(), strict=True):
+        latest[name] = max(latest[name], ts_ns)
+    known = []
+    for row in streams.to_pylist():
+        come = {name: row[name] is not None and row[name] <= latest[row["stream_id"]] for name in CLOSES}
+        hidden = {name: None for name in CLOSES if not come[name]}
+        known.append(row | hidden | ({} if any(come.values()) else {"close_kind": "open", "closed_by": None}))
+    return pa.Table.from_pylist(known, streams.schema)
 
 
 def resumed(made: Tables, packets: Sequence[int], options: Options | None = None, most: list[int] | None = None) -> dict[str, pa.Table]:

@@ -59,6 +59,23 @@ def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: st
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
 
 
+HALF_CLOSED = {  # the other side speaks on
+    "by a server that waited": "> SEND destination:/queue/1|@6500 < FIN|@7000 > SEND destination:/queue/1|@9000 > FIN",
+    "by a client that waited": "< ERROR message:x|@6500 > FIN|@7000 < MESSAGE message-id:2 subscription:1 destination:/queue/1|@9000 < FIN",
+    "by a client behind ERROR": "< ERROR message:x|@1500 > FIN|@9000 < EOL|@12000 < ERROR message:y|@20000 < FIN",
+    "by a server behind ERROR": "< ERROR message:x|@1500 < FIN|@9000 > SEND destination:/queue/1|@20000 > FIN",
+}
+
+
+@pytest.mark.parametrize("name", HALF_CLOSED)
+def test_half_closed_sessions_cut_anywhere(name: str) -> None:
+    opening = "> CONNECT accept-version:1.2 host:/ heart-beat:1000,1000|< CONNECTED version:1.2 heart-beat:1000,1000|"
+    session = made((opening + HALF_CLOSED[name]).replace("|", "\n"))
+    assert any(row["rule_id"] == "HB-06" and row["applicable"] for row in whole(session)["compliance"].to_pylist())
+    for packet in range(1, 8):
+        assert differences(whole(session), resumed(session, [packet])) == []
+
+
 def test_a_gap_changes_nothing_of_what_came_before_it() -> None:
     text = """
     > CONNECT accept-version:1.1 host:/
