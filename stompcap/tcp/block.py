@@ -90,7 +90,8 @@ def reassemble_block(
         overlap == "last", final,
     )  # fmt: skip
     over = np.arange(len(state)) < (len(state) if final else len(state) - RECENT)
-    extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows)
+    by_offset = np.lexsort((overlap_rows[:, 2], overlap_rows[:, 1], overlap_rows[:, 0]))
+    extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows[by_offset])
     found = Reassembly(
         as_streams(state, letters, tallies, ends, source),
         over,

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
@@ -94,7 +94,13 @@ def fed(segments, edges, block, overlap, *, save=False):
 blocks, policies = st.integers(1, 12), st.sampled_from(["first", "last"])
 
 
+FORGED_BEFORE = [
+    (0, 4, 1, ACK, 9, b"forged", 99, 0, 10.0), (0, 1, 1, ACK, 9, bytes(4), 99, 3, 20.0), (0, 1, 1, ACK, 9, bytes(4), 99, 3, 21.0),
+]  # fmt: skip
+
+
 @settings(deadline=None, max_examples=50)
+@example(FORGED_BEFORE, [], 6, "first")
 @given(mangled(), st.lists(st.integers(0, 60), max_size=5), blocks, policies)
 def test_any_cutting_gives_the_same(packets, edges, block, overlap):
     segments = rows_of(packets)
