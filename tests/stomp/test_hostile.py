@@ -91,7 +91,7 @@ def test_time_is_linear_and_memory_bounded(name: str) -> None:
             assert length <= (FRAME_LIMIT if kind in (FRAME, PARTIAL) else HEAD_LIMIT)
         return spent
 
-    assert_linear(seconds, 5 * MIB if name in MANY_ROWS else 40 * MIB)
+    assert_linear(seconds, 5 * MIB if name in MANY_ROWS else 20 * MIB)
 
 
 @pytest.mark.slow

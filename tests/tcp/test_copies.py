@@ -6,7 +6,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
 from tests.capture.packaging import Frame, pcap, pcapng
-from tests.tcp.wire import CLIENT, START_NS, STEP_NS, Wire, streams_of
+from tests.tcp.wire import CLIENT, ETHER, START_NS, STEP_NS, Wire, streams_of
 
 SOON_NS = 40_000
 
@@ -86,7 +86,7 @@ def test_another_identification_is_another_packet(tmp_path):
 @pytest.mark.parametrize("kind", ["IPv6", "identification 0"])
 def test_without_an_identification_the_time_tells(tmp_path, kind):
     def packet(tcp):
-        return Ether() / (IPv6(src="fe80::1", dst="fe80::2") if kind == "IPv6" else IP(src="10.0.0.1", dst="10.0.0.9", id=0)) / tcp
+        return ETHER / (IPv6(src="fe80::1", dst="fe80::2") if kind == "IPv6" else IP(src="10.0.0.1", dst="10.0.0.9", id=0)) / tcp
 
     ports = {"sport": 61613, "dport": CLIENT[1]}
     sent = [TCP(**ports, flags="S", seq=9), TCP(**ports, flags="PA", seq=10) / b"AB", TCP(**ports, flags="A", seq=12)]

@@ -3,10 +3,10 @@
 import pytest
 from scapy.layers.inet import IP, TCP, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, fragment6
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.l2 import Dot1Q
 
 from tests.capture.packaging import Frame, pcap
-from tests.tcp.wire import START_NS, STEP_NS, streams_of
+from tests.tcp.wire import ETHER, START_NS, STEP_NS, streams_of
 
 PARTS = (b"CONNECT\n", b"x", b"accept-version:1.2\n\n\0")
 
@@ -29,11 +29,11 @@ def ipv6():
 
 
 def ethernet(packets, tail=b""):
-    return [bytes(Ether() / packet) + tail for packet in packets]
+    return [bytes(ETHER / packet) + tail for packet in packets]
 
 
 def without_length(packet):
-    octets = bytearray(bytes(Ether() / packet))
+    octets = bytearray(bytes(ETHER / packet))
     octets[16:18] = octets[18:20] = b"\0\0" if packet.version == 4 else octets[18:20]
     if packet.version == 6:
         octets[18:20] = b"\0\0"
@@ -58,7 +58,7 @@ PACKETS = {
     "with a payload length of 0 (BIG TCP)": lambda: [without_length(packet) for packet in segments(ipv6)],
     "with checksums left to the card": lambda: ethernet(wrong_checksum(packet) for packet in segments(ipv4)),
     "with checksums left to the card, IPv6": lambda: ethernet(wrong_checksum(packet) for packet in segments(ipv6)),
-    "in two VLAN tags": lambda: [bytes(Ether() / Dot1Q(vlan=7) / Dot1Q(vlan=9) / packet) for packet in segments(ipv4)],
+    "in two VLAN tags": lambda: [bytes(ETHER / Dot1Q(vlan=7) / Dot1Q(vlan=9) / packet) for packet in segments(ipv4)],
     "with an extension header": lambda: ethernet(segments(lambda: ipv6() / IPv6ExtHdrDestOpt())),
     "as an atomic fragment": lambda: ethernet(segments(lambda: ipv6() / IPv6ExtHdrFragment(id=7))),
     "in fragments": lambda: ethernet(in_fragments(segments(ipv4))),

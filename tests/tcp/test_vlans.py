@@ -2,13 +2,14 @@
 
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import Dot1AD, Dot1Q
 from scapy.layers.vxlan import VXLAN
 
 from stompcap.options import Options
 from stompcap.tcp import reassemble
 from tests.capture.packaging import frames, pcap
 from tests.e2e.pure import tables_of
+from tests.tcp.wire import ETHER
 
 FRAME = b"SEND\ndestination:/queue/%d\n\nhello\0"
 
@@ -27,7 +28,7 @@ def conversation(number, wrap):
 
 def vlan(*ids):
     """A wrap in these VLANs, the outer one first."""
-    return lambda packet: Ether() / _tags(ids, packet)
+    return lambda packet: ETHER / _tags(ids, packet)
 
 
 def _tags(ids, packet):
@@ -44,11 +45,11 @@ def capture(folder, *wraps):
 
 CASES = {
     "two tags": (vlan(1), vlan(2)),
-    "a tag and none": (vlan(1), lambda packet: Ether() / packet),
+    "a tag and none": (vlan(1), lambda packet: ETHER / packet),
     "outer tags alike": (vlan(7, 1), vlan(7, 2)),
     "inner tags alike": (vlan(1, 7), vlan(2, 7)),
     "tags in a tunnel": tuple(
-        lambda packet, n=n: Ether() / IP(src="1.1.1.1", dst="2.2.2.2") / UDP(dport=4789) / VXLAN() / Ether() / Dot1Q(vlan=n) / packet
+        lambda packet, n=n: ETHER / IP(src="1.1.1.1", dst="2.2.2.2") / UDP(dport=4789) / VXLAN() / ETHER / Dot1Q(vlan=n) / packet
         for n in (1, 2)
     ),
 }
@@ -65,7 +66,7 @@ def test_vlans_are_told_apart_where_asked_for(tmp_path, name):
 
 
 def test_only_tagged_connections_are_named_anew(tmp_path):
-    path = capture(tmp_path, lambda packet: Ether() / packet)
+    path = capture(tmp_path, lambda packet: ETHER / packet)
     assert [c.stream_id for c in reassemble(path)] == [c.stream_id for c in reassemble(path, vlan=True)]
     path = capture(tmp_path, vlan(3))
     assert [c.stream_id for c in reassemble(path)] != [c.stream_id for c in reassemble(path, vlan=True)]

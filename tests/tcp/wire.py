@@ -14,6 +14,7 @@ from stompcap.capture import SEGMENTS, octets, read_segments
 from stompcap.tcp import WIRE_ORDER, Reassembly, count_conflicts, gather, history_for, reassemble_columns
 from tests.capture.packaging import Frame, pcap
 
+ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")  # told, or scapy asks the network for a second or two
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000
 CLIENT, SERVER = ("10.0.0.9", 40000), ("10.0.0.1", 61613)
@@ -33,7 +34,7 @@ class Wire:
         number = (self.isn[side] + 1 + offset) if seq is None else seq
         other = 0 if ack is None else self.isn[1 - side] + 1 + ack
         tcp = TCP(sport=sport, dport=dport, seq=number % 2**32, ack=other % 2**32, flags=flags, window=window)
-        whole = bytes(Ether() / IP(src=src, dst=dst) / tcp / payload)
+        whole = bytes(ETHER / IP(src=src, dst=dst) / tcp / payload)
         when = START_NS + len(self.frames) * STEP_NS if at_ns is None else at_ns
         self.frames.append(Frame(whole[: len(whole) - cut], when, len(whole)))
         return self
