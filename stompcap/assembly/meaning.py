@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from stompcap.assembly.pieces import State
 
 JUDGED = ("compliance", "compliance_findings")
+TOLD = ("raw_frames", "frames", "segments", "stalls")
+SHARE = 2  # what is kept of a session is looked at again when this part of it has come anew, so that time stays linear
 
 
 class Meaning:
@@ -24,9 +26,10 @@ class Meaning:
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
         self.order, self.options, self.wants = dict(order), options, wants
         self.states: dict[str, State] = {}  # of the sessions that go on, by stream
+        self.come: dict[str, list[Sessions]] = {}  # pieces of them that were not looked at yet
 
     def __call__(self, sessions: Sessions) -> dict[str, pa.Table]:
-        """Rows by table: all of whole sessions, of a piece those that it makes final."""
+        """Rows by table: all of whole sessions, of a piece those that it or pieces before it make final."""
         found = only_stomp(sessions)
         if found.streams.num_rows == 0:
             return {}
@@ -49,11 +52,13 @@ class Meaning:
         from stompcap.session.resume import Piece
 
         (stream,) = sessions.streams.column("stream_id").to_pylist()
-        piece = Piece(
-            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, sessions.stalls,
-            upto=np.array([upto]), closing=np.array([upto == END]),
-        )
+        come = [*self.come.pop(stream, []), sessions]
         before = self.states.pop(stream, None) or pieces.nothing()
+        if upto != END and sum(one.raw_frames.num_rows + one.segments.num_rows for one in come) < before.carry.frames.num_rows // SHARE:
+            self.states[stream], self.come[stream] = before, come
+            return {}
+        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in TOLD)
+        piece = Piece(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
         tables, after = pieces.resume(piece, before, self.order, self._choices(), self.options.settings)
         if upto != END:
             self.states[stream] = after

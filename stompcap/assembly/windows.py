@@ -155,7 +155,6 @@ class _Reader:
         way = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
         state = State(np.where(way.presented[:, None] > 0, way.state.numbers, state.numbers))
         arrived, came = self._arrivals(stream)
-        earliest = [self._earliest(stream, side) for side in (0, 1)]
         first, fresh, everything, step, taken = going.resumed is None, True, False, size, 0
         while not everything:
             pending, waited = state.pending, taken
@@ -182,7 +181,7 @@ class _Reader:
             # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
             undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
             wait = np.where(~due, way.wait, np.where(state.pending > pending, 0, undecided))
-            upto = END if final.all() else min(going.upto, self._behind(stream, state.pending, earliest))
+            upto = END if final.all() else going.upto if everything else min(going.upto, int(self.places[arrived[count]]))
             since, way = way.since, Resumed(state, max(way.since, upto), wait, np.maximum(way.presented, reach))
             yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else way)
             first = fresh = False
@@ -208,20 +207,6 @@ class _Reader:
             if later.size:
                 reach[side] = e.offset[part][later[0]]
         return reach
-
-    def _earliest(self, stream: int, side: int) -> Ints:
-        """Of each extent of a side, the first segment row that brought octets of it or of any behind it."""
-        return np.minimum.accumulate(self.reassembly.extents.row[self._side(stream, side)][::-1])[::-1]
-
-    def _behind(self, stream: int, pending: Ints, earliest: list[Ints]) -> int:
-        """The place on the wire that brought the first of the octets from `pending` on, of either side; END where there are none."""
-        e, found = self.reassembly.extents, [END]
-        for side in (0, 1):
-            part = self._side(stream, side)
-            index = int(np.searchsorted(e.offset[part] + e.length[part], pending[side], "right"))
-            if index < earliest[side].size:
-                found.append(int(self.places[earliest[side][index]]))
-        return min(found)
 
     def _clip(self, stream: int, side: int, begin: int, end: int) -> Extents:
         """The extents of one side between two offsets."""

@@ -78,21 +78,25 @@ def judge(analysis: Analysis, settings: Settings | None = None) -> dict[str, pa.
     return follow(analysis, COUNTS.empty_table(), settings).tables
 
 
-def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = None) -> Judgement:
-    """Judge one piece of each session; `before` has the counts of the pieces before."""
+def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = None, forgets: Bools | None = None) -> Judgement:
+    """Judge one piece of each session; `before` has the counts of the pieces before.
+
+    `forgets`, per session: what waits for its close is told as it stands (stompcap.session.turns).
+    """
     settings = settings or Settings()
     case, progress = Case(analysis, settings.thresholds), analysis.progress
     ledger = _Ledger(
         case.d.sessions, (case.none(), np.zeros(len(case.rows), bool)), (progress.counted.copy(), progress.row_counted.copy()),
         [np.zeros((5, 0), np.int64)],
     )
+    at_close = progress.closing if forgets is None else progress.closing | forgets
     for number, rule in enumerate(in_force(settings)):
         if not rule.enabled:
             continue
         answer = rule.judge(case)
         total = np.zeros((3, ledger.sessions), np.int64)
         for judged in answer if isinstance(answer, tuple) else (answer,):
-            total += _settle(case, progress, ledger, number, rule, judged)
+            total += _settle(case, progress, ledger, number, rule, judged, at_close if rule.settles == "at close" else progress.closing)
         session = np.flatnonzero(total[0])
         ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
     if not progress.whole:
@@ -103,7 +107,7 @@ def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = Non
     return Judgement(tables, counts, *ledger.holds, *ledger.counted)
 
 
-def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: Rule, judged: Judged) -> I64:
+def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: Rule, judged: Judged, over: Bools) -> I64:
     """Note the findings of one answer; returns applicable, failed, not evaluable opportunities, shape (3, sessions)."""
     units = case.frames if judged.units is None else judged.units
     applicable, unevaluable = judged.applicable, np.zeros(len(units), bool)
@@ -119,7 +123,7 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
     told, late = _told(case, progress, rule, judged, failed)
     unevaluable, failed = unevaluable | late, failed & ~late
     if not progress.whole:
-        applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, (told == END) & ~late)
+        applicable = applicable & _due(case, progress, ledger, rule, judged, applicable, (told == END) & ~late, over)
     unevaluable, failed = unevaluable & applicable, failed & applicable
     index = np.flatnonzero(failed)
     if len(index):
@@ -157,14 +161,14 @@ def _told(case: Case, progress: Progress, rule: Rule, judged: Judged, failed: Bo
 
 
 def _due(
-    case: Case, progress: Progress, ledger: _Ledger, rule: Rule, judged: Judged, applicable: Bools, waits: Bools
+    case: Case, progress: Progress, ledger: _Ledger, rule: Rule, judged: Judged, applicable: Bools, waits: Bools, ended: Bools
 ) -> Bools:
-    """The units that a rule counts in this piece; notes those it still waits for, unless the session is over."""
+    """The units that a rule counts in this piece; notes those it still waits for, unless it must not wait for a session that has ended."""
     later = rule.settles != "at once"
     if judged.units is None:
-        kind, ripe, told, closing = 0, progress.ripe, progress.told, progress.closing[case.d.session]
+        kind, ripe, told, closing = 0, progress.ripe, progress.told, ended[case.d.session]
     elif judged.units is case.rows:
-        kind, ripe, told, closing = 1, progress.row_ripe, progress.row_told, progress.closing[case.d.rows.session]
+        kind, ripe, told, closing = 1, progress.row_ripe, progress.row_told, ended[case.d.rows.session]
     else:  # of tables, which hold what is new
         over: Bools = progress.closing[judged.units.session]
         return over if later else np.ones(len(over), bool)

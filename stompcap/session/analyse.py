@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import annotate, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions, sums
+from stompcap.session import annotate, heartbeats, missing, outcomes, placing, progress, receipts, sessions, settling, subscriptions, sums
 from stompcap.session import transactions as dealings
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.dialogue import CLIENT, SERVER, Bools, Dialogue
@@ -49,9 +49,10 @@ def analyse(
     in time. `stalls` (stream_id, direction, kind zero_window or retransmission, begin_ns, end_ns) excuses heart-beat gaps.
     Raises ValueError for an unknown ack_scope or a frame of no stream.
     """
+    options, none = options or Options(), sums.SCHEMA.empty_table()
+    rows, frames = placing.whole(streams, rows, frames, segments, order, options.memory)
     dialogue = build(streams, rows, frames, order)
     every = np.ones(segments.num_rows, np.bool_)
-    options, none = options or Options(), sums.SCHEMA.empty_table()
     told = progress.whole(dialogue, options.memory)
     return examine(dialogue, rows, segments, every, order, stalls, none, told, options)
 

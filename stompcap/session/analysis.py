@@ -23,11 +23,14 @@ class Options:
     memory  for how many frames of its session what is settled, answered or ended is still known by its name: what repeats
             an older one (a second ACK, say) counts as naming what never was. Rules wait as long for what decides them
             (stompcap.session.horizon). It bounds what an endless session needs
+    open    how much a session may leave open: beyond that it is forgotten, and what depends on it is not told
+            (stompcap.session.turns)
     """
 
     ack_scope: str = "auto"
     thresholds: Thresholds = field(default_factory=Thresholds)
     memory: int = 65_536
+    open: int = 524_288
 
 
 @dataclass(frozen=True)

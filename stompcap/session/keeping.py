@@ -49,18 +49,20 @@ from stompcap.tables import words
 WAY = np.int64(2**44)  # no direction has so many octets
 
 
-def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
+def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
     """The tables cut down to what is final and was not given out; and the marks of all frames as they are then.
+
+    `forgets`, per session: what is open is told as it stands.
 
     Sessions and subscriptions are final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it
     is settled for good or nothing that comes can name it.
     """
     machine, told = analysis.machine, analysis.progress
     dialogue, closing = analysis.dialogue, told.closing
-    marks = told.told | SEEN | np.where(told.ripe, JUDGED, 0)
+    marks, ending = told.told | SEEN | np.where(told.ripe, JUDGED, 0), closing | forgets
 
     def fresh(frame: I64, final: Bools, mark: int) -> pa.Array:
-        new = (final | closing[dialogue.session[frame]]) & ((told.told[frame] & mark) == 0)
+        new = (final | ending[dialogue.session[frame]]) & ((told.told[frame] & mark) == 0)
         marks[frame[new]] |= mark
         return pa.array(new, pa.bool_())
 
@@ -81,7 +83,7 @@ def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
 class _Keep:
     """Frames and raw rows to be kept, and what has to be kept with them."""
 
-    def __init__(self, analysis: Analysis, memory: int, holds: Bools, row_holds: Bools) -> None:
+    def __init__(self, analysis: Analysis, memory: int, holds: Bools, row_holds: Bools, forgets: Bools) -> None:
         self.analysis = analysis
         self.machine, self.notes = analysis.machine, analysis.notes
         self.dialogue = analysis.dialogue
@@ -94,6 +96,7 @@ class _Keep:
         self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
+        self.frames &= self.holds | self.edges | ~forgets[self.dialogue.session]
         self._neighbours()
         while self._closure():
             pass
@@ -192,16 +195,17 @@ class _Keep:
 
 
 def keep(
-    done: Advance, marks: I64, options: Options, holds: Bools, row_holds: Bools, counted: I64, row_counted: I64
+    done: Advance, marks: I64, options: Options, holds: Bools, row_holds: Bools, counted: I64, row_counted: I64, forgets: Bools
 ) -> Carry:
     """The state for the next piece.
 
     `marks` as `news` gives them; `holds` and `counted`: what rules wait for and have counted (stompcap.rules.engine.Judgement).
+    `forgets`, per session: what is open is not kept.
     """
     analysis = done.analysis
     dialogue, raw, progress = analysis.dialogue, analysis.dialogue.rows, analysis.progress
     going = ~progress.closing
-    chosen = _Keep(analysis, options.memory, holds, row_holds)
+    chosen = _Keep(analysis, options.memory, holds, row_holds, forgets)
     frames = np.flatnonzero(chosen.frames & going[dialogue.session])
     rows = np.flatnonzero(chosen.rows & going[raw.session])
     dealt = analysis.machine.transactions

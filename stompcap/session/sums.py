@@ -23,6 +23,9 @@ class Sums:
     leaks     1 where a passcode was seen
     rows      raw rows
     now       heart-beats: arrival of the last octet judged, -1 where watching has not begun
+    lengthy   offset of the frame under way that holds back nothing any more (stompcap.session.placing), -1 where there is none
+    freed     the place behind which such a frame stands
+    turns     how often it was looked at what is open (stompcap.session.turns), the first number of each session
     beats, gaps, longest, late, violations, dead, excused, worst  heart-beats so far: as table heartbeats, times in nanoseconds
     """
 
@@ -30,6 +33,9 @@ class Sums:
     leaks: I64
     rows: I64
     now: I64
+    lengthy: I64
+    freed: I64
+    turns: I64
     beats: I64
     gaps: I64
     longest: I64
@@ -51,7 +57,7 @@ class Sums:
 
 
 NAMES = tuple(field.name for field in fields(Sums))
-NONE = {"now": -1}
+NONE = {"now": -1, "lengthy": -1, "freed": -1}
 SCHEMA = pa.schema([("stream_id", pa.string()), *((f"{name}_{way}", pa.int64()) for name in NAMES for way in words.DIRECTIONS)])
 
 

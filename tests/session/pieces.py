@@ -33,14 +33,13 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
     given = np.zeros(rows.num_rows, bool)
     seen = np.zeros(segments.num_rows, bool)
     gap = np.asarray(pc.equal(rows["kind"].combine_chunks(), words.RAW_KINDS[GAP]))
-    first, last = (np.where(gap, -1, integers(rows[f"{which}_packet"])) for which in ("first", "last"))
+    last = np.where(gap, -1, integers(rows["last_packet"]))
     key = [list(zip(t["stream_id"].to_pylist(), t["direction"].to_pylist(), strict=True)) for t in (rows, frames)]
     offset, frame_offset = integers(rows["stream_offset"]), integers(frames["stream_offset"])
     stalls = made["stalls"]
     for number in (*packets, None):
         end = number is None
         limit = 2**40 if number is None else number
-        upto = dict.fromkeys(streams["stream_id"].to_pylist(), limit)
         come = np.ones(rows.num_rows, bool)
         for way in set(key[0]):
             mine = np.array([i for i, k in enumerate(key[0]) if k == way])
@@ -51,9 +50,6 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
                 while stop and gap[mine[stop - 1]]:
                     stop -= 1
             come[mine[stop:]] = False
-            rest = [int(first[i]) for i in mine[stop:] if not gap[i]]
-            if rest:
-                upto[way[0]] = min(upto[way[0]], rest[0])
         new = come & ~given
         given |= come
         reached: dict[tuple[str, str], int] = {}
@@ -67,8 +63,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
         yield Piece(
             streams if end else _open(streams, segments.filter(pa.array(packet < limit))),
             rows.filter(pa.array(new)), frames.filter(chosen), segments.filter(pa.array(arrived)), stalls,
-            np.array([END if end else at(0, upto[name]) for name in streams["stream_id"].to_pylist()], np.int64),
-            np.full(streams.num_rows, end),
+            np.full(streams.num_rows, END if end else at(0, limit)), np.full(streams.num_rows, end),
         )
         stalls = stalls.slice(0, 0)
 

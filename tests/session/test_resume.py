@@ -18,7 +18,7 @@ from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
 from tests.rules import transcript as rules
 from tests.session import test_deliveries as told
-from tests.session.pieces import differences, resumed, whole
+from tests.session.pieces import differences, resumed, rows_of, whole
 from tests.session.test_analyse import DIALOGUES, OPENINGS, SCOPES
 from tests.session.transcript import Session, tables
 
@@ -57,6 +57,43 @@ COMMITTED_UNBEGUN = OPENINGS["1.2"] + """> SUBSCRIBE id:1 destination:/queue/1 a
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
     sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory)
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 65_536]), st.sampled_from([2, 3, 6]))
+def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: list[int], scope: str, memory: int, most: int) -> None:
+    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory, open=most)
+    assert differences(resumed(sessions, [], options), resumed(sessions, cuts, options)) == []
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(DIALOGUES, min_size=1, max_size=12), SCOPES, st.sampled_from([2, 3, 6]))
+def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
+    sessions = made(*map(possible, texts))
+    full, short = (resumed(sessions, [], Options(ack_scope=scope, open=limit)) for limit in (65_536, most))
+    for name in ("subscriptions", "deliveries", "transactions", "receipts"):
+        keys = TABLES[name].key
+        known = {tuple(row[key] for key in keys): row for row in full[name].to_pylist()}
+        assert len(known) == short[name].num_rows
+        for row in short[name].to_pylist():
+            true = known[tuple(row[key] for key in keys)]
+            fate = "outcome" if name == "transactions" else "status"
+            assert row == true or row[fate] in ("open", "unknown"), (row, true)
+    true = [(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full["compliance_findings"].to_pylist()]
+    for f in short["compliance_findings"].to_pylist():
+        assert (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) in true, f
+
+
+def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
+    opening = "> CONNECT accept-version:1.2 host:/|< CONNECTED version:1.2|> SUBSCRIBE id:1 destination:/queue/1 ack:client-individual"
+    sent = [f"< MESSAGE message-id:{n} ack:{n} subscription:1 destination:/queue/1" for n in range(12)]
+    rest = ["> ACK id:11", "> ACK id:2", "> ACK id:x", sent[0].replace(":0", ":12"), "> DISCONNECT", "> FIN"]
+    sessions = made("\n".join([*opening.split("|"), *sent, *rest]))
+    full, short = (resumed(sessions, [], Options(open=most)) for most in (100, 8))
+    assert [row["status"] for row in rows_of(full, "deliveries")] == [*["unsettled"] * 2, "settled", *["unsettled"] * 8, "settled", "unsettled"]
+    assert [row["status"] for row in rows_of(short, "deliveries")] == [*["unknown"] * 11, "settled", "unsettled"]
+    judged = {row["rule_id"]: row for row in short["compliance"].to_pylist()}["AK-04"]
+    assert (judged["applicable"], judged["failed"], judged["not_evaluable"]) == (3, 0, 1)
 
 
 HALF_CLOSED = {  # the other side speaks on
