@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from stompcap.assembly.parts import Sessions, only_stomp
+from stompcap.assembly.parts import Sessions, only, only_stomp
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -39,12 +40,23 @@ class Meaning:
     def _whole(self, sessions: Sessions) -> dict[str, pa.Table]:
         # only tasks that want sessions pay for loading the machines
         from stompcap import rules, session
+        from stompcap.places import END
 
+        options = self._choices()
+        large = pc.is_in(sessions.streams.column("stream_id"), _larger(sessions.frames, options.open))
+        found = []
+        for index in pc.indices_nonzero(large).to_pylist():  # they may have to forget
+            alone = np.zeros(sessions.streams.num_rows, np.bool_)
+            alone[index] = True
+            found.append(self._piece(only(sessions, pa.chunked_array([alone])), END))
+        if found and pc.all(large).as_py():
+            return _joined(found)
+        sessions = only(sessions, pc.invert(large))
         analysis = session.analyse(
-            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._choices()
+            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, options
         )
         judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
-        return analysis.tables | judged
+        return _joined([analysis.tables | judged, *found])
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
         from stompcap.assembly import pieces
@@ -68,3 +80,16 @@ class Meaning:
         from stompcap import session
 
         return session.Options(self.options.ack_scope, self.options.settings.thresholds)
+
+
+def _larger(frames: pa.Table, most: int) -> pa.Array:
+    """The streams that have more frames."""
+    if frames.num_rows <= most:
+        return pa.array([], pa.string())
+    counts = pc.value_counts(frames.column("stream_id").combine_chunks())
+    return counts.field("values").filter(pc.greater(counts.field("counts"), most))
+
+
+def _joined(found: Sequence[dict[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Rows by table; of those that not all have, what there is."""
+    return {name: pa.concat_tables([tables[name] for tables in found if name in tables]) for name in found[0]}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,17 @@ class Part:
 
 def only_stomp(sessions: Sessions) -> Sessions:
     """The rows of the streams that speak STOMP."""
-    speaks = pa.compute.equal(sessions.streams.column("protocol"), "stomp")
-    if pa.compute.all(speaks).as_py():
+    return only(sessions, pc.equal(sessions.streams.column("protocol"), "stomp"))
+
+
+def only(sessions: Sessions, which: pa.ChunkedArray) -> Sessions:
+    """The rows of some streams, told by a truth value for each."""
+    if pc.all(which).as_py():
         return sessions
-    streams = sessions.streams.filter(speaks)
+    streams = sessions.streams.filter(which)
     names = streams.column("stream_id").combine_chunks()
     rest = {
-        name: (table := getattr(sessions, name)).filter(pa.compute.is_in(table.column("stream_id"), names))
+        name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names))
         for name in ("raw_frames", "frames", "segments", "stalls")
     }
     return replace(sessions, streams=streams, **rest)
