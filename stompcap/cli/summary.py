@@ -129,7 +129,7 @@ def _latency(total: dict[str, Any] | None) -> Text | None:
     words = Text(figures, style="bold")
     words.append(f" of {count(total['deliveries'])} deliveries that ask for an ACK", style="not bold")
     if total["uncertain"]:
-        words.append(f"; {count(total['uncertain'])} left out, octets are missing before the ACK", style="not bold")
+        words.append(f"; {count(total['uncertain'])} left out for missing octets", style="not bold")
     if total["unsettled"]:
         words.append(f"; {count(total['unsettled'])} not settled", style="not bold yellow")
     return words
