@@ -40,7 +40,7 @@ from stompcap.session.dialogue import (
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
-from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
+from stompcap.session.progress import ANSWERED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
@@ -68,7 +68,7 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
 
     settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
-    done = np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained
+    done = (np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained) & ~machine.doubts.waits
     opened = machine.subscriptions.opened
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
@@ -77,6 +77,7 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
+    marks[settling.frame[machine.doubts.untold & ((marks[settling.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
 
 
@@ -125,7 +126,10 @@ class _Keep:
         """What is not settled, ended or answered, or was so lately."""
         d, m = self.dialogue, self.machine
         now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
-        self.frames[m.settling.frame[m.settling.retained]] = True
+        matters = m.settling.retained | m.doubts.waits
+        self.frames[m.settling.frame[matters]] = True
+        self._also(m.doubts.strange[matters])
+        self.rows[m.doubts.gap[matters & (m.doubts.gap >= 0)]] = True
         unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
         since = np.full(d.sessions, np.iinfo(np.int64).max)
         since[d.session[unknown]] = d.ordinal[unknown] - self.memory  # evidence may say whose message-id they name

@@ -78,7 +78,9 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
         for row in short[name].to_pylist():
             true = known[tuple(row[key] for key in keys)]
             fate = "outcome" if name == "transactions" else "status"
-            assert row == true or row[fate] in ("open", "unknown"), (row, true)
+            counted = {key: row[key] for key in ("delivered", "acked", "nacked", "unsettled") if name == "subscriptions"}
+            fewer = bool(counted) and all(count <= true[key] for key, count in counted.items())
+            assert row == true or row[fate] in ("open", "unknown") or fewer, (row, true)
     true = [(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full["compliance_findings"].to_pylist()]
     for f in short["compliance_findings"].to_pylist():
         assert (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) in true, f
@@ -94,7 +96,7 @@ def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
     assert in_full == [*["unsettled"] * 2, "settled", *["unsettled"] * 8, "settled", "unsettled"]
     assert in_short == [*["unknown"] * 11, "settled", "unsettled"]
     judged = {row["rule_id"]: row for row in short["compliance"].to_pylist()}["AK-04"]
-    assert (judged["applicable"], judged["failed"], judged["not_evaluable"]) == (3, 0, 1)
+    assert (judged["applicable"], judged["failed"], judged["not_evaluable"]) == (3, 0, 2)
 
 
 HALF_CLOSED = {  # the other side speaks on
