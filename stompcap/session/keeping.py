@@ -182,7 +182,7 @@ class _Keep:
         self._also(answered[both])
         for places in (
             n.previous, self.spoken_before, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by,
-            n.disconnect_before,
+            n.disconnect_before, receipts.known_by,
         ):
             self._also(places[self.holds])
         return int(keep.sum()) > before

@@ -110,6 +110,12 @@ def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
     assert evidence == [f"ACK 1 {said}"]
 
 
+def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
+    asked, answered = "> SEND receipt:1\n", "< RECEIPT receipt-id:1\n"
+    sessions, options = made(OPENINGS["1.2"] + asked * 3 + answered * 5 + "> SEND\n"), Options(memory=3)
+    assert differences(whole(sessions, options), resumed(sessions, [20], options)) == []
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     """The examples of all rules at once, cut behind every packet, every second and every third."""
