@@ -71,7 +71,7 @@ def examine(
     total = _summed(dialogue, told, sums.of(earlier, dialogue.streams))
     table = sessions.table(dialogue, notes, total)
 
-    held = subscriptions.follow(dialogue)
+    held = subscriptions.follow(dialogue, options.memory)
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
     missed_c2s = gone.before(dialogue, CLIENT)
     dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), missed_c2s, later_c2s)

@@ -2,8 +2,7 @@
 
 Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. What is
 settled, answered or ended is dropped when nothing knows it by name any more (Options.memory), and what rules wait for when that many
-frames have come behind it. What the session leaves open stays, and so do its subscriptions, and the first and the last frame of every
-command and side.
+frames have come behind it. What the session leaves open stays, and so do the first and the last frame of every command and side.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import outcomes, sums, transactions
+from stompcap.session import outcomes, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
@@ -34,7 +34,6 @@ from stompcap.session.dialogue import (
     SERVER,
     STOMP,
     SUBSCRIBE,
-    UNSUBSCRIBE,
     Bools,
 )
 from stompcap.session.lookup import flat
@@ -52,8 +51,8 @@ WAY = np.int64(2**44)  # no direction has so many octets
 def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
     """The tables cut down to what is final and was not given out; and the marks of all frames as they are then.
 
-    Sessions and subscriptions are final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it
-    is settled for good or nothing that comes can name it.
+    A session is final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it is settled for good
+    or nothing that comes can name it, a subscription when it has ended and nothing that comes can name it or a delivery of it.
     """
     machine, told = analysis.machine, analysis.progress
     dialogue, closing = analysis.dialogue, told.closing
@@ -67,15 +66,24 @@ def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
     settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
     done = np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained
-    opened = machine.subscriptions.opened
+    opened, left = machine.subscriptions.opened, _left(analysis)
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
-        "subscriptions": fresh(opened, np.zeros(len(opened), np.bool_), LISTED),
+        "subscriptions": fresh(opened, ~left, LISTED),
         "deliveries": fresh(settling.frame, done, LISTED),
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
+
+
+def _left(analysis: Analysis) -> Bools:
+    """Subscriptions that something to come may still touch: by their id, or by that of a delivery."""
+    held, settling = analysis.machine.subscriptions, analysis.machine.settling
+    row = held.row[settling.frame[settling.retained]]
+    left = held.known.copy()
+    left[row[row >= 0]] = True
+    return left
 
 
 class _Keep:
@@ -90,10 +98,11 @@ class _Keep:
         d = self.dialogue
         self.spoken_before = np.where(d.side == CLIENT, d.latest(SERVER), d.latest(CLIENT))
         self.rows = row_holds.copy()
-        self.frames = self.holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.frames = self.holds.copy()
         self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
+        self._subscribed()
         self._neighbours()
         while self._closure():
             pass
@@ -121,7 +130,7 @@ class _Keep:
     def _open(self) -> None:
         """What is not settled, ended or answered, or was so lately."""
         d, m = self.dialogue, self.machine
-        now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
+        now = d.now
         self.frames[m.settling.frame[m.settling.retained]] = True
         unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
         since = np.full(d.sessions, np.iinfo(np.int64).max)
@@ -140,6 +149,16 @@ class _Keep:
         self.frames[asked[(answered < 0) | known]] = True
         opening = np.flatnonzero((d.command == CONNECT) | (d.command == STOMP))  # they may ask for receipts
         self.frames[opening[now[d.session[opening]] - d.ordinal[opening] <= self.memory]] = True
+
+    def _subscribed(self) -> None:
+        """Subscriptions, and the first that has no id: a MESSAGE that names none may mean that one for ever (rule MS-04)."""
+        d, held = self.dialogue, self.machine.subscriptions
+        self.frames[held.opened[_left(self.analysis)]] = True
+        before = held.former[self.holds[held.opened]]  # a SUBSCRIBE not judged yet tells how the one before it ended
+        self.frames[held.opened[before[before >= 0]]] = True
+        named = pc.greater(pc.binary_length(d.some("id", held.opened)), 0).fill_null(False)
+        nameless = held.opened[~np.asarray(named)]
+        self.frames[nameless[np.unique(d.session[nameless], return_index=True)[1]]] = True
 
     def _neighbours(self) -> None:
         """Raw rows beside gaps, beside what rules wait for and beside the last; the frames in the rows to be kept."""
@@ -167,7 +186,10 @@ class _Keep:
         """Keep what kept frames lead to; whether that was more than there was."""
         before = int(self.frames.sum())
         d, m, n, keep = self.dialogue, self.machine, self.notes, self.frames
-        settling, dealt, receipts = m.settling, m.transactions, m.receipts
+        held, settling, dealt, receipts = m.subscriptions, m.settling, m.transactions, m.receipts
+        meant = np.unique(held.row[keep & (held.row >= 0)])
+        self._also(held.opened[meant])
+        self._also(held.ended[meant])
         kept = keep[settling.frame]
         self._also(settling.by[kept])
         named = settling.delivery[keep & d.settles]
@@ -207,6 +229,7 @@ def keep(
     dealt = analysis.machine.transactions
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
+    columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}

@@ -173,6 +173,14 @@ STEADY = {
     "CONNECTs": "> CONNECT accept-version:1.2 receipt:{n}\n",
     "DISCONNECTs": "> DISCONNECT\n",
     "frames of no version": "> A\n",
+    "subscriptions that end": "> SUBSCRIBE id:s{n} destination:/temp/{n} receipt:s{n}\n< RECEIPT receipt-id:s{n}\n> UNSUBSCRIBE id:s{n}\n",
+    "subscriptions of one id": "> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE id:s\n",
+    "subscriptions taken anew": "> SUBSCRIBE id:s destination:/temp/{n}\n> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE id:s\n",
+    "subscriptions ended by destination": "> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE destination:/temp/{n}\n",
+    "subscriptions without id": "> SUBSCRIBE destination:/temp/{n}\n> UNSUBSCRIBE destination:/temp/{n}\n",
+    "answers to temporary queues": "> SUBSCRIBE id:s{n} destination:/temp/{n} ack:client\n"
+    "< MESSAGE message-id:m{n} ack:m{n} subscription:s{n} destination:/temp/{n}\n> ACK id:m{n}\n> UNSUBSCRIBE id:s{n}\n",
+    "UNSUBSCRIBEs of nothing": "> UNSUBSCRIBE id:s{n}\n",
 }
 
 
