@@ -48,38 +48,44 @@ def test_a_message_under_way_is_told_by_its_destination_for_as_long() -> None:
 
 
 FAR = "> SEND\n< EOL\n" * 6
+FIRST = "> SUBSCRIBE id:0 destination:/0\n< MESSAGE subscription:0 message-id:0 destination:/0\n> UNSUBSCRIBE id:0\n"
+START = OPEN + FIRST  # what comes first is kept for ever
+OTHER = "> SUBSCRIBE id:3 destination:/c\n> UNSUBSCRIBE id:3\n"
+NAMELESS = FAR + SUBSCRIBE + UNSUBSCRIBE + FAR + "< MESSAGE message-id:1 destination:/a\n" + FAR
 CASES = {
-    "a late MESSAGE within memory": OPEN + SUBSCRIBE + UNSUBSCRIBE + LATE + FAR,
-    "a late MESSAGE beyond it": OPEN + SUBSCRIBE + UNSUBSCRIBE + FAR + LATE + FAR,
-    "an UNSUBSCRIBE beyond it": OPEN + SUBSCRIBE + UNSUBSCRIBE + FAR + UNSUBSCRIBE + FAR,
-    "unsubscribed again and again": OPEN + SUBSCRIBE + (UNSUBSCRIBE + "> SEND\n") * 6 + LATE + FAR + LATE,
-    "its id used again": OPEN + (SUBSCRIBE + LATE + "> ACK id:late\n" + UNSUBSCRIBE + FAR) * 3,
-    "its id used again at once": OPEN + (SUBSCRIBE + LATE + UNSUBSCRIBE) * 5 + FAR + LATE + SUBSCRIBE + LATE,
-    "replaced, then unsubscribed": OPEN + (SUBSCRIBE * 3 + LATE + UNSUBSCRIBE + FAR) * 2 + LATE,
-    "acknowledged long after": OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + LATE + "> ACK id:late\n" + FAR,
-    "acknowledged in a transaction": OPEN + SUBSCRIBE + LATE + "> BEGIN transaction:1\n> ACK id:late transaction:1\n" + UNSUBSCRIBE + FAR
+    "a late MESSAGE within memory": START + SUBSCRIBE + UNSUBSCRIBE + LATE + FAR,
+    "a late MESSAGE beyond it": START + SUBSCRIBE + UNSUBSCRIBE + FAR + LATE + FAR,
+    "an UNSUBSCRIBE beyond it": START + SUBSCRIBE + UNSUBSCRIBE + FAR + UNSUBSCRIBE + FAR,
+    "unsubscribed again and again": START + SUBSCRIBE + (UNSUBSCRIBE + "> SEND\n") * 6 + LATE + FAR + LATE,
+    "its id used again": START + (SUBSCRIBE + LATE + "> ACK id:late\n" + UNSUBSCRIBE + FAR) * 3,
+    "its id used again at once": START + (SUBSCRIBE + LATE + UNSUBSCRIBE) * 5 + FAR + LATE + SUBSCRIBE + LATE,
+    "replaced, then unsubscribed": START + (SUBSCRIBE * 3 + LATE + UNSUBSCRIBE + FAR) * 2 + LATE,
+    "acknowledged long after": START + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + LATE + "> ACK id:late\n" + FAR,
+    "acknowledged in a transaction": START + SUBSCRIBE + LATE + "> BEGIN transaction:1\n> ACK id:late transaction:1\n" + UNSUBSCRIBE + FAR
     + "> ABORT transaction:1\n" + FAR + "> ACK id:late\n" + FAR,
-    "never acknowledged": OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + "> DISCONNECT\n",
-    "a 1.1 ACK names it": OPEN.replace("1.2", "1.1") + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + "> ACK subscription:1 message-id:late\n",
-    "by destination": OLD + ("> SUBSCRIBE destination:/a\n< MESSAGE message-id:1 destination:/a\n> UNSUBSCRIBE destination:/a\n" + FAR) * 3
+    "never acknowledged": START + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + "> DISCONNECT\n",
+    "a 1.1 ACK names it": START.replace("1.2", "1.1") + SUBSCRIBE + LATE + UNSUBSCRIBE + FAR + "> ACK subscription:1 message-id:late\n",
+    "by destination": OLD + FIRST
+    + ("> SUBSCRIBE destination:/a\n< MESSAGE message-id:1 destination:/a\n> UNSUBSCRIBE destination:/a\n" + FAR) * 3
     + "< MESSAGE message-id:1 destination:/a\n",
-    "by the destination of one with an id": OPEN + (SUBSCRIBE + "> UNSUBSCRIBE destination:/a\n") * 2 + LATE + FAR + LATE,
-    "an active one below": OPEN + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n" + FAR + LATE
+    "by the destination of one with an id": START + (SUBSCRIBE + "> UNSUBSCRIBE destination:/a\n") * 2 + LATE + FAR + LATE,
+    "an active one below": START + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n" + FAR + LATE
     + "< MESSAGE subscription:1 message-id:2 destination:/b\n" + UNSUBSCRIBE + FAR + LATE,
-    "one below that ended later": OPEN + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n" + "> SEND\n" * 2
+    "one below that ended later": START + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n" + "> SEND\n" * 2
     + UNSUBSCRIBE + "> SEND\n" * 2 + "> SUBSCRIBE id:1 destination:/c\n" + LATE + FAR,
-    "one of two of a destination": OPEN + SUBSCRIBE + "> SUBSCRIBE id:2 destination:/a\n< MESSAGE message-id:1 ack:1 destination:/a\n"
+    "one of two of a destination": START + SUBSCRIBE + "> SUBSCRIBE id:2 destination:/a\n< MESSAGE message-id:1 ack:1 destination:/a\n"
     + "> UNSUBSCRIBE destination:/a\n> UNSUBSCRIBE id:2\n" + FAR
     + "> ACK id:1\n< MESSAGE message-id:2 ack:2 destination:/a\n> ACK id:2\n" + FAR,
-    "two of a destination, in doubt": OPEN + "> SUBSCRIBE id:2 destination:/a ack:client\n" + SUBSCRIBE
-    + "< MESSAGE message-id:1 ack:1 destination:/a\n" + UNSUBSCRIBE + FAR + "> UNSUBSCRIBE destination:/a\n" + FAR,
-    "the server alone goes on": OPEN + SUBSCRIBE + UNSUBSCRIBE + SUBSCRIBE + "< RECEIPT receipt-id:9\n" * 9 + "> SEND\n",
-    "the server alone goes on, one below": OPEN + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n"
+    "two of a destination, in doubt": START + "> SUBSCRIBE id:2 destination:/a ack:client\n" + SUBSCRIBE
+    + "< MESSAGE message-id:1 ack:1 destination:/a\n" + UNSUBSCRIBE + OTHER + FAR + "> UNSUBSCRIBE destination:/a\n" + FAR,
+    "an UNSUBSCRIBE of two of a destination": OPEN + SUBSCRIBE + "> SUBSCRIBE id:2 destination:/a\n> UNSUBSCRIBE destination:/a\n"
+    + "> UNSUBSCRIBE id:2\n" + OTHER + FAR + LATE + FAR,
+    "the server alone goes on": START + SUBSCRIBE + UNSUBSCRIBE + SUBSCRIBE + "< RECEIPT receipt-id:9\n" * 9 + "> SEND\n",
+    "the server alone goes on, one below": START + SUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n"
     + "> SEND\n" * 2 + UNSUBSCRIBE + "> SEND\n" * 2 + SUBSCRIBE + "< RECEIPT receipt-id:9\n" * 9 + "> SEND\n",
-    "the client alone goes on": OPEN + SUBSCRIBE + UNSUBSCRIBE + LATE + "> SEND\n" * 12 + "< EOL\n",
-    "one without id long ago": OPEN + "> SUBSCRIBE destination:/a\n> UNSUBSCRIBE destination:/a\n" + FAR + SUBSCRIBE
-    + "> UNSUBSCRIBE id:\n> SUBSCRIBE id: destination:/c\n> UNSUBSCRIBE destination:/c\n" + FAR
-    + "< MESSAGE message-id:1 destination:/a\n" + FAR,
+    "the client alone goes on": START + SUBSCRIBE + UNSUBSCRIBE + LATE + "> SEND\n" * 12 + "< EOL\n",
+    "one without id long ago": START + "> SUBSCRIBE destination:/b\n> UNSUBSCRIBE destination:/b\n" + NAMELESS,
+    "one with an empty id long ago": START + "> SUBSCRIBE id: destination:/b\n> UNSUBSCRIBE destination:/b\n" + NAMELESS,
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
 
 def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
     asked, answered = "> SEND receipt:1\n", "< RECEIPT receipt-id:1\n"
-    sessions, options = made(OPENINGS["1.2"] + asked * 3 + answered * 5 + "> SEND\n"), Options(memory=3)
+    sessions, options = made(OPENINGS["1.2"] + asked * 2 + "> SEND\n" + answered * 5 + "> SEND\n"), Options(memory=3)
     assert differences(whole(sessions, options), resumed(sessions, [20], options)) == []
 
 
