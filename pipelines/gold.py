@@ -15,17 +15,20 @@ SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "complianc
 TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 
 ACK_LATENCY = """
-SELECT hour_ts, destination, ack_mode, settled_by, server_product, deliveries, settled, deliveries - settled AS unsettled,
+SELECT hour_ts, destination, ack_mode, settled_by, server_product, deliveries, settled, uncertain,
+       deliveries - settled AS unsettled,
        CAST(round(p[0]) AS BIGINT) AS p50_us, CAST(round(p[1]) AS BIGINT) AS p90_us,
        CAST(round(p[2]) AS BIGINT) AS p95_us, CAST(round(p[3]) AS BIGINT) AS p99_us, max_us, mean_us
 FROM (
     SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
            count(*) AS deliveries,
            count_if(d.status = 'settled') AS settled,
+           count_if(d.status = 'settled' AND d.octets_missing) AS uncertain,
            percentile(d.latency_us, array(0.50, 0.90, 0.95, 0.99)) AS p,
            max(d.latency_us) AS max_us,
            CAST(round(avg(d.latency_us)) AS BIGINT) AS mean_us
-    FROM (SELECT *, IF(status = 'settled', ack_latency_us, NULL) AS latency_us FROM {deliveries} WHERE status <> 'auto') d
+    FROM (SELECT *, IF(status = 'settled' AND NOT octets_missing, ack_latency_us, NULL) AS latency_us
+          FROM {deliveries} WHERE status <> 'auto') d
     JOIN {sessions} s USING (stream_id)
     GROUP BY ALL
 )
@@ -42,7 +45,7 @@ GROUP BY ALL
 
 
 def ack_latency(spark: SparkSession, deliveries: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Exact percentiles of ack latency per hour, destination, mode, way of settling and broker."""
+    """Exact percentiles of ack latency per hour, destination, mode, way of settling and broker; what is uncertain is only counted."""
     return spark.sql(ACK_LATENCY, deliveries=deliveries, sessions=sessions)
 
 

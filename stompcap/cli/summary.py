@@ -125,9 +125,11 @@ def _latency(total: dict[str, Any] | None) -> Text | None:
         bounds = duration(total["cumulative_p50_us"]), duration(total["cumulative_p95_us"])
         figures = f"p50 at most {bounds[0]}, p95 at most {bounds[1]} (acks are cumulative)"
     else:
-        figures = "none settled"
+        figures = "none settled" if not total["uncertain"] else "not sure of any"
     words = Text(figures, style="bold")
     words.append(f" of {count(total['deliveries'])} deliveries that ask for an ACK", style="not bold")
+    if total["uncertain"]:
+        words.append(f"; {count(total['uncertain'])} left out for missing octets", style="not bold")
     if total["unsettled"]:
         words.append(f"; {count(total['unsettled'])} not settled", style="not bold yellow")
     return words

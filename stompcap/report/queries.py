@@ -26,12 +26,15 @@ def _percentile(share: float, column: str, where: str) -> str:
     return f"percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) FILTER (WHERE {where})"
 
 
-# Latencies of settled deliveries; a cumulative ACK gives but an upper bound, so it is never mixed with direct ones.
-_DIRECT = "status = 'settled' AND settled_by = 'direct'"
-_CUMULATIVE = "status = 'settled' AND settled_by = 'cumulative'"
+# Latencies of settled deliveries; a cumulative ACK gives but an upper bound, so it is never mixed with direct ones, and nor is an ACK
+# before which octets are missing.
+_SURE = "status = 'settled' AND octets_missing IS NOT TRUE"
+_DIRECT = f"{_SURE} AND settled_by = 'direct'"
+_CUMULATIVE = f"{_SURE} AND settled_by = 'cumulative'"
 _ACK_FIGURES = f"""
     count(*) AS deliveries,
     count(*) FILTER (WHERE status = 'settled') AS settled,
+    count(*) FILTER (WHERE status = 'settled' AND octets_missing) AS uncertain,
     count(*) FILTER (WHERE status <> 'settled') AS unsettled,
     count(*) FILTER (WHERE settlement = 'nack') AS nacked,
     count(*) FILTER (WHERE {_DIRECT}) AS direct,
@@ -124,7 +127,7 @@ QUERIES = {
             f"""
             SELECT CAST(floor({BINS_PER_DECADE} * log10(greatest(ack_latency_us, 1))) AS INT) AS bin,
                    settled_by, count(*) AS deliveries
-            FROM deliveries WHERE status = 'settled' AND ack_latency_us IS NOT NULL
+            FROM deliveries WHERE {_SURE} AND ack_latency_us IS NOT NULL
             GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
         ),
         Query(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import annotate, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions, sums
+from stompcap.session import annotate, doubts, heartbeats, missing, outcomes, progress, receipts, sessions, settling, subscriptions, sums
 from stompcap.session import transactions as dealings
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.dialogue import CLIENT, SERVER, Bools, Dialogue
@@ -73,12 +73,11 @@ def examine(
 
     held = subscriptions.follow(dialogue, options.memory)
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
-    missed_c2s = gone.before(dialogue, CLIENT)
-    dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), missed_c2s, later_c2s)
+    dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
     settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))
     machine = outcomes.Machine(
-        dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c, missed_c2s,
-        gone.before(dialogue, SERVER), outcomes.tallies(dialogue, held.opened),
+        dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c,
+        doubts.find(dialogue, gone, settled, dealt, told), outcomes.tallies(dialogue, held.opened),
     )
     status = outcomes.delivery_status(machine)
 

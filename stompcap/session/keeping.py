@@ -38,8 +38,8 @@ from stompcap.session.dialogue import (
 )
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
-from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
-from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
+from stompcap.session.outcomes import SETTLED_STATUS, Machine, delivery_status
+from stompcap.session.progress import ANSWERED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
@@ -65,8 +65,8 @@ def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
 
     settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
-    done = np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained
-    opened, left = machine.subscriptions.opened, _left(analysis)
+    done = (np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained) & ~machine.doubts.waits
+    opened, left = machine.subscriptions.opened, _left(machine)
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
         "subscriptions": fresh(opened, ~left, LISTED),
@@ -74,13 +74,20 @@ def news(analysis: Analysis) -> tuple[dict[str, pa.Table], I64]:
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
+    marks[settling.frame[machine.doubts.untold & ((marks[settling.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
 
 
-def _left(analysis: Analysis) -> Bools:
+def _matters(machine: Machine) -> Bools:
+    """Deliveries that something to come may still touch, or put in doubt."""
+    matters: Bools = machine.settling.retained | machine.doubts.waits
+    return matters
+
+
+def _left(machine: Machine) -> Bools:
     """Subscriptions that something to come may still touch: by their id, or by that of a delivery."""
-    held, settling = analysis.machine.subscriptions, analysis.machine.settling
-    row = held.row[settling.frame[settling.retained]]
+    held = machine.subscriptions
+    row = held.row[machine.settling.frame[_matters(machine)]]
     left = held.known.copy()
     left[row[row >= 0]] = True
     return left
@@ -130,8 +137,10 @@ class _Keep:
     def _open(self) -> None:
         """What is not settled, ended or answered, or was so lately."""
         d, m = self.dialogue, self.machine
-        now = d.now
-        self.frames[m.settling.frame[m.settling.retained]] = True
+        now, matters = d.now, _matters(m)
+        self.frames[m.settling.frame[matters]] = True
+        self._also(m.doubts.strange[matters])
+        self.rows[m.doubts.gap[matters & (m.doubts.gap >= 0)]] = True
         unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
         since = np.full(d.sessions, np.iinfo(np.int64).max)
         since[d.session[unknown]] = d.ordinal[unknown] - self.memory  # evidence may say whose message-id they name
@@ -153,7 +162,7 @@ class _Keep:
     def _subscribed(self) -> None:
         """Subscriptions, and the first that has no id: a MESSAGE that names none may mean that one for ever (rule MS-04)."""
         d, held = self.dialogue, self.machine.subscriptions
-        self.frames[held.opened[_left(self.analysis)]] = True
+        self.frames[held.opened[_left(self.machine)]] = True
         before = held.former[self.holds[held.opened]]  # a SUBSCRIBE not judged yet tells how the one before it ended
         self.frames[held.opened[before[before >= 0]]] = True
         named = pc.greater(pc.binary_length(d.some("id", held.opened)), 0).fill_null(False)

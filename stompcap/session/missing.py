@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.places import END
 from stompcap.session.dialogue import (
     CLIENT,
     CONNECT,
@@ -41,8 +42,8 @@ class Missing:
     since  place on the wire behind which something may be missing; NEVER where nothing is
     until  place on the wire before which something may be missing; -1 where nothing is
 
-    Per gap that something follows: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it) and `shown`
-    (the place by which the row behind it was there).
+    Per gap that something follows: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it), `shown`
+    (the place by which the row behind it was there) and `row` (its raw row).
     """
 
     start: Bools
@@ -52,6 +53,7 @@ class Missing:
     way: I64
     end: I64
     shown: I64
+    row: I64
 
     def before(self, dialogue: Dialogue, side: int) -> Bools:
         """Per frame: octets of that side may be missing before it."""
@@ -66,6 +68,15 @@ class Missing:
     def next(self, dialogue: Dialogue, side: int) -> I64:
         """Per frame: the place by which the first gap of that side behind it shows; END where there is none."""
         return first_above(dialogue.session * np.int64(2) + side, dialogue.position, self.way, self.end, self.shown)
+
+    def first(self, dialogue: Dialogue, side: int, frames: I64) -> I64:
+        """Per frame of those given: the raw row of the first gap of that side that may hide what came behind it; -1 where there is none.
+
+        A gap that nothing follows is none here: no frame of its side is behind it.
+        """
+        ways = dialogue.session[frames] * np.int64(2) + side
+        found = first_above(ways, dialogue.position[frames], self.way, self.end, self.row)
+        return np.where(found == END, -1, found)
 
 
 def _first_commands(dialogue: Dialogue) -> I64:
@@ -118,7 +129,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
     behind = raw.way[followed]
-    return Missing(start, gaps, since, until, behind, rising(behind, ends), raw.place[followed])
+    return Missing(start, gaps, since, until, behind, rising(behind, ends), raw.place[followed], followed - 1)
 
 
 def open_at_end(streams: pa.Table) -> Bools:

@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
 from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
+from stompcap.session.doubts import Doubts
 from stompcap.session.lookup import flat
-from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, MODE_UNKNOWN, SessionNotes
+from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import Settling
-from stompcap.session.settling_walk import AUTOMATIC, CUMULATIVE, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED
+from stompcap.session.settling_walk import AUTOMATIC, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.session.wire import remembered
@@ -51,7 +52,7 @@ def tallies(dialogue: Dialogue, opened: I64) -> Tallies:
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything the state machines found out, and per frame whether octets of a side may be missing before it or behind it.
+    """Everything the state machines found out, and per frame whether octets of a side may be missing behind it.
 
     `earlier`: tallies of the deliveries that earlier pieces of the sessions have done with.
     """
@@ -64,8 +65,7 @@ class Machine:
     receipts: Receipts
     later_c2s: Bools
     later_s2c: Bools
-    missed_c2s: Bools
-    missed_s2c: Bools
+    doubts: Doubts
     earlier: Tallies
 
     @property
@@ -92,25 +92,18 @@ def delivery_status(machine: Machine) -> I8:
     ended = machine.over[machine.dialogue.session[frame]]
     enclosed = found.state == ENCLOSED
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
-    aborted = chosen(machine.transactions.ended, found.transaction)
-    answers = np.flatnonzero(machine.dialogue.settles)
-    latest = np.full(machine.dialogue.sessions, -1, np.int64)
-    latest[machine.dialogue.session[answers]] = answers
-    again = (found.mode == MODE_UNKNOWN) & (latest[machine.dialogue.session[frame]] > aborted)  # by what may be cumulative
-    lost = (aborted >= 0) & (machine.later_c2s[aborted] | again)  # it may have been acknowledged once more
-    swept = (found.swept_by >= 0) & (machine.missed_c2s | machine.missed_s2c)[found.swept_by]
     return np.select(
         [
             found.state == AUTOMATIC,
+            machine.doubts.untold,
             found.state == SETTLED,
-            ((found.state == VOIDED) & (lost | swept)) | (np.isin(found.state, (VOIDED, ENCLOSED)) & _doubtful(machine)),
             np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
             enclosed & (outcome == OPEN),
             enclosed | ~asks,
-            (found.state == PENDING) & (machine.later_c2s[frame] | swept),
+            (found.state == PENDING) & (machine.later_c2s[frame] | machine.doubts.swept),
             ended,
         ],
-        [AUTO_STATUS, SETTLED_STATUS, UNKNOWN_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
+        [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
         OPEN_STATUS,
     ).astype(np.int8)
 
@@ -176,32 +169,16 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
     )
 
 
-def _doubtful(machine: Machine) -> Bools:
-    """Per delivery: it may not have been settled by what seems to have settled it, so no latency can be told.
-
-    Something in between may have settled what a cumulative ACK seems to have settled: an ACK that the capture lost, or one that it
-    has of a MESSAGE or a SUBSCRIBE that it lost. And where the version is not known, although ACKs show it, they contradict the
-    rest of the session, and the server may not have accepted them.
-    """
-    found, frame = machine.settling, machine.settling.frame
-    seen = np.cumsum(found.strange)
-    named = (seen[found.by] > seen[frame]) & (machine.missed_c2s | machine.missed_s2c)[found.by]
-    lost = machine.later_c2s[frame] & machine.missed_c2s[found.by]
-    guessed = machine.dialogue.version[frame] < 0
-    doubtful: Bools = (found.by >= 0) & (guessed | ((found.how == CUMULATIVE) & (named | lost)))
-    return doubtful
-
-
 def deliveries(machine: Machine, status: I8) -> pa.Table:
     """Table deliveries."""
     dialogue, found, frame = machine.dialogue, machine.settling, machine.settling.frame
     row = machine.subscriptions.row[frame]
-    delivered, settled = dialogue.last_ns[frame], chosen(dialogue.first_ns, found.by)
-    outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
-    committed = np.where(outcome == COMMITTED, chosen(machine.transactions.ended, found.transaction), -1)
-    settlement = np.where(found.by < 0, -1, dialogue.command[found.by] == NACK).astype(np.int8)
-    inside = np.where(found.transaction >= 0, found.by, -1)
-    doubtful = _doubtful(machine)
+    by, transaction = (np.where(machine.doubts.untold, -1, known) for known in (found.by, found.transaction))
+    delivered, settled = dialogue.last_ns[frame], chosen(dialogue.first_ns, by)
+    outcome = chosen(machine.transactions.outcome.astype(np.int64), transaction)
+    committed = np.where(outcome == COMMITTED, chosen(machine.transactions.ended, transaction), -1)
+    settlement = np.where(by < 0, -1, dialogue.command[by] == NACK).astype(np.int8)
+    inside = np.where(transaction >= 0, by, -1)
     said = pc.equal(pc.utf8_lower(dialogue.some_header("redelivered", frame)), "true")
     return pa.table(
         {
@@ -218,13 +195,14 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
             "body_octets": pa.array(dialogue.body_octets[frame]),
             "status": listed(status, words.DELIVERY_STATUSES),
             "settlement": listed(settlement, words.SETTLEMENTS),
-            "settled_by": listed(np.where(found.by < 0, -1, found.how).astype(np.int8), words.SETTLED_BY),
+            "settled_by": listed(np.where(by < 0, -1, found.how).astype(np.int8), words.SETTLED_BY),
             "settled_ns": times(settled),
-            "settle_offset": times(chosen(dialogue.offset, found.by)),
+            "settle_offset": times(chosen(dialogue.offset, by)),
             "transaction": dialogue.some("transaction", inside),
             "transaction_outcome": listed(outcome.astype(np.int8), words.TRANSACTION_OUTCOMES),
-            "ack_latency_us": elapsed(delivered, np.where(doubtful, -1, settled)),
-            "commit_latency_us": elapsed(delivered, np.where(doubtful, -1, chosen(dialogue.first_ns, committed))),
+            "ack_latency_us": elapsed(delivered, np.where(status == UNKNOWN_STATUS, -1, settled)),
+            "commit_latency_us": elapsed(delivered, chosen(dialogue.first_ns, committed)),
+            "octets_missing": pa.array(machine.doubts.marked, mask=by < 0),
         },
         schema=DELIVERIES.arrow,
     )

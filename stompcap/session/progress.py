@@ -25,6 +25,7 @@ SEEN = 1  # it was analysed: a frame of the dialogue, a row counted
 JUDGED = 2  # rules that settle at once have counted it
 LISTED = 4  # its row of subscriptions, deliveries or transactions was given out
 ANSWERED = 8  # its row of receipts was given out
+DOUBTED = 32  # its row of deliveries was, and tells nothing of what settled it (stompcap.session.doubts)
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Progress:
 
     closing    per session: nothing more comes; what is undecided is told as it stands
     whole      all sessions are whole and begin here: nothing was told, all is ripe and closing
-    told       per frame, what was told of it in earlier pieces, as bits: SEEN, JUDGED, LISTED, ANSWERED
+    told       per frame, what was told of it in earlier pieces, as bits: SEEN, JUDGED, LISTED, ANSWERED, DOUBTED
     row_told   per raw row, the same
     counted    per frame, the rules that settle later than at once and have counted it, as bits
     row_counted  per raw row, the same

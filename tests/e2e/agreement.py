@@ -93,8 +93,9 @@ def deliveries(session: Session, seen: Observed, stream: str) -> Iterator[str]:
         for name in DELIVERY:
             if (name == "ack_mode" and row[name] is None and session.summary["midstream"]) or _beyond_the_rules(session, said, name):
                 continue
-            if name == "status" and row[name] == "unknown" and session.summary["midstream"]:
-                continue  # its SUBSCRIBE was not captured: it may have asked for no ACK
+            unsure = row["status"] == "unknown" and session.summary["midstream"]
+            if unsure and (name == "status" or row[name] is None):
+                continue  # its SUBSCRIBE was not captured: it may have asked for no ACK, or for cumulative ones
             if said[name] != row[name]:
                 yield f"MESSAGE at {said['stream_offset']}: {name} is {row[name]!r}, logged {said[name]!r}"
         if said["settled_clock_ns"] is not None and row["ack_latency_us"] is not None:

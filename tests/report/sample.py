@@ -109,6 +109,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                     "status": "settled" if settled else "unsettled",
                     "settlement": ("nack" if chance.random() < 0.02 else "ack") if settled else None,
                     "settled_by": ("cumulative" if cumulative else "direct") if settled else None,
+                    "octets_missing": number == 3 and message % 20 == 9 if settled else None,
                     "ack_latency_us": int(chance.lognormvariate(7 + number % 3, 1.1)) if settled else None,
                 }
             )

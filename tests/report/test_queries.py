@@ -37,20 +37,21 @@ def test_every_question_is_bounded(answers: dict[str, pa.Table]) -> None:
 def test_totals_agree_with_the_rows(tables: dict[str, pa.Table], answers: dict[str, pa.Table]) -> None:
     asking = [row for row in tables["deliveries"].to_pylist() if row["status"] != "auto"]
     total = records(answers["ack_total"])[0]
-    direct = sorted(r["ack_latency_us"] for r in asking if r["settled_by"] == "direct")
+    direct = sorted(r["ack_latency_us"] for r in asking if r["settled_by"] == "direct" and not r["octets_missing"])
     assert total["deliveries"] == len(asking)
     assert total["settled"] + total["unsettled"] == len(asking)
     assert total["p50_us"] == statistics.median(direct)
     assert total["max_us"] == direct[-1]
     assert sum(r["deliveries"] for r in records(answers["ack_destinations"])) == len(asking)
-    assert sum(r["deliveries"] for r in records(answers["ack_histogram"])) == total["settled"]
+    assert sum(r["deliveries"] for r in records(answers["ack_histogram"])) == total["settled"] - total["uncertain"]
+    assert total["uncertain"] == sum(r["octets_missing"] is True for r in asking) > 0
     assert sum(r["deliveries"] for r in records(answers["ack_timeline"])) == len(direct)
     assert sum(r["directions"] for r in records(answers["heartbeat_ratios"])) == tables["heartbeats"].num_rows
     assert sum(r["findings"] for r in records(answers["levels"])) == tables["compliance_findings"].num_rows
     assert sum(r["failed"] for r in records(answers["rules"])) == tables["compliance_findings"].num_rows
 
 
-def test_percentiles_leave_cumulative_and_unsettled_deliveries_out() -> None:
+def test_percentiles_leave_cumulative_uncertain_and_unsettled_deliveries_out() -> None:
     base = {"stream_id": "s", "body_octets": 0, "destination": "/queue/a", "ack_mode": "client", "delivered_ns": 5}
     rows = [
         base | {"stream_offset": 0, "status": "settled", "settled_by": "direct", "ack_latency_us": 100},
@@ -59,10 +60,11 @@ def test_percentiles_leave_cumulative_and_unsettled_deliveries_out() -> None:
         base | {"stream_offset": 3, "status": "voided", "settled_by": "direct", "ack_latency_us": 7},
         base | {"stream_offset": 4, "status": "unsettled"},
         base | {"stream_offset": 5, "status": "auto", "ack_mode": "auto"},
+        base | {"stream_offset": 6, "status": "settled", "settled_by": "direct", "ack_latency_us": 8000, "octets_missing": True},
     ]
     row = records(ask({"deliveries": table("deliveries", rows)})["ack_destinations"])[0]
-    figures = (row["deliveries"], row["settled"], row["unsettled"], row["direct"], row["cumulative"])
-    assert figures == (5, 3, 2, 2, 1)
+    figures = (row["deliveries"], row["settled"], row["unsettled"], row["direct"], row["cumulative"], row["uncertain"])
+    assert figures == (6, 4, 2, 2, 1, 1)
     assert (row["p50_us"], row["max_us"], row["cumulative_p50_us"]) == (200, 300, 9000)
 
 
