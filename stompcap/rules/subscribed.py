@@ -84,9 +84,10 @@ def sb_08(case: Case) -> Judged:
 def ms_04(case: Case) -> Judged:
     """MESSAGE names a subscription of this connection.
 
-    Fails where the header is missing, or names an id that was never subscribed; whether the id is still active then
-    is SB-08's matter. Not evaluable where the SUBSCRIBE may have been lost, or the client gave an earlier
-    SUBSCRIBE no id (SB-02), which leaves the server nothing to name. In 1.0 the header is advice, for clients that gave an id.
+    Fails where the header is missing, or names an id that was never subscribed, or was unsubscribed more than 65,536
+    frames before; whether the id is still active within those is SB-08's matter. Not evaluable where the SUBSCRIBE may
+    have been lost, or the client gave an earlier SUBSCRIBE no id (SB-02), which leaves the server nothing to name. In
+    1.0 the header is advice, for clients that gave an id.
 
     Reply and temporary queues need no SUBSCRIBE: RabbitMQ makes up a subscription of that name. CoilMQ omits the
     header.

@@ -73,7 +73,7 @@ def sb_03(case: Case) -> Judged:
     """Subscriptions of a connection have different ids.
 
     Two codes: "duplicate" where a subscription of that id is active, and "reuse" where one of that id was unsubscribed
-    before. Not evaluable where an UNSUBSCRIBE may have been lost, or an ERROR before may have meant the first
+    not more than 65,536 frames before. Not evaluable where an UNSUBSCRIBE may have been lost, or an ERROR before may have meant the first
     SUBSCRIBE.
 
     Reuse after UNSUBSCRIBE is common and brokers accept it: informational. RabbitMQ closes on duplicates.

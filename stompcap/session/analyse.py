@@ -85,7 +85,7 @@ def examine(
     total = _summed(dialogue, told, sums.of(earlier, dialogue.streams))
     table = sessions.table(dialogue, notes, total)
 
-    held = subscriptions.follow(dialogue)
+    held = subscriptions.follow(dialogue, options.memory)
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
     dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
     settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))

@@ -20,8 +20,8 @@ class Options:
 
     ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
     thresholds  what counts as a late, violating or dead gap between heart-beats
-    memory  for how many frames of its session what is settled, answered or ended is still known by its name: what repeats
-            an older one (a second ACK, say) counts as naming what never was. Rules wait as long for what decides them
+    memory  for how many frames of its session what is settled, answered, ended or unsubscribed is still known by its name: what names
+            an older one (a second ACK, a late MESSAGE) counts as naming what never was. Rules wait as long for what decides them
             (stompcap.session.horizon). It bounds what an endless session needs
     open    how much a session may leave open: beyond that it is forgotten, and what depends on it is not told
             (stompcap.session.turns)

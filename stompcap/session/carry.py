@@ -35,6 +35,7 @@ def _kept(schema: pa.Schema) -> pa.Schema:
 
 FRAMES = _marked(
     "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
+    "under",  # see stompcap.session.subscriptions.carried
     "delivered", "acked", "nacked", "most",  # of SUBSCRIBEs
     "sends", "octets",  # these, "acked" and "nacked" of the first frame of a transaction
 )

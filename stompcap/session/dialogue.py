@@ -119,6 +119,13 @@ class Dialogue:
         """How many sessions there are."""
         return len(self.starts) - 1
 
+    @cached_property
+    def now(self) -> I64:
+        """Per session the ordinal of its last frame; 0 where it has none."""
+        if len(self) == 0:
+            return np.zeros(self.sessions, np.int64)
+        return np.where(np.diff(self.starts) > 0, self.ordinal[self.starts[1:] - 1], 0)
+
     @property
     def at_ns(self) -> I64:
         """The time a frame counts by: a client's first octet, a server's last."""

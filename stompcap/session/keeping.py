@@ -2,8 +2,7 @@
 
 Kept is whatever the future of a session may still touch or be judged by: a frame is dropped only where that is known. What is
 settled, answered or ended is dropped when nothing knows it by name any more (Options.memory), and what rules wait for when that many
-frames have come behind it. What the session leaves open stays, and so do its subscriptions, and the first and the last frame of every
-command and side.
+frames have come behind it. What the session leaves open stays, and so do the first and the last frame of every command and side.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import outcomes, sums, transactions
+from stompcap.session import outcomes, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
@@ -34,12 +34,11 @@ from stompcap.session.dialogue import (
     SERVER,
     STOMP,
     SUBSCRIBE,
-    UNSUBSCRIBE,
     Bools,
 )
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
-from stompcap.session.outcomes import SETTLED_STATUS, delivery_status
+from stompcap.session.outcomes import SETTLED_STATUS, Machine, delivery_status
 from stompcap.session.progress import ANSWERED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
@@ -54,8 +53,8 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
 
     `forgets`, per session: what is open is told as it stands.
 
-    Sessions and subscriptions are final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it
-    is settled for good or nothing that comes can name it.
+    A session is final at the close, a receipt when it is answered, a transaction when it ends, a delivery when it is settled for good
+    or nothing that comes can name it, a subscription when it has ended and nothing that comes can name it or a delivery of it.
     """
     machine, told = analysis.machine, analysis.progress
     dialogue, closing = analysis.dialogue, told.closing
@@ -69,16 +68,31 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
     settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
     done = (np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained) & ~machine.doubts.waits
-    opened = machine.subscriptions.opened
+    opened, left = machine.subscriptions.opened, _left(machine)
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
-        "subscriptions": fresh(opened, np.zeros(len(opened), np.bool_), LISTED),
+        "subscriptions": fresh(opened, ~left, LISTED),
         "deliveries": fresh(settling.frame, done, LISTED),
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
     marks[settling.frame[machine.doubts.untold & ((marks[settling.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
+
+
+def _matters(machine: Machine) -> Bools:
+    """Deliveries that something to come may still touch, or put in doubt."""
+    matters: Bools = machine.settling.retained | machine.doubts.waits
+    return matters
+
+
+def _left(machine: Machine) -> Bools:
+    """Subscriptions that something to come may still touch: by their id, or by that of a delivery."""
+    held = machine.subscriptions
+    row = held.row[machine.settling.frame[_matters(machine)]]
+    left = held.known.copy()
+    left[row[row >= 0]] = True
+    return left
 
 
 class _Keep:
@@ -93,10 +107,11 @@ class _Keep:
         d = self.dialogue
         self.spoken_before = np.where(d.side == CLIENT, d.latest(SERVER), d.latest(CLIENT))
         self.rows = row_holds.copy()
-        self.frames = self.holds | ((self.dialogue.side == CLIENT) & np.isin(self.dialogue.command, (SUBSCRIBE, UNSUBSCRIBE)))
+        self.frames = self.holds.copy()
         self.edges = np.zeros(len(self.dialogue), np.bool_)
         self._edges()
         self._open()
+        self._subscribed()
         self.frames &= self.holds | self.edges | ~forgets[self.dialogue.session]
         self._neighbours()
         while self._closure():
@@ -125,8 +140,7 @@ class _Keep:
     def _open(self) -> None:
         """What is not settled, ended or answered, or was so lately."""
         d, m = self.dialogue, self.machine
-        now = d.ordinal[d.starts[1:] - 1] if len(d) else np.zeros(d.sessions, np.int64)
-        matters = m.settling.retained | m.doubts.waits
+        now, matters = d.now, _matters(m)
         self.frames[m.settling.frame[matters]] = True
         self._also(m.doubts.strange[matters])
         self.rows[m.doubts.gap[matters & (m.doubts.gap >= 0)]] = True
@@ -147,6 +161,16 @@ class _Keep:
         self.frames[asked[(answered < 0) | known]] = True
         opening = np.flatnonzero((d.command == CONNECT) | (d.command == STOMP))  # they may ask for receipts
         self.frames[opening[now[d.session[opening]] - d.ordinal[opening] <= self.memory]] = True
+
+    def _subscribed(self) -> None:
+        """Subscriptions, and the first that has no id: a MESSAGE that names none may mean that one for ever (rule MS-04)."""
+        d, held = self.dialogue, self.machine.subscriptions
+        self.frames[held.opened[_left(self.machine)]] = True
+        before = held.former[self.holds[held.opened]]  # a SUBSCRIBE not judged yet tells how the one before it ended
+        self.frames[held.opened[before[before >= 0]]] = True
+        named = pc.greater(pc.binary_length(d.some("id", held.opened)), 0).fill_null(False)
+        nameless = held.opened[~np.asarray(named)]
+        self.frames[nameless[np.unique(d.session[nameless], return_index=True)[1]]] = True
 
     def _neighbours(self) -> None:
         """Raw rows beside gaps, beside what rules wait for and beside the last; the frames in the rows to be kept."""
@@ -174,7 +198,10 @@ class _Keep:
         """Keep what kept frames lead to; whether that was more than there was."""
         before = int(self.frames.sum())
         d, m, n, keep = self.dialogue, self.machine, self.notes, self.frames
-        settling, dealt, receipts = m.settling, m.transactions, m.receipts
+        held, settling, dealt, receipts = m.subscriptions, m.settling, m.transactions, m.receipts
+        meant = np.unique(held.row[keep & (held.row >= 0)])
+        self._also(held.opened[meant])
+        self._also(held.ended[meant])
         kept = keep[settling.frame]
         self._also(settling.by[kept])
         named = settling.delivery[keep & d.settles]
@@ -189,7 +216,7 @@ class _Keep:
         self._also(answered[both])
         for places in (
             n.previous, self.spoken_before, n.message_id_before, n.ack_id_before, n.error_before, n.unsubscribed_by,
-            n.disconnect_before,
+            n.disconnect_before, receipts.known_by,
         ):
             self._also(places[self.holds])
         return int(keep.sum()) > before
@@ -215,6 +242,7 @@ def keep(
     dealt = analysis.machine.transactions
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
+    columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}

@@ -19,13 +19,17 @@ from stompcap.session.wire import codes, spread
 
 @dataclass(frozen=True)
 class Receipts:
-    """Per frame: `row` in the table (the request's own, or the one answered; -1) and the `state` of the value it names.
+    """What was asked for, and what answered it.
+
+    Per frame: `row` in the table (the request's own, or the one answered; -1), the `state` of the value it names, and `known_by`, the
+    frame that tells this where no request waits (-1).
 
     Per request: `asked` and `answered` (frame indices; answered -1 where no answer was captured).
     """
 
     row: I64
     state: I8
+    known_by: I64
     asked: I64
     answered: I64
 
@@ -33,27 +37,29 @@ class Receipts:
 @kernel
 def _walk(
     session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, names: int,
-    row: I64, state: I8, asked: I64, answered: I64,
+    row: I64, state: I8, known_by: I64, asked: I64, answered: I64,
 ) -> int:
     """Walk all sessions; returns the number of requests."""
     owner, head = np.full(names, -1, np.int32), np.full(names, -1, np.int64)
     tail, following = np.zeros(names, np.int64), np.full(len(asked), -1, np.int64)
     before = np.full(names, UNKNOWN, np.int8)  # how the latest answered request of the value ended
-    since = np.zeros(names, np.int64)  # when it did
+    since = np.zeros(names, np.int64)  # by which frame it did
     count = 0
     for i in range(len(session)):
         n = name[i]
         if n < 0:
             continue
         if owner[n] != session[i]:
-            owner[n], head[n], before[n], since[n] = session[i], -1, UNKNOWN, ordinal[i]
-        if ordinal[i] - since[n] > memory:
+            owner[n], head[n], before[n], since[n] = session[i], -1, UNKNOWN, i
+        if ordinal[i] - ordinal[since[n]] > memory:
             before[n] = UNKNOWN
         waiting = head[n]
         state[i] = ACTIVE if waiting >= 0 else before[n]
+        if waiting < 0 and before[n] != UNKNOWN:
+            known_by[i] = since[n]
         if side[i] == CLIENT:
             if command[i] == CONNECT or command[i] == STOMP:
-                before[n], since[n] = ACTIVE, ordinal[i]  # the specification forbids it, brokers answer it in various ways
+                before[n], since[n] = ACTIVE, i  # the specification forbids it, brokers answer it in various ways
                 continue
             r = count
             count += 1
@@ -68,7 +74,7 @@ def _walk(
                 answered[waiting], row[i] = i, waiting
                 head[n] = following[waiting]
             if state[i] == ACTIVE:
-                before[n], since[n] = ENDED if command[i] == RECEIPT else REFUSED, ordinal[i]
+                before[n], since[n] = ENDED if command[i] == RECEIPT else REFUSED, i
     return count
 
 
@@ -87,10 +93,10 @@ def follow(dialogue: Dialogue, memory: int) -> Receipts:
     name = spread(count, asking, by_wanted)
     name[answering] = by_named
 
-    row, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
+    row, known_by, state = np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
     asked, answered = np.zeros(len(asking), np.int64), np.zeros(len(asking), np.int64)
     found = _walk(
         dialogue.session, dialogue.command, dialogue.side, dialogue.ordinal, memory, name, int(name.max(initial=-1)) + 1,
-        row, state, asked, answered,
+        row, state, known_by, asked, answered,
     )
-    return Receipts(row, state, asked[:found], answered[:found])
+    return Receipts(row, state, known_by, asked[:found], answered[:found])

@@ -150,6 +150,12 @@ def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
     assert evidence == [f"ACK 1 {said}"]
 
 
+def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
+    asked, answered = "> SEND receipt:1\n", "< RECEIPT receipt-id:1\n"
+    sessions, options = made(OPENINGS["1.2"] + asked * 2 + "> SEND\n" + answered * 5 + "> SEND\n"), Options(memory=3)
+    assert differences(whole(sessions, options), resumed(sessions, [20], options)) == []
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     """The examples of all rules at once, cut behind every packet, every second and every third."""
@@ -207,6 +213,14 @@ STEADY = {
     "CONNECTs": "> CONNECT accept-version:1.2 receipt:{n}\n",
     "DISCONNECTs": "> DISCONNECT\n",
     "frames of no version": "> A\n",
+    "subscriptions that end": "> SUBSCRIBE id:s{n} destination:/temp/{n} receipt:s{n}\n< RECEIPT receipt-id:s{n}\n> UNSUBSCRIBE id:s{n}\n",
+    "subscriptions of one id": "> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE id:s\n",
+    "subscriptions taken anew": "> SUBSCRIBE id:s destination:/temp/{n}\n> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE id:s\n",
+    "subscriptions ended by destination": "> SUBSCRIBE id:s destination:/temp/{n}\n> UNSUBSCRIBE destination:/temp/{n}\n",
+    "subscriptions without id": "> SUBSCRIBE destination:/temp/{n}\n> UNSUBSCRIBE destination:/temp/{n}\n",
+    "answers to temporary queues": "> SUBSCRIBE id:s{n} destination:/temp/{n} ack:client\n"
+    "< MESSAGE message-id:m{n} ack:m{n} subscription:s{n} destination:/temp/{n}\n> ACK id:m{n}\n> UNSUBSCRIBE id:s{n}\n",
+    "UNSUBSCRIBEs of nothing": "> UNSUBSCRIBE id:s{n}\n",
 }
 
 
