@@ -37,7 +37,7 @@ FRAMES = _marked(
     "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
     "under",  # see stompcap.session.subscriptions.carried
     "delivered", "acked", "nacked", "most",  # of SUBSCRIBEs
-    "sends", "octets",  # these, "acked" and "nacked" of the first frame of a transaction
+    "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction
 )
 ROWS = _marked("raw_frames", "first_place", "last_place", "ordinal", "told", "counted")
 SEGMENTS = _marked("segments", "place", "eol")

@@ -306,7 +306,7 @@ def _enclosed(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
         return np.bincount(which, weights=values, minlength=len(dealt.first)).astype(np.int64)
 
     octets = held(np.where(command == SEND, dialogue.body_octets[inside], 0))
-    left = {"sends": dealt.sends - held(command == SEND), "octets": dealt.body_octets - octets}
+    left = {"sends": dealt.sends - held(command == SEND), "octets": dealt.body_octets - octets, "touched": dealt.touched}
     return dealt.first, left | {"acked": dealt.acks - held(command == ACK), "nacked": dealt.nacks - held(command == NACK)}
 
 

@@ -29,7 +29,7 @@ from stompcap.session.dialogue import (
 from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from stompcap.session.wire import codes, remembered, spread
 
-TALLIES = ("sends", "acked", "nacked", "octets")
+TALLIES = ("sends", "acked", "nacked", "octets", "touched")
 OVER = 16  # mark of frames, beside those of stompcap.session.progress: a BEGIN, no longer at hand, came over the transaction it begins
 COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in words.TRANSACTION_OUTCOMES
 
@@ -40,8 +40,8 @@ class Transactions:
 
     Per transaction: `first`, `begun` and `ended` (frame indices: the first that names it; begun -1 where no BEGIN was captured,
     ended -1 where neither COMMIT nor ABORT was), `left` (the BEGIN that came over it while it was open, -1), `outcome` (index in
-    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left nor forgotten), `row` in the table (-1 where it makes none), and what
-    it holds.
+    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left nor forgotten), `row` in the table (-1 where it makes none), what
+    it holds, and `touched` (the ordinal of the frame that named it last).
     """
 
     which: I64
@@ -57,6 +57,7 @@ class Transactions:
     acks: I64
     nacks: I64
     body_octets: I64
+    touched: I64
 
     @property
     def frame_row(self) -> I64:
@@ -74,8 +75,8 @@ def _walk(
 ) -> int:
     """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions.
 
-    `earlier`, of shape (4, frames): what is no longer at hand of the transaction that a frame is the first of; `gone`: another was
-    begun over it. `touched`: by which frame a transaction was last named.
+    `earlier`, of shape (5, frames): what is no longer at hand of the transaction that a frame is the first of; `gone`: another was
+    begun over it. `touched`: the ordinal of the frame that named a transaction last.
     """
     owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
     count = 0
@@ -94,7 +95,7 @@ def _walk(
                     state[i] = ENDED if ordinal[i] - ordinal[ended[t]] <= memory else UNKNOWN
                 elif begun[t] >= 0:
                     state[i] = ACTIVE
-                if begun[t] < 0 and ordinal[i] - ordinal[touched[t]] > memory:
+                if begun[t] < 0 and ordinal[i] - touched[t] > memory:
                     t = -1
         alive = t >= 0 and outcome[t] == OPEN
         if c == BEGIN:
@@ -111,11 +112,12 @@ def _walk(
             first[t], ended[t], left[t], outcome[t] = i, -1, -1, OPEN
             begun[t] = i if c == BEGIN else -1
             sends[t], acks[t], nacks[t], octets[t] = earlier[0, i], earlier[1, i], earlier[2, i], earlier[3, i]
+            touched[t] = earlier[4, i]
             if n >= 0 and not gone[i]:
                 owner[n], current[n] = session[i], t
             else:
                 outcome[t] = UNDECIDED
-        which[i], touched[t] = t, i
+        which[i], touched[t] = t, max(touched[t], ordinal[i])
         if c == SEND:
             sends[t] += 1
             octets[t] += body[i]
@@ -159,12 +161,14 @@ def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_
 
     opened = outcome == OPEN
     now = dialogue.ordinal[dialogue.starts[1:] - 1][dialogue.session[first]] if found else touched
-    alive = opened & ((begun >= 0) | (now - dialogue.ordinal[touched] <= memory))
+    alive = opened & ((begun >= 0) | (now - touched <= memory))
     never = (begun < 0) & ~missed[first]  # named, but never begun although nothing is missing: it means nothing
     outcome[opened & over[dialogue.session[first]]] = IMPLICITLY_ABORTED
     outcome[opened & (missing_later[first] | never)] = UNDECIDED
     row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
-    return Transactions(which, state, first, begun, ended, left, outcome, alive, row, counts[0], counts[1], counts[2], counts[3])
+    return Transactions(
+        which, state, first, begun, ended, left, outcome, alive, row, counts[0], counts[1], counts[2], counts[3], touched
+    )
 
 
 def _gone(dialogue: Dialogue) -> Bools:
@@ -175,6 +179,6 @@ def _gone(dialogue: Dialogue) -> Bools:
 
 
 def _earlier(dialogue: Dialogue) -> I64:
-    """Of each frame that a transaction begins with, the SENDs, ACKs, NACKs and octets in it that are no longer at hand."""
+    """Of each frame that a transaction begins with, TALLIES of what is no longer at hand."""
     none = np.zeros(dialogue.frames.num_rows, np.int64)
     return np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in TALLIES])
