@@ -48,8 +48,8 @@ class Settling:
     the mode of a SUBSCRIBE, that is not known, so that it may have settled more than can be told.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
-    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `swept_by`
-    (the last `strange` frame behind it that may have settled it too, -1).
+    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
+    (an ACK of another delivery, or of what is not known, may settle it).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -66,18 +66,8 @@ class Settling:
     how: I8
     transaction: I64
     retained: Bools
-    swept_by: I64
+    reached: Bools
     most: I64
-
-
-def _swept_by(dialogue: Dialogue, strange: Bools, frame: I64, mode: I8, wide: Bools) -> I64:
-    """Per delivery the last strange frame of its session, if that is behind it and may be cumulative so far."""
-    latest = np.full(dialogue.sessions, -1, np.int64)
-    at = np.flatnonzero(strange)
-    latest[dialogue.session[at]] = at
-    found = latest[dialogue.session[frame]]
-    reaches = (mode == MODE_CLIENT) | wide[dialogue.session[frame]]
-    return np.where(reaches & (found > frame), found, -1)
 
 
 def _names_target(dialogue: Dialogue, found: Keys) -> I8:
@@ -111,9 +101,9 @@ def follow(
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
     strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
-    swept_by = _swept_by(dialogue, strange, frame, mode, habits.connection_wide)
+    reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
-        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, swept_by, most
+        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, most
     )
 
 

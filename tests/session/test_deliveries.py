@@ -245,10 +245,44 @@ def test_what_is_told_where_octets_are_missing(text: str, expected: list[tuple[o
         assert not no_frame or row["transaction"] is row["transaction_outcome"] is row["commit_latency_us"] is None
 
 
+REFUSE = "> NACK id:a1\n"
+BACK = ("settled", "direct", False)
+COPIES = [
+    # a server delivers anew by the same name, and the capture lost why; of each MESSAGE: status, settled_by, octets_missing
+    ("nothing is missing", EACH + FIRST + FIRST + A1, [BACK, LEFT]),
+    ("the NACK may be missing", EACH + FIRST + GAP + FIRST + A1, [UNKNOWN, UNKNOWN]),
+    ("and nothing comes of it", EACH + FIRST + GAP + FIRST, [UNKNOWN, UNKNOWN]),
+    ("missing before and behind, not between", EACH + GAP + FIRST + FIRST + A1 + GAP, [BACK, UNKNOWN]),
+    ("settled before the gap", EACH + FIRST + REFUSE + GAP + FIRST + A1, [BACK, BACK]),
+    ("a third, before the second is settled", EACH + FIRST + GAP + FIRST + A1 + FIRST + A1, [UNKNOWN, UNKNOWN, UNKNOWN]),
+    ("a third, when both are", EACH + FIRST + GAP + FIRST + A1 + A1 + FIRST + A1, [UNKNOWN, UNKNOWN, BACK]),
+    ("of another name", EACH + FIRST + GAP + SECOND + A1 + A2, [("settled", "direct", True), BACK]),
+    ("the later one may have been meant: it reaches further", ONE + FIRST + GAP + SECOND + FIRST + A1, [UNKNOWN, UNKNOWN, UNKNOWN]),
+    ("aborted, and the ABORT may be missing", EACH + FIRST + BEGIN + INSIDE + GAP + FIRST + A1, [("unknown", "direct", True), BACK]),
+    ("the transaction that was aborted may be missing", EACH + FIRST + GAP + ABORT + FIRST + A1, [UNKNOWN, UNKNOWN]),
+    ("the copy is missing: its ACK may settle others", ONE + SECOND + FIRST + REFUSE + THIRD + "< GAP 60\n< EOL\n" + A1,
+     [("settled", "cumulative", False), BACK, UNKNOWN]),
+    ("the copy is missing, behind an ABORT", EACH + FIRST + BEGIN + INSIDE + ABORT + "< GAP 60\n< EOL\n" + A1, [MARKED]),
+    ("missing before it was delivered", EACH + "< GAP 60\n< EOL\n" + FIRST + BEGIN + INSIDE + ABORT + A1, [BACK]),
+    ("missing, and nothing was aborted behind it", EACH + ABORT + FIRST + "< GAP 60\n< EOL\n" + A1, [BACK]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in COPIES], ids=[c[0] for c in COPIES])
+def test_which_copy_an_ack_means_is_not_told_where_it_is_not_known(text: str, expected: list[tuple[object, ...]]) -> None:
+    rows = told("1.2", "", text).tables["deliveries"]
+    assert picked(rows, "status", "settled_by", "octets_missing") == expected
+
+
+def test_so_it_is_by_message_id() -> None:
+    rows = told("1.1", "", EACH + message("m1") + GAP + message("m1") + OLD_ACK).tables["deliveries"]
+    assert picked(rows, "status") == [("unknown",), ("unknown",)]
+
+
 @pytest.mark.parametrize("memory", [2, 65_536])
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
-    sessions = [Session(dialogue("1.2", "", hole[1]), f"{n:020d}") for n, hole in enumerate(HOLES)]
+    sessions = [Session(dialogue("1.2", "", hole[1]), f"{n:020d}") for n, hole in enumerate(HOLES + COPIES)]
     made = tables(sessions) | {"stalls": TABLES["stalls"].arrow.empty_table()}
     cuts = range(step, max(made["segments"]["packet"].to_pylist()) + 1, step)
     assert differences(whole(made, Options(memory=memory)), resumed(made, cuts, Options(memory=memory))) == []

@@ -1,6 +1,6 @@
 """Dialogues of clients, a part of the frames lost: what is still told of deliveries is what the whole dialogue tells, or is marked.
 
-Of clients that behave it is so whether it is marked or not. No server here delivers anything anew.
+Of clients that behave it is so whether it is marked or not, unless the server delivers anew what it was given back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from stompcap.session import Options
 from stompcap.tables import TABLES
 from tests.session.pieces import differences, resumed, whole
-from tests.session.plain_settling import PENDING, VOIDED, Delivery, Plain
+from tests.session.plain_settling import PENDING, SETTLED, VOIDED, Delivery, Plain, Subscription
 from tests.session.transcript import Session, encode, picked, run, tables
 
 OPENINGS = {
@@ -26,12 +26,13 @@ END = "\n> DISCONNECT\n> FIN\n< FIN\n"
 SERVERS = {"Other/1": {}, "RabbitMQ/3": {"wide": True, "lax": True}, "ActiveMQ/5": {"single": True}}
 SESSIONS, LOST = 40, 0.12
 BEHAVED, REPEATS, REUSES = "behaved", "repeats what it acknowledged", "reuses names of transactions"
+ANEW = "behaved, and the server delivers anew"
 
 
 class Client:
     """Writes a dialogue in which each MESSAGE is acknowledged once, or once more after ABORT, where its subscription asks for it, or not at
     all. One that repeats may acknowledge it again, inside transactions and outside; one that reuses begins a transaction by the name of
-    one that it ended.
+    one that it ended. A server that delivers anew does so, by the same names, with what was refused or whose transaction was aborted.
     """
 
     def __init__(self, plain: Plain, chance: random.Random, habit: str) -> None:
@@ -39,6 +40,7 @@ class Client:
         self.lines: list[str] = []
         self.open: list[str] = []
         self.count = 0
+        self.copied: list[Delivery] = []
         for mode in ("client", "client-individual", "auto"):
             self.subscribe(mode)
 
@@ -66,6 +68,16 @@ class Client:
         command = self.chance.choice(["ACK", "ACK", "NACK"])
         self.say(f"> {command} id:{one.message_id} message-id:{one.message_id} subscription:{one.name} {inside}")
 
+    def returned(self) -> list[Delivery]:
+        """What was refused or its transaction aborted, and was not delivered anew."""
+        back = [d for d in self.plain.deliveries if d.state == VOIDED or (d.state == SETTLED and self.lines[d.by - 2].startswith("> NACK"))]
+        return [d for d in back if not any(d is one for one in self.copied)]
+
+    def deliver_anew(self, one: Delivery, live: list[Subscription]) -> None:
+        of = one.subscription if one.subscription in live else self.chance.choice(live)
+        self.copied.append(one)
+        self.say(f"< MESSAGE message-id:{one.message_id} ack:{one.ack} subscription:{of.name} destination:{of.destination}")
+
     def step(self) -> None:
         """One more frame, whichever."""
         what, chance, plain = self.chance.random(), self.chance, self.plain
@@ -73,6 +85,8 @@ class Client:
         waiting = [d for d in plain.deliveries if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")]
         if self.habit == REPEATS and chance.random() < 0.2 and plain.deliveries:
             self.settle(chance.choice(plain.deliveries))
+        elif self.habit == ANEW and live and self.returned() and chance.random() < 0.5:
+            self.deliver_anew(chance.choice(self.returned()), live)
         elif what < 0.4 and live:
             one = chance.choice(live)
             name = self.new()
@@ -139,7 +153,7 @@ def _agree(row: Told, true: Told, habit: str) -> bool:
     return status == true[0] and told_of_settling == list(true[3:])
 
 
-CASES = list(product(sorted(OPENINGS), sorted(SERVERS), (BEHAVED, REPEATS, REUSES)))
+CASES = list(product(sorted(OPENINGS), sorted(SERVERS), (BEHAVED, REPEATS, REUSES, ANEW)))
 
 
 @pytest.mark.parametrize(("version", "server", "habit"), CASES)
@@ -166,7 +180,7 @@ def cut_anywhere(version: str, server: str, habit: str, memory: int, seed: objec
     return differences(one, other)
 
 
-MEMORIES = [(BEHAVED, 4), (REPEATS, 65_536), (REUSES, 65_536)]
+MEMORIES = [(BEHAVED, 4), (REPEATS, 65_536), (REUSES, 65_536), (ANEW, 65_536), (ANEW, 4)]
 
 
 @pytest.mark.parametrize(("habit", "memory"), MEMORIES)

@@ -1,0 +1,71 @@
+"""Deliveries of one name where it is not known which of them an ACK means.
+
+A server may deliver again, by the same name, what was refused or whose transaction was aborted. Where the capture lost that, the
+earlier copy seems unsettled still, and takes the ACK of the later one. So of copies that stand beside each other unsettled, client
+octets missing between them, none is known to be settled by what seems to have; nor are those that come before they are settled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.places import END
+from stompcap.session.columns import chosen
+from stompcap.session.dialogue import I64, Bools, Dialogue
+from stompcap.session.settling import Settling
+from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
+
+
+@kernel
+def _roots(earlier: I64, root: I64) -> None:
+    for k in range(len(earlier)):
+        root[k] = root[earlier[k]] if earlier[k] >= 0 else k
+
+
+@kernel
+def _sweep(group: I64, at: I64, begin: I64, until: I64, copied: Bools) -> None:
+    """Deliveries stand by group, then as they came; `begin` is where an ACK of each may first be lost, `until` when it was settled."""
+    first, reach = 0, np.int64(-1)
+    for k in range(len(group)):
+        if k > 0 and group[k] != group[k - 1]:
+            first, reach = k, np.int64(-1)
+        while first < k and begin[first] < at[k]:
+            if until[first] > at[k]:
+                copied[first] = True
+                reach = max(reach, until[first])
+            first += 1
+        if reach > at[k] or copied[k]:
+            copied[k] = True
+            reach = max(reach, until[k])
+
+
+def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64, before: Bools) -> Bools:
+    """Per delivery whether it is one of such copies.
+
+    `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `ended`: the frame that
+    ended the transaction it is in, -1. `before`: it was one in an earlier piece.
+    """
+    frame = found.frame
+    link = np.where(dialogue.version[frame] == 2, found.ack_id_before[frame], found.message_id_before[frame])
+    if not (link >= 0).any():
+        return before
+    root, copied = np.empty(len(frame), np.int64), before.copy()
+    _roots(np.where(link >= 0, found.delivery[link], -1), root)
+    order = np.argsort(root, kind="stable")
+    order = order[(np.bincount(root, minlength=len(frame))[root[order]] > 1) & (found.state[order] != AUTOMATIC)]
+    done = np.isin(found.state, (SETTLED, REPLACED))
+    last = np.where(ended >= 0, ended, found.by)
+    until = np.where(done, chosen(dialogue.position, last), END)[order]
+    mine = copied[order]
+    _sweep(root[order], dialogue.position[frame[order]], lost[order], until, mine)
+    copied[order] = mine
+    return copied
+
+
+def begins(dialogue: Dialogue, gap: I64) -> I64:
+    """Per gap, a raw row, the place behind which it lies: that of the row before it; END for none."""
+    raw = dialogue.rows
+    row = np.maximum(gap - 1, 0)
+    same = (gap > 0) & (raw.way[row] == raw.way[gap])
+    return np.where(gap < 0, END, np.where(same, raw.place[row], -1))
