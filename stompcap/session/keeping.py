@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import outcomes, subscriptions, sums, transactions
+from stompcap.session import outcomes, settling, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
@@ -41,7 +41,7 @@ from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, Machine, delivery_status
 from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
-from stompcap.session.settling_walk import AUTOMATIC, SETTLED
+from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 from stompcap.session.wire import integers, repeated_codes, sides
 from stompcap.tables import words
 
@@ -65,19 +65,19 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
         marks[frame[new]] |= mark
         return pa.array(new, pa.bool_())
 
-    settling, dealt, receipts = machine.settling, machine.transactions, machine.receipts
+    settled, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
-    done = (np.isin(settling.state, (SETTLED, AUTOMATIC)) | ~settling.retained) & ~machine.doubts.waits
+    done = (np.isin(settled.state, (SETTLED, AUTOMATIC)) | ~settled.retained) & ~machine.doubts.waits
     opened, left = machine.subscriptions.opened, _left(machine)
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
         "subscriptions": fresh(opened, ~left, LISTED),
-        "deliveries": fresh(settling.frame, done, LISTED),
+        "deliveries": fresh(settled.frame, done, LISTED),
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
-    marks[settling.frame[machine.doubts.copied]] |= COPIED
-    marks[settling.frame[machine.doubts.untold & ((marks[settling.frame] & LISTED) > 0)]] |= DOUBTED
+    marks[settled.frame[machine.doubts.copied]] |= COPIED
+    marks[settled.frame[machine.doubts.untold & ((marks[settled.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
 
 
@@ -201,14 +201,17 @@ class _Keep:
         """Keep what kept frames lead to; whether that was more than there was."""
         before = int(self.frames.sum())
         d, m, n, keep = self.dialogue, self.machine, self.notes, self.frames
-        held, settling, dealt, receipts = m.subscriptions, m.settling, m.transactions, m.receipts
+        held, settled, dealt, receipts = m.subscriptions, m.settling, m.transactions, m.receipts
         meant = np.unique(held.row[keep & (held.row >= 0)])
         self._also(held.opened[meant])
         self._also(held.ended[meant])
-        kept = keep[settling.frame]
-        self._also(settling.by[kept])
-        named = settling.delivery[keep & d.settles]
-        self._also(settling.frame[named[named >= 0]])
+        kept = keep[settled.frame]
+        self._also(settled.by[kept])
+        anew = np.flatnonzero(settled.message_id_before >= 0)
+        replaced = settled.frame[kept & (settled.state == REPLACED)]
+        self._also(anew[np.isin(settled.message_id_before[anew], replaced)])
+        named = settled.delivery[keep & d.settles]
+        self._also(settled.frame[named[named >= 0]])
         of = np.unique(dealt.which[keep & (dealt.which >= 0)])
         for places in (dealt.first, dealt.begun, dealt.ended):
             self._also(places[of])
@@ -246,6 +249,7 @@ def keep(
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
     columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
+    columns |= settling.carried(dialogue, analysis.machine.settling)
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}

@@ -19,9 +19,14 @@ from stompcap.session.notes import (
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
-from stompcap.session.settling_walk import walk
+from stompcap.session.settling_walk import UNTOLD, walk
 from stompcap.session.subscriptions import Subscriptions, mode_of
 from stompcap.session.transactions import Transactions
+from stompcap.session.wire import remembered
+
+FRAME_BITS = 40  # no session has so many frames
+TARGET_BITS = 3
+SINCE = ("since_ack", "since_message", "since_pair")
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class Settling:
     """What was settled by what.
 
     Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1), `target`, `message_id_before` and
-    `ack_id_before` as in `notes.Annotations`, and `strange`: an ACK or NACK of a MESSAGE, or by the mode of a SUBSCRIBE, that is not
-    known, so that it may have settled more than can be told.
+    `ack_id_before` as in `notes.Annotations`, `since` as in `settling_walk.walk`, and `strange`: an ACK or NACK of a MESSAGE, or by
+    the mode of a SUBSCRIBE, that is not known, so that it may have settled more than can be told.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
@@ -52,6 +57,7 @@ class Settling:
     target: I8
     message_id_before: I64
     ack_id_before: I64
+    since: I64
     strange: Bools
     frame: I64
     mode: I8
@@ -79,7 +85,8 @@ def follow(
     sent = dialogue.messages
     mode = mode_of(subscriptions, subscriptions.row[sent])
     delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))
-    target = _names_target(dialogue, found)
+    told, told_target, since = _told(dialogue)
+    target = np.where(told_target >= 0, told_target, _names_target(dialogue, found)).astype(np.int8)
     frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
     state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
@@ -89,17 +96,42 @@ def follow(
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome),
         habits.connection_wide, habits.single_nack, habits.any_subscription, mode,
-        delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
+        told, since, delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
     )
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
     strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
-        delivery, target, same_message, same_ack, strange, frame, mode, state, by, how, transaction, retained, reached, most
+        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, most
     )
 
 
 def _shifted(codes: I32, by: int) -> I32:
     """Codes moved behind those of another space; -1 stays."""
     return np.where(codes < 0, -1, codes + by).astype(np.int32)
+
+
+def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
+    """Per frame what earlier pieces found: the frame meant, or UNTOLD; the target of an ACK or NACK, -1 otherwise; `since`."""
+    none = np.full(dialogue.frames.num_rows, -1)
+    number = remembered(dialogue.frames, "meant", none)[dialogue.row]
+    found = np.where(number < 0, UNTOLD, -1)
+    at = np.flatnonzero(number >> TARGET_BITS > 0)
+    if len(at):
+        key = (dialogue.session.astype(np.int64) << FRAME_BITS) + dialogue.ordinal
+        wanted = (dialogue.session[at].astype(np.int64) << FRAME_BITS) + (number[at] >> TARGET_BITS) - 1
+        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        found[at] = np.where(key[place] == wanted, place, -1)
+    target = np.where(dialogue.settles & (number >= 0), (number & ((1 << TARGET_BITS) - 1)) - 1, -1)
+    return found, target, np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
+
+
+def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
+    """Per frame, for later pieces, what it was found to mean: one more than the target, and the ordinal of what it names; `since`."""
+    meant = held.message_id_before.copy()
+    named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
+    meant[named] = held.frame[held.delivery[named]]
+    number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << TARGET_BITS
+    number += np.where(dialogue.settles, held.target + 1, 0)
+    return {"meant": number} | dict(zip(SINCE, held.since.T, strict=True))

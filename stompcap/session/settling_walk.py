@@ -23,6 +23,7 @@ from stompcap.session.notes import (
     TARGET_UNKNOWN,
 )
 
+UNTOLD = -2  # of a frame: no earlier piece of its session told what it names
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
@@ -59,13 +60,15 @@ def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, fr
 
 
 @kernel
-def _append(code: int, s: int, k: int, known: bool, owner: I32, head: I64, tail: I64, held: I64, following: I64) -> None:
-    """Put delivery k behind the others of its code; those no longer known are forgotten."""
+def _append(
+    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, tail: I64, held: I64, begun: I64, following: I64
+) -> None:
+    """Put delivery k behind the others of its code; those no longer known are forgotten, the list begins with frame `first` then."""
     following[k] = -1
     if code < 0:
         return
     if not known:
-        owner[code], head[code], held[code] = s, k, 0
+        owner[code], head[code], held[code], begun[code] = s, k, 0, first
     else:
         following[tail[code]] = k
         if head[code] < 0:
@@ -121,17 +124,21 @@ def _retain(
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
     ended: I64, which: I64, transactions: int, wide: Bools, single: Bools, lax: Bools, mode: I8,
-    delivery: I64, target: I8, same_message: I64, same_ack: I64,
+    told: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
     frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
     `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
+    `told`: the frame of the delivery that an earlier piece found for an ACK or NACK (whose `target` it has then too), or that came
+    before a MESSAGE by the same message-id, for what was known then may be dropped; -1 where there was none; else UNTOLD. `since`:
+    per MESSAGE and code the ordinal of the first delivery in its list, -1 where that was not told and is to be found.
     """
     n, subscriptions, sessions = len(frame), len(ended), len(wide)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
     head, tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
-    following = np.zeros((3, n), np.int64)
+    begun, following = np.zeros(space, np.int64), np.zeros((3, n), np.int64)
+    familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
     before, behind = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     line = np.full(n, -1, np.int64)  # subscriptions have lines of their own, behind them one per connection
     tails = np.full(subscriptions + sessions, -1, np.int64)
@@ -152,22 +159,32 @@ def walk(
             k = count
             count += 1
             frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
-            if _known(m, s, now, memory, owner, held, touched):
-                copy = tail[m]
-                same_message[i] = frame[copy]
+            for which_key in range(3):
+                code = codes[i, which_key]
+                if since[i, which_key] >= 0:
+                    familiar[which_key] = code >= 0 and owner[code] == s and begun[code] == since[i, which_key]
+                else:
+                    familiar[which_key] = _known(code, s, now, memory, owner, held, touched)
+                    since[i, which_key] = begun[code] if familiar[which_key] else now
+            same_message[i] = told[i]
+            if told[i] == UNTOLD:
+                same_message[i] = frame[tail[m]] if familiar[1] else -1
+            if same_message[i] >= 0:
+                copy = delivery[same_message[i]]
                 if state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
                     _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
                     if line[copy] >= 0:
                         flying[row[i]] -= 1
                     _unlink(copy, before, behind, tails, line)
-            if _known(a, s, now, memory, owner, held, touched):
+            if familiar[0]:
                 earlier = _first(a, i, head, following[0], state, row, frame, ended)
                 if earlier >= 0:
                     same_ack[i] = frame[earlier]
             for which_key in range(3):
-                code = codes[i, which_key]
-                known = _known(code, s, now, memory, owner, held, touched)
-                _append(code, s, k, known, owner, head, tail, held, following[which_key])
+                _append(
+                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, tail, held, begun,
+                    following[which_key],
+                )
             _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
             if mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL:
                 r = row[i]
@@ -180,7 +197,12 @@ def walk(
                 most[r] = max(most[r], flying[r])
         elif (c == ACK or c == NACK) and target[i] != TARGET_NONE:
             k, last = -1, -1
-            if a >= 0:
+            if told[i] != UNTOLD:
+                if told[i] >= 0:
+                    delivery[i] = k = delivery[told[i]]
+                if target[i] != TARGET_PENDING or k < 0 or not (state[k] == PENDING or state[k] == VOIDED):
+                    continue
+            elif a >= 0:
                 if _known(a, s, now, memory, owner, held, touched):
                     k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
             elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):

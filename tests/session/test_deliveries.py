@@ -319,3 +319,25 @@ def test_a_subscription_counts_what_becomes_of_its_deliveries() -> None:
     """
     names = ("delivered", "acked", "nacked", "unsettled", "max_in_flight")
     assert picked(told("1.2", "", text).tables["subscriptions"], *names) == [(5, 1, 1, 3, 4)]
+
+
+AGAIN = "< MESSAGE message-id:m ack:m subscription:2 destination:/b\n"
+NAMED_AGAIN = {
+    # of what makes a name known, the latest is dropped before what came first
+    "acknowledged again and again, the first in a transaction that nothing ends":
+        (1, AGAIN * 3 + "> NACK id:m transaction:t\n@3000 > ACK id:m\n@6000 > ACK id:m\n@13500 > ACK id:n\n"
+         "@19500 < MESSAGE message-id:m destination:/a\n@27000 < EOL\n> ABORT transaction:t\n"),
+    "delivered by one subscription and another, of neither of which the mode is known":
+        (8, "> SUBSCRIBE destination:/a\n@6000 " + message("n", 1, "/b") + GONE + "> UNSUBSCRIBE destination:/b\n"
+         + message("n", 1, "/a") + AGAIN * 5 + message("n", 1, "/a", "n") + subscribe(1, "client", "/b") + message("n", 1, "/a", "n")
+         + "@31500 > UNSUBSCRIBE destination:/a\n"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED_AGAIN)
+def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(name: str) -> None:
+    memory, text = NAMED_AGAIN[name]
+    made = tables([Session(text)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
+    one, options = whole(made, Options(memory=memory)), Options(memory=memory)
+    for step in (1, 2, 4):
+        assert differences(one, resumed(made, range(step, 60, step), options)) == []
