@@ -22,7 +22,6 @@ from stompcap.session.dialogue import (
     ACK,
     CLIENT,
     CONNECT,
-    EOL,
     ERROR,
     FRAME,
     GAP,
@@ -42,10 +41,8 @@ from stompcap.session.outcomes import SETTLED_STATUS, Machine, delivery_status
 from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
-from stompcap.session.wire import integers, repeated_codes, sides
+from stompcap.session.unjudged import unjudged
 from stompcap.tables import words
-
-WAY = np.int64(2**44)  # no direction has so many octets
 
 
 def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
@@ -262,7 +259,7 @@ def keep(
         "counted": row_counted,
     }
     on = flat(dialogue.streams.column("stream_id")).filter(pa.array(going, pa.bool_()))
-    segments, stalls = _unjudged(done)
+    segments, stalls = unjudged(done)
     table = sums.table(analysis.sums, dialogue.streams).filter(pa.array(going, pa.bool_()))
     first = chosen.edges  # or last, which rules that settle at once have not seen yet
     telling = first | np.isin(dialogue.command, (MESSAGE, SUBSCRIBE, ERROR))  # tables or rules look at headers without a column
@@ -315,38 +312,3 @@ def _enclosed(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
     octets = held(np.where(command == SEND, dialogue.body_octets[inside], 0))
     left = {"sends": dealt.sends - held(command == SEND), "octets": dealt.body_octets - octets, "touched": dealt.touched}
     return dealt.first, left | {"acked": dealt.acks - held(command == ACK), "nacked": dealt.nacks - held(command == NACK)}
-
-
-def _unjudged(done: Advance) -> tuple[pa.Table, pa.Table]:
-    """Segments that heart-beats were not judged by yet, and the last before them in each direction; stalls that may excuse later gaps."""
-    dialogue, raw = done.analysis.dialogue, done.analysis.dialogue.rows
-    known = flat(dialogue.streams.column("stream_id"))
-    segments = done.segments
-    way, offset, end = _ways(segments, known), integers(segments.column("stream_offset")), integers(segments.column("new_octets"))
-    end = end + offset
-    kept = ~done.ready
-    by_end = np.lexsort((end, way))[::-1]
-    judged = by_end[done.ready[by_end] & (way[by_end] >= 0)]
-    kept[judged[np.unique(way[judged], return_index=True)[1]]] = True
-
-    key = (raw.session.astype(np.int64) * 2 + raw.side) * WAY + raw.offset
-    row = np.maximum(np.searchsorted(key, way * WAY + offset, side="right") - 1, 0)
-    eol = integers(segments.column("eol"), 0)
-    if len(raw):
-        inside = (raw.kind[row] == EOL) & (key[row] <= way * WAY + offset) & (way * WAY + end <= key[row] + raw.length[row])
-        eol = np.maximum(eol, inside.astype(np.int64))
-    segments = segments.set_column(segments.schema.get_field_index("eol"), "eol", pa.array(eol)).filter(pa.array(kept))
-
-    latest = np.full(dialogue.sessions, -1, np.int64)
-    np.maximum.at(latest, way[judged] // 2, integers(done.segments.column("ts_ns"))[judged])
-    now = done.analysis.sums.now
-    since = np.where(now >= 0, now, latest[:, None]).reshape(-1)
-    stalled = _ways(done.stalls, known)
-    wanted = (stalled >= 0) & (integers(done.stalls.column("end_ns")) >= since[stalled])
-    return segments, done.stalls.filter(pa.array(wanted))
-
-
-def _ways(table: pa.Table, known: pa.Array) -> I64:
-    """Session * 2 + side of each row, -1 for other streams."""
-    session = repeated_codes(table.column("stream_id"), known)
-    return np.where(session >= 0, session * 2 + sides(table.column("direction")), -1)
