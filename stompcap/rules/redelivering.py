@@ -34,7 +34,7 @@ def ak_09(case: Case) -> Judged:
     """
     mode = case.n.ack_mode
     asked = case.of("MESSAGE") & ((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
-    return Judged(asked, case.none(), unevaluable=~case.n.settled, told=until_close(~case.n.settled))
+    return Judged(asked, case.none(), unevaluable=~case.n.settled, told=until_close(~case.n.settled & ~case.n.replaced))
 
 
 @REDELIVERING.rule(

@@ -10,7 +10,7 @@ from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ER
 from stompcap.session.missing import Missing, open_at_end
 from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
 from stompcap.session.outcomes import Machine
-from stompcap.session.settling_walk import SETTLED
+from stompcap.session.settling_walk import REPLACED, SETTLED
 from stompcap.session.subscriptions import mode_of
 
 
@@ -56,8 +56,9 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
     state[answers] = np.where(row[answers] < 0, UNNAMED, np.where(ended >= 0, ENDED, ACTIVE))
     unsubscribed[answers] = ended
 
-    by, kept = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
+    by, kept, replaced = np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     by[settled.frame], kept[settled.frame] = settled.by, settled.state == SETTLED
+    replaced[settled.frame] = settled.state == REPLACED
     dealt, answered_by, answers = machine.transactions, np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     pair = machine.receipts.answered >= 0
     asked, answered = machine.receipts.asked[pair], machine.receipts.answered[pair]
@@ -85,6 +86,7 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
         target=settled.target,
         acknowledged_by=by,
         settled=kept,
+        replaced=replaced,
         message_id_before=settled.message_id_before,
         ack_id_before=settled.ack_id_before,
         transaction_row=dealt.frame_row,

@@ -37,7 +37,7 @@ FRAMES = _marked(
     "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
     "under",  # see stompcap.session.subscriptions.carried
     "meant", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried
-    "delivered", "acked", "nacked", "most",  # of SUBSCRIBEs
+    "delivered", "acked", "nacked", "voided", "most",  # of SUBSCRIBEs
     "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction
 )
 ROWS = _marked("raw_frames", "first_place", "last_place", "ordinal", "told", "counted")

@@ -37,7 +37,7 @@ from stompcap.session.dialogue import (
 )
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
-from stompcap.session.outcomes import SETTLED_STATUS, Machine, delivery_status
+from stompcap.session.outcomes import SETTLED_STATUS, VOIDED_STATUS, Machine, delivery_status
 from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
@@ -292,10 +292,11 @@ def _delivered(analysis: Analysis, kept: Bools) -> tuple[I64, dict[str, I64]]:
     frame, by = machine.settling.frame, machine.settling.by
     row = machine.subscriptions.row[frame]
     gone = ~kept[frame] & (row >= 0)
-    settled = gone & (delivery_status(machine) == SETTLED_STATUS)
+    status = delivery_status(machine)
+    settled = gone & (status == SETTLED_STATUS)
     nack = (by >= 0) & (analysis.dialogue.command[by] == NACK)
     count = len(machine.subscriptions.opened)
-    more = {"delivered": gone, "acked": settled & ~nack, "nacked": settled & nack}
+    more = {"delivered": gone, "acked": settled & ~nack, "nacked": settled & nack, "voided": gone & (status == VOIDED_STATUS)}
     found = {name: getattr(machine.earlier, name) + np.bincount(row[which], minlength=count) for name, which in more.items()}
     return machine.subscriptions.opened, found | {"most": np.maximum(machine.earlier.most, machine.settling.most)}
 

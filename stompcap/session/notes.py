@@ -99,6 +99,7 @@ class Annotations:
     target               ACK, NACK: TARGET_*
     acknowledged_by      MESSAGE: index of the ACK or NACK that settles it, a cumulative one of a later message included
     settled              MESSAGE: settled for good, no transaction being open or aborted
+    replaced             MESSAGE: its transaction was aborted and it was delivered anew: it can be settled no more
     message_id_before    MESSAGE: index of the latest earlier MESSAGE with the same message-id
     ack_id_before        MESSAGE: index of an earlier MESSAGE with the same ack header that is still unsettled
     transaction_row      row in table transactions that the frame begins, ends or belongs to
@@ -135,6 +136,7 @@ class Annotations:
     target: I8
     acknowledged_by: I64
     settled: Bools
+    replaced: Bools
     message_id_before: I64
     ack_id_before: I64
     transaction_row: I64

@@ -30,17 +30,18 @@ from stompcap.tables.silver import DELIVERIES, RECEIPTS, SUBSCRIPTIONS, TRANSACT
 AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, UNSETTLED, OPEN_STATUS, UNKNOWN_STATUS = range(6)  # words.DELIVERY_STATUSES
 SUBSCRIPTION_OPEN, UNSUBSCRIBED, SUBSCRIPTION_ENDED = range(3)  # words.SUBSCRIPTION_STATUSES
 ANSWERED, REFUSED, UNANSWERED, RECEIPT_OPEN = range(4)  # words.RECEIPT_STATUSES
-TALLIES = ("delivered", "acked", "nacked", "most")
+TALLIES = ("delivered", "acked", "nacked", "voided", "most")
 PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
 
 
 @dataclass(frozen=True)
 class Tallies:
-    """Per subscription: deliveries no longer at hand, those of them settled by ACK and by NACK, and the most in flight so far."""
+    """Per subscription: deliveries no longer at hand, those of them settled by ACK, by NACK and voided, and the most in flight so far."""
 
     delivered: I64
     acked: I64
     nacked: I64
+    voided: I64
     most: I64
 
 
@@ -161,7 +162,7 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
             "delivered": counted(own, machine.earlier.delivered),
             "acked": counted(settled & ~nack, machine.earlier.acked),
             "nacked": counted(settled & nack, machine.earlier.nacked),
-            "unsettled": counted(np.isin(status, [UNSETTLED, OPEN_STATUS, VOIDED_STATUS])),
+            "unsettled": counted(np.isin(status, [UNSETTLED, OPEN_STATUS, VOIDED_STATUS]), machine.earlier.voided),
             "max_in_flight": pa.array(np.maximum(machine.settling.most, machine.earlier.most)),
             "status": listed(fate.astype(np.int8), words.SUBSCRIPTION_STATUSES),
         },

@@ -200,6 +200,9 @@ STEADY = {
     "deliveries that ask for none": "< MESSAGE message-id:m{n} subscription:2 destination:/queue/b\n",
     "receipts": "> SEND destination:/queue/a receipt:r{n}\n< RECEIPT receipt-id:r{n}\n",
     "transactions": "> BEGIN transaction:t{n}\n> SEND destination:/queue/a transaction:t{n}\n> COMMIT transaction:t{n}\n",
+    "deliveries aborted and delivered anew": "< MESSAGE message-id:m{n} ack:m{n} subscription:1 destination:/queue/a\n"
+    "> BEGIN transaction:t{n}\n> ACK id:m{n} transaction:t{n}\n> ABORT transaction:t{n}\n"
+    "< MESSAGE message-id:m{n} ack:n{n} subscription:1 destination:/queue/a\n> ACK id:n{n}\n",
     "heart-beats": "> EOL\n< EOL\n",
     "one long transaction": "> SEND destination:/queue/a transaction:long | body\n",
     "a transaction begun again": "> BEGIN transaction:again\n",
