@@ -36,6 +36,9 @@ OTHER = len(COMMANDS)  # a command no version knows
 
 FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kind codes of raw rows: index in words.RAW_KINDS
 
+FRAME_BITS = 40  # no session has so many frames
+UNTOLD = -2  # of a frame: no earlier piece of its session told what it means
+
 
 @dataclass(frozen=True)
 class RawRows:
@@ -141,6 +144,13 @@ class Dialogue:
     def messages(self) -> I64:
         """The frames that are deliveries: MESSAGEs of the server."""
         return np.flatnonzero((self.side == SERVER) & (self.command == MESSAGE))
+
+    def numbered(self, at: I64, ordinals: I64) -> I64:
+        """The frames of these ordinals in the sessions of the frames `at`; -1 for those that are not at hand."""
+        key = (self.session.astype(np.int64) << FRAME_BITS) + self.ordinal
+        wanted = (self.session[at].astype(np.int64) << FRAME_BITS) + ordinals
+        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        return np.where(key[place] == wanted, place, -1)
 
     def latest(self, side: int) -> I64:
         """Per frame the latest frame of a side before it in its session, -1 where there is none."""

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stompcap.session.dialogue import I8, I32, I64, Bools, Dialogue
+from stompcap.session.dialogue import I8, I32, I64, UNTOLD, Bools, Dialogue
 from stompcap.session.keys import Keys, keys
 from stompcap.session.notes import (
     MODE_CLIENT,
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
-from stompcap.session.settling_walk import UNTOLD, walk
+from stompcap.session.settling_walk import walk
 from stompcap.session.subscriptions import Subscriptions, mode_of
 from stompcap.session.transactions import Transactions
 from stompcap.session.wire import remembered
 
-FRAME_BITS = 40  # no session has so many frames
 TARGET_BITS = 3
 SINCE = ("since_ack", "since_message", "since_pair")
 
@@ -118,11 +117,7 @@ def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
     number = remembered(dialogue.frames, "meant", none)[dialogue.row]
     found = np.where(number < 0, UNTOLD, -1)
     at = np.flatnonzero(number >> TARGET_BITS > 0)
-    if len(at):
-        key = (dialogue.session.astype(np.int64) << FRAME_BITS) + dialogue.ordinal
-        wanted = (dialogue.session[at].astype(np.int64) << FRAME_BITS) + (number[at] >> TARGET_BITS) - 1
-        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        found[at] = np.where(key[place] == wanted, place, -1)
+    found[at] = dialogue.numbered(at, (number[at] >> TARGET_BITS) - 1)
     target = np.where(dialogue.settles & (number >= 0), (number & ((1 << TARGET_BITS) - 1)) - 1, -1)
     return found, target, np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
 

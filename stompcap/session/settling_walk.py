@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import ABORT, ACK, COMMIT, I8, I32, I64, MESSAGE, NACK, SERVER, Bools
+from stompcap.session.dialogue import ABORT, ACK, COMMIT, I8, I32, I64, MESSAGE, NACK, SERVER, UNTOLD, Bools
 from stompcap.session.notes import (
     MODE_AUTO,
     MODE_CLIENT,
@@ -23,7 +23,6 @@ from stompcap.session.notes import (
     TARGET_UNKNOWN,
 )
 
-UNTOLD = -2  # of a frame: no earlier piece of its session told what it names
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import CLIENT, I8, I32, I64, MESSAGE, SERVER, SUBSCRIBE, UNSUBSCRIBE, Bools, Dialogue
+from stompcap.session.dialogue import CLIENT, I8, I32, I64, MESSAGE, SERVER, SUBSCRIBE, UNSUBSCRIBE, UNTOLD, Bools, Dialogue
 from stompcap.session.notes import (
     ACTIVE,
     ENDED,
@@ -27,9 +27,6 @@ from stompcap.session.notes import (
 )
 from stompcap.session.wire import codes, integers, remembered, spread
 from stompcap.tables import words
-
-FRAME_BITS = 40  # no session has so many frames
-UNTOLD = -2  # of a frame: no earlier piece of its session told which subscription it means
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ def _walk(
             elif d >= 0 and unnamed_at[d] == 1:
                 r = unnamed_rows[d]
             row[i] = r
-            if of >= 0:
+            if of >= 0 and r >= 0:
                 state[i] = ACTIVE if ended[r] < 0 else ENDED
                 unsubscribed_by[i] = ended[r]
             elif n >= 0:
@@ -213,8 +210,8 @@ def _told(dialogue: Dialogue, opening: I64) -> I64:
     number = remembered(dialogue.frames, "under", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
     found = np.where(number < 0, UNTOLD, -1)
     at = np.flatnonzero(number > 0)
-    key = (dialogue.session.astype(np.int64) << FRAME_BITS) + dialogue.ordinal
-    found[at] = np.searchsorted(key[opening], (dialogue.session[at].astype(np.int64) << FRAME_BITS) + number[at] - 1)
+    opens = dialogue.numbered(at, number[at] - 1)
+    found[at] = np.where(opens >= 0, np.searchsorted(opening, opens), -1)
     return found
 
 

@@ -86,6 +86,15 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
         assert (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) in true, f
 
 
+def test_no_rule_finds_more_of_what_is_forgotten() -> None:
+    """The examples of all rules."""
+    examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
+    full, short = (resumed(examples, [], Options(open=limit))["compliance_findings"].to_pylist() for limit in (65_536, 2))
+    true = {(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full}
+    assert [f for f in short if (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) not in true] == []
+    assert len(short) < len(full)
+
+
 def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
     opening = "> CONNECT accept-version:1.2 host:/|< CONNECTED version:1.2|> SUBSCRIBE id:1 destination:/queue/1 ack:client-individual"
     sent = [f"< MESSAGE message-id:{n} ack:{n} subscription:1 destination:/queue/1" for n in range(12)]
