@@ -97,7 +97,8 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
     odd = found.strange.copy()
     answers = np.flatnonzero(dialogue.settles & (found.delivery >= 0))
     named = found.delivery[answers]
-    refused = np.isin(dialogue.command[by[named]], NACK) & (by[named] >= 0) & (found.target[answers] != TARGET_PENDING)
+    refused = (dialogue.command[by[named]] == NACK) & (by[named] >= 0) & (by[named] < answers)
+    refused &= found.target[answers] != TARGET_PENDING
     odd[answers] |= copied[named] | refused
     strange = _first_behind(dialogue, np.flatnonzero(odd), frame)
     latest = _latest(dialogue, odd)[dialogue.session[frame]]

@@ -153,7 +153,7 @@ def _agree(row: Told, true: Told, habit: str) -> bool:
     return status == true[0] and told_of_settling == list(true[3:])
 
 
-RARE = pytest.mark.xfail(reason="rare, among peers that say things twice and lost packets: docs/architecture.md", strict=False)
+RARE = pytest.mark.xfail(reason="rare, where a server delivers anew and packets are lost: docs/architecture.md", strict=False)
 CASES = list(product(sorted(OPENINGS), sorted(SERVERS), (BEHAVED, REPEATS, REUSES, ANEW)))
 
 
@@ -195,6 +195,6 @@ def test_what_is_told_in_pieces_is_told_whole(habit: str, memory: int) -> None:
 @pytest.mark.parametrize(("habit", "memory"), [*MEMORIES, (BEHAVED, 2)])
 @pytest.mark.parametrize(("version", "server"), list(product(sorted(OPENINGS), sorted(SERVERS))))
 def test_nor_is_other_over_many_cuts(version: str, server: str, habit: str, memory: int, request: pytest.FixtureRequest) -> None:
-    if habit in (REPEATS, ANEW):
+    if habit == ANEW and memory == 4:
         request.applymarker(RARE)
     assert [found for seed in range(8) for found in cut_anywhere(version, server, habit, memory, seed)] == []
