@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.assembly.parts import Sessions, only, only_stomp
+from stompcap.assembly.parts import TOLD, Sessions, joined, only, only_stomp
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from stompcap.assembly.pieces import State
 
 JUDGED = ("compliance", "compliance_findings")
-TOLD = ("raw_frames", "frames", "segments", "stalls")
 SHARE = 2  # what is kept of a session is looked at again when this part of it has come anew, so that time stays linear
 
 
@@ -50,13 +49,13 @@ class Meaning:
             alone[index] = True
             found.append(self._piece(only(sessions, pa.chunked_array([alone])), END))
         if found and pc.all(large).as_py():
-            return _joined(found)
+            return joined(found)
         sessions = only(sessions, pc.invert(large))
         analysis = session.analyse(
             sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, options
         )
         judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
-        return _joined([analysis.tables | judged, *found])
+        return joined([analysis.tables | judged, *found])
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
         from stompcap.assembly import pieces
@@ -88,8 +87,3 @@ def _larger(frames: pa.Table, most: int) -> pa.Array:
         return pa.array([], pa.string())
     counts = pc.value_counts(frames.column("stream_id").combine_chunks())
     return counts.field("values").filter(pc.greater(counts.field("counts"), most))
-
-
-def _joined(found: Sequence[dict[str, pa.Table]]) -> dict[str, pa.Table]:
-    """Rows by table; of those that not all have, what there is."""
-    return {name: pa.concat_tables([tables[name] for tables in found if name in tables]) for name in found[0]}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+TOLD = ("raw_frames", "frames", "segments", "stalls")  # what a session is told by, beside its stream
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,10 @@ def only(sessions: Sessions, which: pa.ChunkedArray) -> Sessions:
         return sessions
     streams = sessions.streams.filter(which)
     names = streams.column("stream_id").combine_chunks()
-    rest = {
-        name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names))
-        for name in ("raw_frames", "frames", "segments", "stalls")
-    }
+    rest = {name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names)) for name in TOLD}
     return replace(sessions, streams=streams, **rest)
+
+
+def joined(found: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Rows by table, for the tables of the first; of those that not all have, what there is."""
+    return {name: pa.concat_tables([tables[name] for tables in found if name in tables]) for name in found[0]}

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.assembly.parts import joined
 from stompcap.rules import engine
 from stompcap.session import carry
 from stompcap.session.analysis import Options
@@ -68,7 +69,7 @@ def resume(
         told.append(step.tables)
         kept.append(step.state.of(_ids(piece.streams.filter(pa.array(~step.turned)))))
         if not step.turned.any():
-            return _joined(told), kept[0] if len(kept) == 1 else _together(kept)
+            return joined(told), kept[0] if len(kept) == 1 else _together(kept)
         piece, many = _rest(piece, step.turned), step.open[step.turned] > options.open
         mine = step.state.of(_ids(piece.streams))
         if many.any():
@@ -81,7 +82,7 @@ def resume(
 
 @dataclass(frozen=True)
 class _Step:
-    """What a step gives; per row of the piece's streams, whether it ended at a turn and how much is open."""
+    """What a step gives; per row of the piece's streams, whether it ended at a turn and how much is open there."""
 
     tables: dict[str, pa.Table]
     state: State
@@ -101,7 +102,8 @@ def _step(
     judged = engine.follow(given, mine.counts, settings, forgets)
     kept = keep(done, marks, options, judged.holds, judged.row_holds, judged.counted, judged.row_counted, forgets)
     left = np.zeros(piece.streams.num_rows, np.int64)
-    left[at] = left_open(done.analysis.machine)
+    if done.turned.any():
+        left[at] = left_open(done.analysis.machine)
     return _Step(tables | judged.tables, State(kept, judged.counts), done.turned, left)
 
 
@@ -123,11 +125,6 @@ def _standing(piece: Piece) -> Piece:
 def _ids(streams: pa.Table) -> pa.Array:
     """The stream_id of each row."""
     return flat(streams.column("stream_id"))
-
-
-def _joined(steps: Sequence[dict[str, pa.Table]]) -> dict[str, pa.Table]:
-    """The rows of steps, by table."""
-    return {name: pa.concat_tables([tables[name] for tables in steps]) for name in steps[0]}
 
 
 def _together(states: Sequence[State]) -> State:

@@ -1,8 +1,8 @@
 """Wire order: from tables of frames and raw rows to the dialogue.
 
 A frame's place on the wire is the place (rank of the capture, packet) of its first octet for a client's frame, of its last for a
-server's; inside a direction it never falls, because TCP delivers in order. Sorting is linear where the tables come in the order
-of their keys, as the pipeline gives them.
+server's and for one that took very long (stompcap.session.placing); inside a direction it never falls, because TCP delivers in
+order. Sorting is linear where the tables come in the order of their keys, as the pipeline gives them.
 """
 
 from __future__ import annotations
