@@ -13,6 +13,7 @@ from stompcap.kernel import kernel
 from stompcap.places import END
 from stompcap.session.columns import chosen
 from stompcap.session.dialogue import I64, Bools, Dialogue
+from stompcap.session.notes import MODE_UNKNOWN
 from stompcap.session.settling import Settling
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 
@@ -24,43 +25,48 @@ def _roots(earlier: I64, root: I64) -> None:
 
 
 @kernel
-def _sweep(group: I64, at: I64, begin: I64, until: I64, copied: Bools) -> None:
-    """Deliveries stand by group, then as they came; `begin` is where an ACK of each may first be lost, `until` when it was settled."""
+def _sweep(group: I64, at: I64, begin: I64, until: I64, unsure: Bools, since: I64) -> None:
+    """Deliveries stand by group, then as they came; `begin` is where an ACK of each may first be lost, `until` when it was settled.
+
+    One that is `unsure` may need no ACK: what names it may mean an earlier one. `since`: as `find` gives it.
+    """
     first, reach = 0, np.int64(-1)
     for k in range(len(group)):
         if k > 0 and group[k] != group[k - 1]:
             first, reach = k, np.int64(-1)
-        while first < k and begin[first] < at[k]:
+        while first < k and (begin[first] < at[k] or unsure[k]):
             if until[first] > at[k]:
-                copied[first] = True
+                since[first] = min(since[first], at[k])
                 reach = max(reach, until[first])
             first += 1
-        if reach > at[k] or copied[k]:
-            copied[k] = True
+        if reach > at[k]:
+            since[k] = min(since[k], at[k])
+        if since[k] < END:
             reach = max(reach, until[k])
 
 
-def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64, before: Bools) -> Bools:
-    """Per delivery whether it is one of such copies.
+def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64, before: Bools) -> I64:
+    """Per delivery the place where it became one of such copies, -1 in an earlier piece, as `before` tells; END where it is none.
 
     `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `ended`: the frame that
-    ended the transaction it is in, -1. `before`: it was one in an earlier piece.
+    ended the transaction it is in, -1.
     """
     frame = found.frame
     link = np.where(dialogue.version[frame] == 2, found.ack_id_before[frame], found.message_id_before[frame])
+    since = np.where(before, -1, END)
     if not (link >= 0).any():
-        return before
-    root, copied = np.empty(len(frame), np.int64), before.copy()
+        return since
+    root = np.empty(len(frame), np.int64)
     _roots(np.where(link >= 0, found.delivery[link], -1), root)
     order = np.argsort(root, kind="stable")
     order = order[(np.bincount(root, minlength=len(frame))[root[order]] > 1) & (found.state[order] != AUTOMATIC)]
     done = np.isin(found.state, (SETTLED, REPLACED))
     last = np.where(ended >= 0, ended, found.by)
     until = np.where(done, chosen(dialogue.position, last), END)[order]
-    mine = copied[order]
-    _sweep(root[order], dialogue.position[frame[order]], lost[order], until, mine)
-    copied[order] = mine
-    return copied
+    mine = since[order]
+    _sweep(root[order], dialogue.position[frame[order]], lost[order], until, found.mode[order] == MODE_UNKNOWN, mine)
+    since[order] = mine
+    return since
 
 
 def begins(dialogue: Dialogue, gap: I64) -> I64:

@@ -38,7 +38,7 @@ from stompcap.session.dialogue import (
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, VOIDED_STATUS, Machine, delivery_status
-from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, SEEN
+from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, ODD, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 from stompcap.session.unjudged import unjudged
@@ -74,6 +74,7 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
     marks[settled.frame[machine.doubts.copied]] |= COPIED
+    marks[machine.doubts.odd.now] |= ODD
     marks[settled.frame[machine.doubts.untold & ((marks[settled.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
 
@@ -140,16 +141,18 @@ class _Keep:
         d, m = self.dialogue, self.machine
         now, matters = d.now, _matters(m)
         self.frames[m.settling.frame[matters]] = True
-        self._also(m.doubts.strange[matters])
-        self._also(m.doubts.aborted[matters])
-        for gap in (m.doubts.gap, m.doubts.gap_s2c):
+        for frames in m.doubts.frames:
+            self._also(frames[matters])
+        for gap in m.doubts.rows:
             self.rows[gap[matters & (gap >= 0)]] = True
         unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
         since = np.full(d.sessions, np.iinfo(np.int64).max)
         since[d.session[unknown]] = d.ordinal[unknown] - self.memory  # evidence may say whose message-id they name
         self.frames[d.messages[d.ordinal[d.messages] >= since[d.session[d.messages]]]] = True
-        strange = np.flatnonzero(m.doubts.odd)[::-1]
+        strange = np.flatnonzero(m.doubts.odd.now)[::-1]
         self.frames[strange[np.unique(d.session[strange], return_index=True)[1]]] = True
+        for frames in (*m.doubts.odd.returned, m.doubts.odd.aborted):
+            self._also(frames)
         which = m.transactions.which
         if len(m.transactions.alive):
             lately = now[d.session[m.transactions.first]] - d.ordinal[np.maximum(m.transactions.ended, 0)] <= self.memory

@@ -42,8 +42,8 @@ class Missing:
     since  place on the wire behind which something may be missing; NEVER where nothing is
     until  place on the wire before which something may be missing; -1 where nothing is
 
-    Per gap that something follows: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it), `shown`
-    (the place by which the row behind it was there) and `row` (its raw row).
+    Per gap: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it), `shown` (the place by which the row
+    behind it was there) and `row` (its raw row). One at the end of a direction goes on for ever.
     """
 
     start: Bools
@@ -70,10 +70,7 @@ class Missing:
         return first_above(dialogue.session * np.int64(2) + side, dialogue.position, self.way, self.end, self.shown)
 
     def first(self, dialogue: Dialogue, side: int, frames: I64) -> I64:
-        """Per frame of those given: the raw row of the first gap of that side that may hide what came behind it; -1 where there is none.
-
-        A gap that nothing follows is none here: no frame of its side is behind it.
-        """
+        """Per frame of those given: the raw row of the first gap of that side that may hide what came behind it; -1 where there is none."""
         ways = dialogue.session[frames] * np.int64(2) + side
         found = first_above(ways, dialogue.position[frames], self.way, self.end, self.row)
         return np.where(found == END, -1, found)
@@ -107,19 +104,21 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     since[~start] = -1
     gap = np.flatnonzero(raw.kind == GAP)
     gaps = np.zeros((count, 2), np.bool_)
-    followed, ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    ends = shown = np.zeros(0, np.int64)
     if len(gap):
         session, way = raw.session[gap].astype(np.int64), raw.side[gap].astype(np.int64)
         gaps[session, way] = True
         for step, which in ((-1, "last_"), (1, "first_")):
             near = np.clip(gap + step, 0, len(raw) - 1)
-            same = (raw.session[near] == session) & (raw.side[near] == way) & (raw.kind[near] != GAP) & (near != gap)
+            on = (raw.way[near] == raw.way[gap]) & (near != gap)
+            same = on & (raw.kind[near] != GAP)
             where = place(rows.take(pa.array(raw.row[near])), which, order)
             if step < 0:
                 np.minimum.at(since.reshape(-1), 2 * session + way, np.where(same, where, -1))
             else:
                 np.maximum.at(until.reshape(-1), 2 * session + way, np.where(same, where, NEVER))
-                followed, ends = near[same], where[same]
+                known, ends, shown = same | ~on, np.where(same, where, NEVER), np.where(same, raw.place[near], END)
+                gap, ends, shown = gap[known], ends[known], shown[known]
 
     present, spoken = np.zeros((count, 2), np.bool_), np.zeros((count, 2), np.bool_)
     present[raw.session, raw.side] = True
@@ -128,8 +127,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
     blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
-    behind = raw.way[followed]
-    return Missing(start, gaps, since, until, behind, rising(behind, ends), raw.place[followed], followed - 1)
+    return Missing(start, gaps, since, until, raw.way[gap], rising(raw.way[gap], ends), shown, gap)
 
 
 def open_at_end(streams: pa.Table) -> Bools:
