@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stompcap.session import ordered
 from stompcap.session.dialogue import I8, I32, I64, UNTOLD, Bools, Dialogue
 from stompcap.session.keys import Keys, keys
 from stompcap.session.notes import (
     MODE_CLIENT,
+    MODE_INDIVIDUAL,
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
@@ -93,9 +95,9 @@ def follow(
     walk(
         dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
-        transactions.which, len(transactions.outcome),
-        habits.connection_wide, habits.single_nack, habits.any_subscription, mode,
-        told, since, delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
+        transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
+        *_slots(dialogue, subscriptions.row[sent], mode, habits.connection_wide), *ordered.empty(len(sent)),
+        told, _bound(dialogue), since, delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
     )
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
@@ -104,6 +106,18 @@ def follow(
     return Settling(
         delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, most
     )
+
+
+def _slots(dialogue: Dialogue, row: I64, mode: I8, wide: Bools) -> tuple[I64, I64, I64]:
+    """Per delivery its number by subscription, or session where ACKs settle `wide`, and then as they came: see `settling_walk.walk`."""
+    session = dialogue.session[dialogue.messages].astype(np.int64)
+    line = np.where(wide[session], -1 - session, row)
+    asks = np.flatnonzero((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
+    at_slot = asks[np.argsort(line[asks], kind="stable")]
+    slot, lowest = np.full(len(mode), -1, np.int64), np.zeros(len(mode), np.int64)
+    slot[at_slot] = np.arange(len(at_slot))
+    lowest[at_slot] = np.searchsorted(line[at_slot], line[at_slot])
+    return slot, at_slot, lowest
 
 
 def _shifted(codes: I32, by: int) -> I32:
@@ -122,11 +136,24 @@ def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
     return found, target, np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
 
 
+def _bound(dialogue: Dialogue) -> I64:
+    """Per frame, of a MESSAGE, the frame that settled it in an earlier piece, -1 where none did."""
+    number = remembered(dialogue.frames, "settled", np.zeros(dialogue.frames.num_rows, np.int64))[dialogue.row]
+    found, at = np.full(len(dialogue), -1, np.int64), np.flatnonzero(number > 0)
+    found[at] = dialogue.numbered(at, number[at] - 1)
+    return found
+
+
 def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
-    """Per frame, for later pieces, what it was found to mean: one more than the target, and the ordinal of what it names; `since`."""
+    """Per frame, for later pieces, what it was found to mean: one more than the target, and the ordinal of what it names; `since`.
+
+    And `settled`: of a MESSAGE one more than the ordinal of the frame that settles it, 0 where none does.
+    """
     meant = held.message_id_before.copy()
     named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
     meant[named] = held.frame[held.delivery[named]]
     number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << TARGET_BITS
     number += np.where(dialogue.settles, held.target + 1, 0)
-    return {"meant": number} | dict(zip(SINCE, held.since.T, strict=True))
+    settled = np.zeros(len(dialogue), np.int64)
+    settled[held.frame] = np.where(held.by >= 0, dialogue.ordinal[held.by] + 1, 0)
+    return {"meant": number, "settled": settled} | dict(zip(SINCE, held.since.T, strict=True))

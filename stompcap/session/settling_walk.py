@@ -1,7 +1,7 @@
 """The walk that settles deliveries, frame by frame: kernels of `settling`, which says what is settled by what.
 
-Deliveries stand in a list for each name they have, and in the line of unsettled ones of their subscription or connection. Each enters
-and leaves each of them once, so the walk is linear.
+Deliveries stand in a list for each name they have. Those that a cumulative ACK would settle are in a set besides, ordered by their
+subscription or connection and then as they came.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from stompcap.session.notes import (
     TARGET_SETTLED,
     TARGET_UNKNOWN,
 )
+from stompcap.session.ordered import add, below, remove
 
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
@@ -91,20 +92,6 @@ def _turn(
 
 
 @kernel
-def _unlink(k: int, before: I64, behind: I64, tails: I64, line: I64) -> None:
-    """Take delivery k out of its line of unsettled ones."""
-    if line[k] < 0:
-        return
-    if before[k] >= 0:
-        behind[before[k]] = behind[k]
-    if behind[k] >= 0:
-        before[behind[k]] = before[k]
-    else:
-        tails[line[k]] = before[k]
-    line[k] = -1
-
-
-@kernel
 def _retain(
     begin: int, end: int, s: int, now: int, memory: int, codes: I32, owner: I32, tail: I64, held: I64, touched: I64,
     frame: I64, state: I8, mode: I8, latest: I64, retained: Bools,
@@ -122,28 +109,29 @@ def _retain(
 @kernel
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
-    ended: I64, which: I64, transactions: int, wide: Bools, single: Bools, lax: Bools, mode: I8,
-    told: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
+    ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, at_slot: I64, lowest: I64,
+    words: I64, starts: I64, told: I64, bound: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
     frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
+    `slot`: per delivery its number in the set of `words` and `starts` (stompcap.session.ordered), -1 where an ACK of another never
+    settles it; `at_slot` the delivery of a number; `lowest` per delivery the first number that an ACK of it may settle.
+
     `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
     `told`: the frame of the delivery that an earlier piece found for an ACK or NACK (whose `target` it has then too), or that came
     before a MESSAGE by the same message-id, for what was known then may be dropped; -1 where there was none; else UNTOLD. `since`:
-    per MESSAGE and code the ordinal of the first delivery in its list, -1 where that was not told and is to be found.
+    per MESSAGE and code the ordinal of the first delivery in its list, -1 where that was not told and is to be found. `bound`: per
+    MESSAGE the frame that settled it in an earlier piece, -1 for none: what such frames settle along, is not found again.
     """
-    n, subscriptions, sessions = len(frame), len(ended), len(wide)
+    n = len(frame)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
     head, tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
     begun, following = np.zeros(space, np.int64), np.zeros((3, n), np.int64)
     familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
-    before, behind = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    line = np.full(n, -1, np.int64)  # subscriptions have lines of their own, behind them one per connection
-    tails = np.full(subscriptions + sessions, -1, np.int64)
-    swept = np.zeros(n, np.bool_)  # what stands before it in its line was settled along with it
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
-    flying = np.zeros(subscriptions, np.int64)
+    bound_first, bound_next = np.full(len(session), -1, np.int64), np.full(n, -1, np.int64)
+    flying = np.zeros(len(ended), np.int64)
     count, begin = 0, 0
     for i in range(len(session)):
         c, s, now = command[i], session[i], ordinal[i]
@@ -158,6 +146,8 @@ def walk(
             k = count
             count += 1
             frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
+            if bound[i] >= 0:
+                bound_next[k], bound_first[bound[i]] = bound_first[bound[i]], k
             for which_key in range(3):
                 code = codes[i, which_key]
                 if since[i, which_key] >= 0:
@@ -172,9 +162,9 @@ def walk(
                 copy = delivery[same_message[i]]
                 if state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
                     _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
-                    if line[copy] >= 0:
+                    if slot[copy] >= 0:
+                        remove(words, starts, slot[copy])
                         flying[row[i]] -= 1
-                    _unlink(copy, before, behind, tails, line)
             if familiar[0]:
                 earlier = _first(a, i, head, following[0], state, row, frame, ended)
                 if earlier >= 0:
@@ -185,13 +175,9 @@ def walk(
                     following[which_key],
                 )
             _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
-            if mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL:
+            if slot[k] >= 0:
                 r = row[i]
-                t = subscriptions + s if wide[s] else r
-                line[k], before[k] = t, tails[t]
-                if tails[t] >= 0:
-                    behind[tails[t]] = k
-                tails[t] = k
+                add(words, starts, slot[k])
                 flying[r] += 1
                 most[r] = max(most[r], flying[r])
         elif (c == ACK or c == NACK) and target[i] != TARGET_NONE:
@@ -199,8 +185,6 @@ def walk(
             if told[i] != UNTOLD:
                 if told[i] >= 0:
                     delivery[i] = k = delivery[told[i]]
-                if target[i] != TARGET_PENDING or k < 0 or not (state[k] == PENDING or state[k] == VOIDED):
-                    continue
             elif a >= 0:
                 if _known(a, s, now, memory, owner, held, touched):
                     k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
@@ -211,7 +195,7 @@ def walk(
                 if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
                     delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
                     continue
-            if k < 0:
+            if k < 0 and told[i] == UNTOLD:
                 target[i] = TARGET_UNKNOWN
                 if last >= 0:
                     delivery[i] = last
@@ -220,42 +204,38 @@ def walk(
                     else:
                         target[i] = TARGET_CUMULATED if how[last] == CUMULATIVE else TARGET_SETTLED
                 continue
-            delivery[i], target[i] = k, TARGET_PENDING
-            cumulative = mode[k] == MODE_CLIENT and not (c == NACK and single[s])
-            t = which[i]
-            chosen = k
+            chosen, t = k, which[i]
+            if told[i] == UNTOLD:
+                delivery[i], target[i] = k, TARGET_PENDING
+            else:
+                k = bound_first[i]
             while k >= 0:
-                earlier = before[k] if line[k] >= 0 else -1
-                if k == chosen or state[k] == PENDING or state[k] == VOIDED:
+                if state[k] == PENDING or state[k] == VOIDED:
+                    if slot[k] >= 0:
+                        remove(words, starts, slot[k])
+                        flying[row[frame[k]]] -= 1
                     by[k], transaction[k] = i, t
                     how[k] = DIRECT if k == chosen else CUMULATIVE
                     _turn(k, now, ENCLOSED if t >= 0 else SETTLED, state, mode, codes[frame[k]], owner, held, touched, latest, s)
                     if t >= 0:
                         enclosed_next[k], enclosed[t] = enclosed[t], k
-                        swept[k] = cumulative
-                    r = row[frame[k]]
-                    if line[k] >= 0 and r >= 0:
-                        flying[r] -= 1
-                    if t < 0:
-                        _unlink(k, before, behind, tails, line)
-                elif swept[k]:
+                if told[i] != UNTOLD:
+                    k = bound_next[k]
+                elif mode[chosen] == MODE_CLIENT and not (c == NACK and single[s]):
+                    number = below(words, starts, slot[k])
+                    k = at_slot[number] if number >= lowest[chosen] else -1
+                else:
                     break
-                if not cumulative:
-                    break
-                k = earlier
         elif (c == COMMIT or c == ABORT) and which[i] >= 0:
             k = enclosed[which[i]]
             while k >= 0:
                 to = SETTLED if c == COMMIT else VOIDED
                 _turn(k, now, to, state, mode, codes[frame[k]], owner, held, touched, latest, s)
-                if c == COMMIT:
-                    _unlink(k, before, behind, tails, line)
-                else:
-                    swept[k] = False
+                if c == ABORT and slot[k] >= 0:
                     r = row[frame[k]]
-                    if line[k] >= 0 and r >= 0:
-                        flying[r] += 1
-                        most[r] = max(most[r], flying[r])
+                    add(words, starts, slot[k])
+                    flying[r] += 1
+                    most[r] = max(most[r], flying[r])
                 k = enclosed_next[k]
             enclosed[which[i]] = -1
     if len(session):

@@ -26,7 +26,8 @@ WORDS = {
     "mode": ["client", "client", "client-individual", "auto", "odd"],
     "m": ["m", "n"],
     "ack": ["ACK", "ACK", "NACK"],
-    "in": ["", "", "transaction:t"],
+    "in": ["", "", "transaction:t", "transaction:u"],
+    "t": ["t", "t", "u"],
 }
 FRAMES = [
     (2, "> SUBSCRIBE id:{id} destination:{at} ack:{mode}"),
@@ -38,9 +39,9 @@ FRAMES = [
     (2, "< MESSAGE message-id:{m} destination:{at}"),
     (3, "> {ack} id:{m} message-id:{m} subscription:{id} {in}"),
     (2, "> {ack} id:{m} message-id:{m} {in}"),
-    (1, "> BEGIN transaction:t"),
-    (1, "> COMMIT transaction:t"),
-    (2, "> ABORT transaction:t"),
+    (1, "> BEGIN transaction:{t}"),
+    (1, "> COMMIT transaction:{t}"),
+    (2, "> ABORT transaction:{t}"),
 ]
 
 

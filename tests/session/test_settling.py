@@ -14,32 +14,22 @@ from stompcap.session.notes import (
     TARGET_SETTLED,
     TARGET_UNKNOWN,
 )
+from tests.session.subscribed import (
+    AUTO,
+    CUMULATIVE,
+    DIRECT,
+    END,
+    LEFT,
+    OPEN_10,
+    OPEN_11,
+    OPEN_12,
+    REFUSED,
+    SWEPT,
+    UNKNOWN,
+    outcomes,
+    subscribed,
+)
 from tests.session.transcript import picked, run
-
-OPEN_12 = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2 {server}\n"
-OPEN_11 = "> CONNECT accept-version:1.1 host:/\n< CONNECTED version:1.1 {server}\n"
-OPEN_10 = "> CONNECT login:a\n< CONNECTED session:1 {server}\n"
-END = "> DISCONNECT\n> FIN\n< FIN\n"
-
-
-def outcomes(text: str, server: str = "", **how: object) -> list[tuple[object, ...]]:
-    """(message-id, status, settlement, settled_by) of each delivery."""
-    analysis = run(text.replace("{server}", server), **how)  # type: ignore[arg-type]
-    return picked(analysis.tables["deliveries"], "message_id", "status", "settlement", "settled_by")
-
-
-def subscribed(opening: str, mode: str, messages: int = 3, **headers: str) -> str:
-    """A subscription `1` and so many messages m1, m2, ... with ack ids a1, a2, ... where the version has them."""
-    text = opening + f"> SUBSCRIBE id:1 destination:/queue/a ack:{mode}\n"
-    for n in range(1, messages + 1):
-        ack = f"ack:a{n}" if "1.2" in opening else ""
-        text += f"< MESSAGE message-id:m{n} subscription:1 destination:/queue/a {ack} | body\n"
-    return text
-
-
-DIRECT, CUMULATIVE = ("settled", "ack", "direct"), ("settled", "ack", "cumulative")
-REFUSED, SWEPT = ("settled", "nack", "direct"), ("settled", "nack", "cumulative")
-LEFT, AUTO, UNKNOWN = ("unsettled", None, None), ("auto", None, None), ("unknown", None, None)
 
 MODES = [
     # opening, mode, what the client sends, outcomes of m1, m2, m3
@@ -141,60 +131,6 @@ def test_latency_runs_from_the_last_octet_delivered_to_the_first_octet_that_sett
     assert row["ack_latency_us"] == 20_000
     assert row["settled_ns"] - row["delivered_ns"] == 20_000_000
     assert row["body_octets"] == 9
-
-
-def test_transactions_settle_at_their_commit() -> None:
-    text = subscribed(OPEN_12, "client-individual", 4) + """
-    @100 > BEGIN transaction:t
-    @110 > ACK id:a1 transaction:t
-    @120 > NACK id:a2 transaction:t
-    @150 > COMMIT transaction:t
-    > BEGIN transaction:u
-    > ACK id:a3 transaction:u
-    > ABORT transaction:u
-    > BEGIN transaction:v
-    > ACK id:a4 transaction:v
-    """
-    names = ("status", "settlement", "transaction", "transaction_outcome", "commit_latency_us")
-    open_ended = picked(run(text.replace("{server}", "")).tables["deliveries"], *names)
-    closed = picked(run((text + END).replace("{server}", "")).tables["deliveries"], *names)
-    assert open_ended[0] == ("settled", "ack", "t", "committed", 150_000 - 4_000)
-    assert open_ended[1] == ("settled", "nack", "t", "committed", 150_000 - 5_000)
-    assert open_ended[2] == ("voided", "ack", "u", "aborted", None)
-    assert open_ended[3] == ("open", "ack", "v", "open", None)
-    assert closed[:3] == open_ended[:3]
-    assert closed[3] == ("voided", "ack", "v", "implicitly_aborted", None)
-
-
-def test_what_an_aborted_transaction_had_settled_may_be_settled_again() -> None:
-    text = subscribed(OPEN_12, "client", 3) + """
-    > BEGIN transaction:t
-    > ACK id:a2 transaction:t
-    > ABORT transaction:t
-    > ACK id:a3
-    """ + END
-    assert [x[1:] for x in outcomes(text)] == [CUMULATIVE, CUMULATIVE, DIRECT]
-
-
-def test_after_an_abort_the_redelivery_is_acknowledged_not_the_first_copy() -> None:
-    text = subscribed(OPEN_11, "client-individual", 1) + """
-    > BEGIN transaction:t
-    > ACK message-id:m1 subscription:1 transaction:t
-    > ABORT transaction:t
-    < MESSAGE message-id:m1 subscription:1 destination:/queue/a redelivered:true
-    > ACK message-id:m1 subscription:1
-    """ + END
-    assert [x[1] for x in outcomes(text)] == ["voided", "settled"]
-
-
-def test_cumulative_acks_in_one_transaction_keep_to_it() -> None:
-    text = subscribed(OPEN_12, "client", 4) + """
-    > BEGIN transaction:t
-    > ACK id:a2 transaction:t
-    > ACK id:a4 transaction:t
-    > COMMIT transaction:t
-    """ + END
-    assert [x[1:] for x in outcomes(text)] == [CUMULATIVE, DIRECT, CUMULATIVE, DIRECT]
 
 
 def test_one_message_id_for_several_subscriptions() -> None:
