@@ -151,7 +151,7 @@ class _Keep:
         self.frames[d.messages[d.ordinal[d.messages] >= since[d.session[d.messages]]]] = True
         strange = np.flatnonzero(m.doubts.odd.now)[::-1]
         self.frames[strange[np.unique(d.session[strange], return_index=True)[1]]] = True
-        for frames in (*m.doubts.odd.returned, m.doubts.odd.aborted):
+        for frames in (*m.doubts.odd.nacks, m.doubts.odd.aborted):
             self._also(frames)
         which = m.transactions.which
         if len(m.transactions.alive):

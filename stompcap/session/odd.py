@@ -1,8 +1,7 @@
 """ACKs and NACKs that may mean a MESSAGE which the capture lost: one of another name, or the same one delivered anew.
 
-A server delivers anew what was refused, and what an aborted transaction had settled. Where it is not known what a NACK, or an ACK
-in a transaction that was aborted, has settled along, all deliveries before it may have come back, and what names them afterwards
-may mean the copy; that is odd as well.
+A server delivers anew what was refused, and what an aborted transaction had settled. Where octets of the server are missing since, an
+ACK may mean the copy, and settle along what came before that. And of a NACK that is odd it is not known what it refused along.
 """
 
 from __future__ import annotations
@@ -21,44 +20,40 @@ from stompcap.session.settling import Settling
 
 
 @kernel
-def _spread(session: I32, command: I8, named: I64, frame: I64, reached: Bools, odd: Bools, returned: I64) -> None:
-    """Mark what names a delivery that an odd frame may have given back; `named` is the delivery per frame, -1 for none."""
-    latest, back = -1, -1  # the last odd frame; the last of which it is known that what it settled may have come back
+def _spread(session: I32, command: I8, named: I64, frame: I64, reached: Bools, missed: Bools, odd: Bools, nack: I64) -> None:
+    """Mark what names a delivery that an odd NACK may have refused, octets of the server being `missed` since.
+
+    `named` is the delivery per frame, -1 for none; `nack` becomes the last odd NACK of each session.
+    """
     for i in range(len(session)):
-        if i > 0 and session[i] != session[i - 1]:
-            latest, back = -1, -1
-        if command[i] == ABORT:
-            back = latest
-        elif command[i] == ACK or command[i] == NACK:
-            k = named[i]
-            odd[i] |= k >= 0 and reached[k] and back > frame[k]
-            if odd[i]:
-                latest = i
-                back = i if command[i] == NACK else back
-        returned[session[i]] = back
+        if command[i] == ACK or command[i] == NACK:
+            k, s = named[i], session[i]
+            odd[i] |= k >= 0 and missed[i] and reached[k] and nack[s] > frame[k]
+            if odd[i] and command[i] == NACK:
+                nack[s] = i
 
 
 @dataclass(frozen=True)
 class Odd:
     """What is odd.
 
-    now        per frame, whether it is
-    soon       per frame, whether it is, or will be where octets of the server turn out to be missing behind the last one that came
-    returned   per session the last odd frame by which what stood before it may have come back, -1 for none; and the last of `soon`
-    aborted    the ABORTs that tell what only will be odd
+    now       per frame, whether it is
+    soon      per frame, whether it is, or will be where octets of the server turn out to be missing behind the last one that came
+    nacks     two rows: per session the last NACK that is, and the last of `soon`; -1 for none
+    aborted   the ABORTs that tell what only will be odd
     """
 
     now: Bools
     soon: Bools
-    returned: tuple[I64, I64]
+    nacks: I64
     aborted: I64
 
 
 def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, told: Progress) -> Odd:
     """The frames that are odd.
 
-    Such is of itself what is strange (Settling.strange), or names a delivery that is copied (stompcap.session.copies), or that was refused,
-    or seems settled but may have been given back by what is lost, or may have been delivered anew after an ABORT or what is lost.
+    Such is what is strange (Settling.strange), or names a delivery that is copied (stompcap.session.copies), or one that was refused or
+    may have been, or that may have been in a transaction that was aborted, octets of the server being missing since.
 
     Per delivery, `copied`: the place where it became a copy, see there, `cut`: the offset where octets of the client are missing first
     behind it, `lost`: the place behind which the server's are; END where it is none and none are.
@@ -66,20 +61,20 @@ def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, 
     answers = np.flatnonzero(dialogue.settles & (found.delivery >= 0))
     named = found.delivery[answers]
     by = found.by[named]
-    lossy = cut[named] < dialogue.offset[answers]
-    refused = ((dialogue.command[by] == NACK) | lossy) & (by >= 0) & (by < answers) & (found.target[answers] != TARGET_PENDING)
     last_one = last_before(dialogue, dialogue.command == ABORT, answers)
-    back = lossy | (last_one > found.frame[named])
+    back = (dialogue.command[by] == NACK) & (by >= 0) & (by < answers) & (found.target[answers] != TARGET_PENDING)
+    back |= (cut[named] < dialogue.offset[answers]) | (last_one > found.frame[named])
+    missed, silent = lost[named] < dialogue.position[answers], told.heard[SERVER][answers] == END
     seen = ((told.told[answers] & SEEN) > 0) & (copied[named] < 0)  # what it became a copy by, came behind these
     now = found.strange | ((told.told & ODD) > 0)
-    now[answers] |= (~seen & (copied[named] < dialogue.position[answers])) | refused | (back & (lost[named] < dialogue.position[answers]))
-    soon, later = now.copy(), back & (told.heard[SERVER][answers] == END)
-    soon[answers] |= later
-    return Odd(now, soon, (_spread_all(dialogue, found, now), _spread_all(dialogue, found, soon)), last_one[later])
-
-
-def _spread_all(dialogue: Dialogue, found: Settling, odd: Bools) -> I64:
-    """Mark what is odd because of what is; returns, per session, the last frame by which what stood before it may have come back."""
-    named, returned = np.where(dialogue.settles, found.delivery, -1), np.full(dialogue.sessions, -1, np.int64)
-    _spread(dialogue.session, dialogue.command, named, found.frame, found.reached, odd, returned)
-    return returned
+    now[answers] |= (~seen & (copied[named] < dialogue.position[answers])) | (back & missed)
+    soon = now.copy()
+    soon[answers] |= back & silent
+    names = np.full(len(dialogue), -1, np.int64)
+    names[answers] = named
+    nacks = np.full((2, dialogue.sessions), -1, np.int64)
+    for odd, gone, nack in ((now, missed, nacks[0]), (soon, missed | silent, nacks[1])):
+        lacks = np.zeros(len(dialogue), np.bool_)
+        lacks[answers] = gone
+        _spread(dialogue.session, dialogue.command, names, found.frame, found.reached, lacks, odd, nack)
+    return Odd(now, soon, nacks, last_one[back & silent])

@@ -7,41 +7,44 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.session import Analysis, Options
+from stompcap.session import Options
 from stompcap.tables import TABLES
+from tests.session.delivered import (
+    A1,
+    A2,
+    A3,
+    ABORT,
+    ACK,
+    ACTIVEMQ,
+    ANEW,
+    AUTO,
+    BEGIN,
+    COMMIT,
+    EACH,
+    FIRST,
+    GONE,
+    INSIDE,
+    LEFT,
+    LOST,
+    NACK,
+    OLD,
+    OLD_ACK,
+    ONE,
+    RABBITMQ,
+    SECOND,
+    SWEPT,
+    SWEPT_BY_NACK,
+    THIRD,
+    UNCLEAR,
+    UNKNOWN,
+    VOID,
+    VOID_ALONG,
+    message,
+    subscribe,
+    told,
+)
 from tests.session.pieces import differences, resumed, whole
-from tests.session.transcript import Session, picked, run, tables
-
-OPENINGS = {
-    "1.0": "> CONNECT login:a\n< CONNECTED session:1 {0}\n",
-    "1.1": "> CONNECT accept-version:1.1 host:/\n< CONNECTED version:1.1 {0}\n",
-    "1.2": "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2 {0}\n",
-}
-END = "> DISCONNECT\n> FIN\n< FIN\n"
-RABBITMQ, ACTIVEMQ = "server:RabbitMQ/3.10", "server:ActiveMQ/5.17"
-ACK, SWEPT = ("settled", "ack", "direct"), ("settled", "ack", "cumulative")
-NACK, SWEPT_BY_NACK = ("settled", "nack", "direct"), ("settled", "nack", "cumulative")
-AUTO, LEFT, UNKNOWN = ("auto", None, None), ("unsettled", None, None), ("unknown", None, None)
-UNCLEAR = ("unknown", "ack", "direct")
-VOID, VOID_ALONG = ("voided", "ack", "direct"), ("voided", "ack", "cumulative")
-
-
-def subscribe(name: int = 1, mode: str = "client", destination: str = "/queue/a") -> str:
-    return f"> SUBSCRIBE id:{name} destination:{destination} ack:{mode}\n"
-
-
-def message(name: str, subscription: int = 1, destination: str = "/queue/a", ack: str = "", more: str = "") -> str:
-    return f"< MESSAGE message-id:{name} subscription:{subscription} destination:{destination} {ack and 'ack:' + ack} {more}\n"
-
-
-ONE, EACH = subscribe(), subscribe(mode="client-individual")
-FIRST, SECOND, THIRD = (message(f"m{n}", ack=f"a{n}") for n in (1, 2, 3))
-ANEW = message("m1", ack="b1", more="redelivered:true")
-BEGIN, COMMIT, ABORT = (f"> {command} transaction:t\n" for command in ("BEGIN", "COMMIT", "ABORT"))
-INSIDE = "> ACK id:a1 transaction:t\n"
-A1, A2, A3 = ("> ACK id:a1\n", "> ACK id:a2\n", "> ACK id:a3\n")
-GONE, LOST = "> UNSUBSCRIBE id:1\n", "< GAP 60\n> ACK id:a2\n< EOL\n"
-OLD, OLD_ACK = message("m1") + message("m2"), "> ACK message-id:m1 subscription:1\n"
+from tests.session.transcript import Session, picked, tables
 
 CASES = [
     # cumulative, by product
@@ -130,15 +133,6 @@ CASES = [
 ]
 
 
-def dialogue(version: str, server: str, text: str) -> str:
-    """The whole transcript of a case."""
-    return OPENINGS[version].format(server) + text + ("" if "RST" in text or "FIN" in text else END)
-
-
-def told(version: str, server: str, text: str, **how: object) -> Analysis:
-    return run(dialogue(version, server, text), **how)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("version", "server", "text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_what_becomes_of_a_delivery(version: str, server: str, text: str, expected: list[tuple[object, ...]]) -> None:
     analysis = told(version, server, text)
@@ -185,127 +179,6 @@ def test_commit_latency_runs_to_the_commit_of_cumulative_acks_too() -> None:
     assert picked(told("1.2", "", text).tables["deliveries"], *names) == [
         ("cumulative", "t", 106_000, 146_000), ("direct", "t", 105_000, 145_000)
     ]
-
-
-@pytest.mark.parametrize(
-    ("between", "expected"),
-    [
-        ("", [3_000, 2_000]),
-        ("> GAP 30\n", [None, 3_000]),  # an ACK of the first alone may have been lost
-        ("< GAP 60\n> ACK id:lost\n< EOL\n", [None, 5_000]),  # or one of a MESSAGE that was
-    ],
-)
-def test_a_cumulative_ack_tells_nothing_where_an_earlier_one_may_be_lost(between: str, expected: list[int | None]) -> None:
-    rows = told("1.2", "", ONE + FIRST + SECOND + between + "> EOL\n> ACK id:a2\n").tables["deliveries"]
-    names = ("status", "settled_by", "ack_latency_us", "octets_missing")
-    assert picked(rows, *names) == [
-        ("unknown", None, None, None) if latency is None else ("settled", by, latency, bool(between))
-        for by, latency in zip(("cumulative", "direct"), expected, strict=True)
-    ]
-
-
-GAP, TAKEN_UP = "> GAP 30\n> EOL\n", "< GAP 60\n> ACK id:lost\n< EOL\n"
-ALONG, SURE, MARKED = ("settled", "cumulative", False), ("settled", "direct", False), ("settled", "direct", True)
-HOLES = [
-    # where octets are missing; of each MESSAGE: status, settled_by, whether octets are missing before what settled it
-    ("nowhere", ONE + FIRST + SECOND + A2, [ALONG, SURE]),
-    ("before and behind, not between", ONE + GAP + FIRST + SECOND + A2 + GAP, [ALONG, SURE]),
-    ("between the first and the second", ONE + FIRST + GAP + SECOND + A2, [UNKNOWN, SURE]),
-    ("between", ONE + FIRST + SECOND + GAP + A2, [UNKNOWN, MARKED]),
-    ("in front of the ACK, in its packet", EACH + FIRST + "> GAP 30\n" + A1, [MARKED]),
-    ("between, a NACK", EACH + FIRST + GAP + "> NACK id:a1\n", [MARKED]),
-    ("of the server only", ONE + FIRST + SECOND + "< GAP 60\n< EOL\n" + A2, [ALONG, SURE]),
-    ("of the server, and what was lost is acknowledged", ONE + FIRST + SECOND + TAKEN_UP + A2, [UNKNOWN, MARKED]),
-    ("so, before the second", ONE + FIRST + TAKEN_UP + SECOND + A2, [UNKNOWN, SURE]),
-    ("so, where that settles nothing else", EACH + FIRST + TAKEN_UP + A1, [SURE]),
-    ("before the ACK in a transaction", EACH + FIRST + GAP + BEGIN + INSIDE + COMMIT, [MARKED]),
-    ("before its COMMIT", EACH + FIRST + BEGIN + INSIDE + GAP + COMMIT, [MARKED]),
-    ("behind its COMMIT", EACH + FIRST + BEGIN + INSIDE + COMMIT + GAP, [SURE]),
-    ("before a cumulative ACK in a transaction", ONE + FIRST + SECOND + GAP + BEGIN + "> ACK id:a2 transaction:t\n" + COMMIT,
-     [UNKNOWN, MARKED]),
-    ("before its ABORT", EACH + FIRST + BEGIN + INSIDE + GAP + ABORT, [("voided", "direct", True)]),
-    ("behind its ABORT", EACH + FIRST + BEGIN + INSIDE + ABORT + GAP, [UNKNOWN]),
-    ("instead of its end", EACH + FIRST + BEGIN + INSIDE + GAP, [("unknown", "direct", True)]),
-    ("before an ACK behind its ABORT", EACH + FIRST + BEGIN + INSIDE + ABORT + GAP + A1, [MARKED]),
-    ("before a redelivery, a cumulative ACK aborted", ONE + FIRST + SECOND + GAP + BEGIN + "> ACK id:a2 transaction:t\n" + ABORT + ANEW,
-     [UNKNOWN, ("voided", "direct", True), LEFT]),
-    ("before nothing", EACH + FIRST + GAP, [UNKNOWN]),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in HOLES], ids=[c[0] for c in HOLES])
-def test_what_is_told_where_octets_are_missing(text: str, expected: list[tuple[object, ...]]) -> None:
-    rows = told("1.2", "", text).tables["deliveries"]
-    assert picked(rows, "status", "settled_by", "octets_missing") == expected
-    for row in rows.to_pylist():
-        no_frame = row["settled_by"] is None
-        names = ("settlement", "settled_ns", "settle_offset", "octets_missing")
-        assert [row[name] is None for name in names] == [no_frame] * 4
-        assert (row["ack_latency_us"] is None) == (no_frame or row["status"] == "unknown")
-        assert not no_frame or row["transaction"] is row["transaction_outcome"] is row["commit_latency_us"] is None
-
-
-REFUSE = "> NACK id:a1\n"
-BACK = ("settled", "direct", False)
-COPIES = [
-    # a server delivers anew by the same name, and the capture lost why; of each MESSAGE: status, settled_by, octets_missing
-    ("nothing is missing", EACH + FIRST + FIRST + A1, [BACK, LEFT]),
-    ("the NACK may be missing", EACH + FIRST + GAP + FIRST + A1, [UNKNOWN, UNKNOWN]),
-    ("and nothing comes of it", EACH + FIRST + GAP + FIRST, [UNKNOWN, UNKNOWN]),
-    ("missing before and behind, not between", EACH + GAP + FIRST + FIRST + A1 + GAP, [BACK, UNKNOWN]),
-    ("settled before the gap", EACH + FIRST + REFUSE + GAP + FIRST + A1, [BACK, BACK]),
-    ("a third, before the second is settled", EACH + FIRST + GAP + FIRST + A1 + FIRST + A1, [UNKNOWN, UNKNOWN, UNKNOWN]),
-    ("a third, when both are", EACH + FIRST + GAP + FIRST + A1 + A1 + FIRST + A1, [UNKNOWN, UNKNOWN, BACK]),
-    ("of another name", EACH + FIRST + GAP + SECOND + A1 + A2, [("settled", "direct", True), BACK]),
-    ("the later one may have been meant: it reaches further", ONE + FIRST + GAP + SECOND + FIRST + A1, [UNKNOWN, UNKNOWN, UNKNOWN]),
-    ("aborted, and the ABORT may be missing", EACH + FIRST + BEGIN + INSIDE + GAP + FIRST + A1, [("unknown", "direct", True), BACK]),
-    ("the transaction that was aborted may be missing", EACH + FIRST + GAP + ABORT + FIRST + A1, [UNKNOWN, UNKNOWN]),
-    ("the copy is missing: its ACK may settle others", ONE + SECOND + FIRST + REFUSE + THIRD + "< GAP 60\n< EOL\n" + A1,
-     [("settled", "cumulative", False), BACK, UNKNOWN]),
-    ("the copy is missing, behind an ABORT", EACH + FIRST + BEGIN + INSIDE + ABORT + "< GAP 60\n< EOL\n" + A1, [MARKED]),
-    ("missing before it was delivered", EACH + "< GAP 60\n< EOL\n" + FIRST + BEGIN + INSIDE + ABORT + A1, [BACK]),
-    ("missing, and nothing was aborted behind it", EACH + ABORT + FIRST + "< GAP 60\n< EOL\n" + A1, [BACK]),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in COPIES], ids=[c[0] for c in COPIES])
-def test_which_copy_an_ack_means_is_not_told_where_it_is_not_known(text: str, expected: list[tuple[object, ...]]) -> None:
-    rows = told("1.2", "", text).tables["deliveries"]
-    assert picked(rows, "status", "settled_by", "octets_missing") == expected
-
-
-def test_so_it_is_by_message_id() -> None:
-    rows = told("1.1", "", EACH + message("m1") + GAP + message("m1") + OLD_ACK).tables["deliveries"]
-    assert picked(rows, "status") == [("unknown",), ("unknown",)]
-
-
-@pytest.mark.parametrize("memory", [2, 65_536])
-@pytest.mark.parametrize("step", [1, 2, 3])
-def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
-    sessions = [Session(dialogue("1.2", "", hole[1]), f"{n:020d}") for n, hole in enumerate(HOLES + COPIES)]
-    made = tables(sessions) | {"stalls": TABLES["stalls"].arrow.empty_table()}
-    cuts = range(step, max(made["segments"]["packet"].to_pylist()) + 1, step)
-    assert differences(whole(made, Options(memory=memory)), resumed(made, cuts, Options(memory=memory))) == []
-
-
-def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
-    """A MESSAGE is lost, the ACK of it is not; a piece ends before the server is heard again, by which the loss shows."""
-    text = dialogue("1.2", "", ONE + FIRST + SECOND + TAKEN_UP.removesuffix("< EOL\n") + A2 + "> EOL\n" * 9 + "< EOL\n")
-    made = tables([Session(text)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
-    for memory in (2, 65_536):
-        assert whole(made, Options(memory=memory))["deliveries"]["status"].to_pylist() == ["unknown", "settled"]
-        for packet in range(1, 22):
-            assert differences(whole(made, Options(memory=memory)), resumed(made, [packet], Options(memory=memory))) == []
-
-
-def test_on_rabbitmq_the_ack_of_a_lost_message_reaches_over_the_connection() -> None:
-    rows = told("1.2", RABBITMQ, EACH + FIRST + TAKEN_UP + A1).tables["deliveries"]
-    assert picked(rows, "status", "octets_missing") == [("settled", True)]
-
-
-def test_nothing_is_counted_as_settled_that_may_not_be() -> None:
-    rows = told("1.2", "", ONE + FIRST + GAP + SECOND + A2).tables["subscriptions"]
-    assert picked(rows, "delivered", "acked", "nacked", "unsettled") == [(2, 1, 0, 0)]
 
 
 def test_a_subscription_counts_what_becomes_of_its_deliveries() -> None:
