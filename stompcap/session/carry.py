@@ -36,7 +36,9 @@ def _kept(schema: pa.Schema) -> pa.Schema:
 FRAMES = _marked(
     "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
     "under",  # see stompcap.session.subscriptions.carried
-    "meant", "settled", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried
+    "meant", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried, and for these of deliveries
+    "same_ack", "settled", "state", "how", "latest",
+    "copied",  # see stompcap.session.copies.carried
     "delivered", "acked", "nacked", "voided", "most",  # of SUBSCRIBEs
     "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction
 )

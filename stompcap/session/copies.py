@@ -16,6 +16,7 @@ from stompcap.session.dialogue import I64, Bools, Dialogue
 from stompcap.session.notes import MODE_UNKNOWN
 from stompcap.session.settling import Settling
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
+from stompcap.session.wire import remembered
 
 
 @kernel
@@ -34,26 +35,34 @@ def _sweep(group: I64, at: I64, begin: I64, until: I64, unsure: Bools, since: I6
     for k in range(len(group)):
         if k > 0 and group[k] != group[k - 1]:
             first, reach = k, np.int64(-1)
-        while first < k and (begin[first] < at[k] or unsure[k]):
-            if until[first] > at[k]:
+        while first < k and (begin[first] < at[k] or unsure[k] or since[first] <= at[k]):
+            if until[first] > at[k] or since[first] <= at[k]:
                 since[first] = min(since[first], at[k])
                 reach = max(reach, until[first])
             first += 1
         if reach > at[k]:
             since[k] = min(since[k], at[k])
-        if since[k] < END:
+        if since[k] <= at[k]:
             reach = max(reach, until[k])
 
 
-def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64, before: Bools) -> I64:
-    """Per delivery the place where it became one of such copies, -1 in an earlier piece, as `before` tells; END where it is none.
+@kernel
+def _falling(group: I64, values: I64) -> None:
+    """The least value of each entry and those behind it in its group, so that it never falls."""
+    for k in range(len(group) - 2, -1, -1):
+        if group[k] == group[k + 1] and values[k] > values[k + 1]:
+            values[k] = values[k + 1]
+
+
+def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64) -> I64:
+    """Per delivery the place where it became one of such copies; END where it is none.
 
     `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `ended`: the frame that
     ended the transaction it is in, -1.
     """
     frame = found.frame
     link = np.where(dialogue.version[frame] == 2, found.ack_id_before[frame], found.message_id_before[frame])
-    since = np.where(before, -1, END)
+    since = remembered(dialogue.frames, "copied", np.full(dialogue.frames.num_rows, END))[dialogue.row[frame]]
     if not (link >= 0).any():
         return since
     root = np.empty(len(frame), np.int64)
@@ -63,8 +72,9 @@ def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64, before: Boo
     done = np.isin(found.state, (SETTLED, REPLACED))
     last = np.where(ended >= 0, ended, found.by)
     until = np.where(done, chosen(dialogue.position, last), END)[order]
-    mine = since[order]
-    _sweep(root[order], dialogue.position[frame[order]], lost[order], until, found.mode[order] == MODE_UNKNOWN, mine)
+    mine, begin = since[order], lost[order]
+    _falling(root[order], begin)
+    _sweep(root[order], dialogue.position[frame[order]], begin, until, found.mode[order] == MODE_UNKNOWN, mine)
     since[order] = mine
     return since
 
@@ -75,3 +85,10 @@ def begins(dialogue: Dialogue, gap: I64) -> I64:
     row = np.maximum(gap - 1, 0)
     same = (gap > 0) & (raw.way[row] == raw.way[gap])
     return np.where(gap < 0, END, np.where(same, raw.place[row], -1))
+
+
+def carried(dialogue: Dialogue, found: Settling, copied: I64) -> I64:
+    """Per frame, for later pieces, the place where it became a copy, -1 where it is none; `copied` as `find` gives it."""
+    places = np.full(len(dialogue), -1, np.int64)
+    places[found.frame] = np.where(copied < END, copied, -1)
+    return places

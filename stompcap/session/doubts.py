@@ -25,7 +25,7 @@ from stompcap.session.nearest import first_behind, last_before, latest
 from stompcap.session.notes import MODE_UNKNOWN
 from stompcap.session.odd import Odd
 from stompcap.session.odd import find as odd_frames
-from stompcap.session.progress import COPIED, DOUBTED, LISTED, Progress
+from stompcap.session.progress import DOUBTED, LISTED, Progress
 from stompcap.session.settling import Settling
 from stompcap.session.settling_walk import CUMULATIVE, ENCLOSED, REPLACED, SETTLED, VOIDED
 from stompcap.session.transactions import Transactions
@@ -40,7 +40,7 @@ class Doubts:
                too, where an ABORT stands between
     swept      an odd frame behind it may have settled it: what that names, the capture may have lost
     waits      it is settled or replaced, but not for good: missing octets may show yet that make it `untold` or `marked`
-    copied     another of its name may have been settled for it (stompcap.session.copies)
+    copied     the place where it became one of those of which another may have been settled for it (stompcap.session.copies), else END
     rows       raw rows that tell all this, -1 where there is none: arrays of the first gaps behind it, of the client's octets, of the
                server's, and, where it is replaced, of the client's behind the end of the transaction it was in
     frames     frames that tell it: the first that may have settled it; the first odd ones behind it and behind that end; the last ABORT
@@ -53,7 +53,7 @@ class Doubts:
     marked: Bools
     swept: Bools
     waits: Bools
-    copied: Bools
+    copied: I64
     rows: tuple[I64, ...]
     frames: tuple[I64, ...]
     odd: Odd
@@ -74,10 +74,9 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
 
     doubted = _doubted(dialogue, found, missed)
     lost = np.minimum(copies.begins(dialogue, gap), np.where(doubted >= 0, chosen(dialogue.position, doubted), END))
-    since = copies.find(dialogue, found, lost, ended, (before & COPIED) > 0)
-    copied = since < END
+    copied = copies.find(dialogue, found, lost, ended)
     lost_s2c = copies.begins(dialogue, gap_s2c)
-    odd = odd_frames(dialogue, found, since, cut, lost_s2c, told)
+    odd = odd_frames(dialogue, found, copied, cut, lost_s2c, told)
     aborted = last_before(dialogue, dialogue.command == ABORT, by)
     back = aborted > frame
     anew = back & (lost_s2c < dialogue.position[by])
@@ -105,7 +104,7 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
         waits &= told.heard[SERVER][final] == END
     if replaced.any():
         waits |= replaced & ~again & (told.heard[CLIENT][anew_by] == END)
-    untold = np.where(before & LISTED, before & DOUBTED, copied | ((by >= 0) & (doubtful | again))) > 0
+    untold = np.where(before & LISTED, before & DOUBTED, (copied < END) | ((by >= 0) & (doubtful | again))) > 0
     frames = doubted, strange, soon, strange_since, np.where(back, aborted, -1)
     return Doubts(untold, marked, swept, waits, copied, (gap, gap_s2c, gap_since), frames, odd)
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import outcomes, settling, subscriptions, sums, transactions
+from stompcap.session import copies, outcomes, settling, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
@@ -38,7 +38,7 @@ from stompcap.session.dialogue import (
 from stompcap.session.lookup import flat
 from stompcap.session.notes import TARGET_UNKNOWN
 from stompcap.session.outcomes import SETTLED_STATUS, VOIDED_STATUS, Machine, delivery_status
-from stompcap.session.progress import ANSWERED, COPIED, DOUBTED, JUDGED, LISTED, ODD, SEEN
+from stompcap.session.progress import ANSWERED, DOUBTED, JUDGED, LISTED, ODD, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 from stompcap.session.unjudged import unjudged
@@ -73,7 +73,6 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
-    marks[settled.frame[machine.doubts.copied]] |= COPIED
     marks[machine.doubts.odd.now] |= ODD
     marks[settled.frame[machine.doubts.untold & ((marks[settled.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
@@ -250,6 +249,7 @@ def keep(
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
     columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
     columns |= settling.carried(dialogue, analysis.machine.settling)
+    columns["copied"] = copies.carried(dialogue, analysis.machine.settling, analysis.machine.doubts.copied)
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}

@@ -15,7 +15,7 @@ from stompcap.places import END
 from stompcap.session.dialogue import ABORT, ACK, I8, I32, I64, NACK, SERVER, Bools, Dialogue
 from stompcap.session.nearest import last_before
 from stompcap.session.notes import TARGET_PENDING
-from stompcap.session.progress import ODD, SEEN, Progress
+from stompcap.session.progress import ODD, Progress
 from stompcap.session.settling import Settling
 
 
@@ -65,9 +65,8 @@ def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, 
     back = (dialogue.command[by] == NACK) & (by >= 0) & (by < answers) & (found.target[answers] != TARGET_PENDING)
     back |= (cut[named] < dialogue.offset[answers]) | (last_one > found.frame[named])
     missed, silent = lost[named] < dialogue.position[answers], told.heard[SERVER][answers] == END
-    seen = ((told.told[answers] & SEEN) > 0) & (copied[named] < 0)  # what it became a copy by, came behind these
     now = found.strange | ((told.told & ODD) > 0)
-    now[answers] |= (~seen & (copied[named] < dialogue.position[answers])) | (back & missed)
+    now[answers] |= (copied[named] < dialogue.position[answers]) | (back & missed)
     soon = now.copy()
     soon[answers] |= back & silent
     names = np.full(len(dialogue), -1, np.int64)

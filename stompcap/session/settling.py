@@ -21,7 +21,7 @@ from stompcap.session.notes import (
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
-from stompcap.session.settling_walk import walk
+from stompcap.session.settling_walk import STANDS, walk
 from stompcap.session.subscriptions import Subscriptions, mode_of
 from stompcap.session.transactions import Transactions
 from stompcap.session.wire import remembered
@@ -50,7 +50,7 @@ class Settling:
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
-    (an ACK of another delivery, or of what is not known, may settle it).
+    (an ACK of another delivery, or of what is not known, may settle it), `latest` (ordinal of the frame that brought it to its state).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -68,6 +68,7 @@ class Settling:
     transaction: I64
     retained: Bools
     reached: Bools
+    latest: I64
     most: I64
 
 
@@ -97,14 +98,15 @@ def follow(
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
         *_slots(dialogue, subscriptions.row[sent], mode, habits.connection_wide), *ordered.empty(len(sent)),
-        told, _bound(dialogue), since, delivery, target, same_message, same_ack, frame, state, by, how, transaction, latest, retained, most,
+        told, _stands(dialogue), since, delivery, target, same_message, same_ack,
+        frame, state, by, how, transaction, latest, retained, most,
     )
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
     strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
-        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, most
+        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, latest, most
     )
 
 
@@ -136,24 +138,29 @@ def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
     return found, target, np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
 
 
-def _bound(dialogue: Dialogue) -> I64:
-    """Per frame, of a MESSAGE, the frame that settled it in an earlier piece, -1 where none did."""
-    number = remembered(dialogue.frames, "settled", np.zeros(dialogue.frames.num_rows, np.int64))[dialogue.row]
-    found, at = np.full(len(dialogue), -1, np.int64), np.flatnonzero(number > 0)
-    found[at] = dialogue.numbered(at, number[at] - 1)
+def _stands(dialogue: Dialogue) -> I64:
+    """Per frame, of a MESSAGE that an earlier piece had, the columns of STANDS; frames by index."""
+    none = np.zeros(dialogue.frames.num_rows, np.int64)
+    found = np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in STANDS], axis=1)
+    for column in range(2):
+        number = found[:, column].copy()
+        found[:, column], at = -1, np.flatnonzero(number > 0)
+        found[at, column] = dialogue.numbered(at, number[at] - 1)
     return found
 
 
 def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
     """Per frame, for later pieces, what it was found to mean: one more than the target, and the ordinal of what it names; `since`.
 
-    And `settled`: of a MESSAGE one more than the ordinal of the frame that settles it, 0 where none does.
+    And STANDS of a MESSAGE; frames by one more than their ordinal, 0 for none.
     """
     meant = held.message_id_before.copy()
     named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
     meant[named] = held.frame[held.delivery[named]]
     number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << TARGET_BITS
     number += np.where(dialogue.settles, held.target + 1, 0)
-    settled = np.zeros(len(dialogue), np.int64)
-    settled[held.frame] = np.where(held.by >= 0, dialogue.ordinal[held.by] + 1, 0)
-    return {"meant": number, "settled": settled} | dict(zip(SINCE, held.since.T, strict=True))
+    stands = np.zeros((len(dialogue), len(STANDS)), np.int64)
+    for column, frames in enumerate((held.ack_id_before[held.frame], held.by)):
+        stands[held.frame, column] = np.where(frames >= 0, dialogue.ordinal[frames] + 1, 0)
+    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest], axis=1)
+    return {"meant": number} | dict(zip((*STANDS, *SINCE), (*stands.T, *held.since.T), strict=True))

@@ -27,6 +27,8 @@ from stompcap.session.ordered import add, below, remove
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
+STANDS = ("same_ack", "settled", "state", "how", "latest")
+"""How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, and when that came about."""
 
 
 @kernel
@@ -61,14 +63,15 @@ def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, fr
 
 @kernel
 def _append(
-    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, tail: I64, held: I64, begun: I64, following: I64
+    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, tail: I64, held: I64, touched: I64, begun: I64,
+    following: I64,
 ) -> None:
     """Put delivery k behind the others of its code; those no longer known are forgotten, the list begins with frame `first` then."""
     following[k] = -1
     if code < 0:
         return
     if not known:
-        owner[code], head[code], held[code], begun[code] = s, k, 0, first
+        owner[code], head[code], held[code], touched[code], begun[code] = s, k, 0, -1, first
     else:
         following[tail[code]] = k
         if head[code] < 0:
@@ -88,7 +91,7 @@ def _turn(
     for code in codes:
         if code >= 0 and owner[code] == s:
             held[code] += more
-            touched[code] = now
+            touched[code] = max(touched[code], now)
 
 
 @kernel
@@ -110,7 +113,7 @@ def _retain(
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
     ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, at_slot: I64, lowest: I64,
-    words: I64, starts: I64, told: I64, bound: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
+    words: I64, starts: I64, told: I64, stands: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
     frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
@@ -119,10 +122,10 @@ def walk(
     settles it; `at_slot` the delivery of a number; `lowest` per delivery the first number that an ACK of it may settle.
 
     `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
-    `told`: the frame of the delivery that an earlier piece found for an ACK or NACK (whose `target` it has then too), or that came
-    before a MESSAGE by the same message-id, for what was known then may be dropped; -1 where there was none; else UNTOLD. `since`:
-    per MESSAGE and code the ordinal of the first delivery in its list, -1 where that was not told and is to be found. `bound`: per
-    MESSAGE the frame that settled it in an earlier piece, -1 for none: what such frames settle along, is not found again.
+    What earlier pieces had is taken from them, for what it hung on may be dropped. `told`: the frame of the delivery that was found for
+    an ACK or NACK (whose `target` it has then too), or that came before a MESSAGE by the same message-id, -1 for none; UNTOLD of
+    frames that are new. `stands`: of a MESSAGE how its delivery stands (the columns of STANDS). `since`: per MESSAGE and code the ordinal
+    of the first delivery in its list.
     """
     n = len(frame)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
@@ -130,7 +133,6 @@ def walk(
     begun, following = np.zeros(space, np.int64), np.zeros((3, n), np.int64)
     familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
-    bound_first, bound_next = np.full(len(session), -1, np.int64), np.full(n, -1, np.int64)
     flying = np.zeros(len(ended), np.int64)
     count, begin = 0, 0
     for i in range(len(session)):
@@ -146,46 +148,52 @@ def walk(
             k = count
             count += 1
             frame[k], delivery[i], by[k], transaction[k], state[k] = i, k, -1, -1, AUTOMATIC
-            if bound[i] >= 0:
-                bound_next[k], bound_first[bound[i]] = bound_first[bound[i]], k
+            new = told[i] == UNTOLD
             for which_key in range(3):
                 code = codes[i, which_key]
-                if since[i, which_key] >= 0:
+                if not new:
                     familiar[which_key] = code >= 0 and owner[code] == s and begun[code] == since[i, which_key]
                 else:
                     familiar[which_key] = _known(code, s, now, memory, owner, held, touched)
                     since[i, which_key] = begun[code] if familiar[which_key] else now
-            same_message[i] = told[i]
-            if told[i] == UNTOLD:
+            if new:
                 same_message[i] = frame[tail[m]] if familiar[1] else -1
-            if same_message[i] >= 0:
                 copy = delivery[same_message[i]]
-                if state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
+                if same_message[i] >= 0 and state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
                     _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
                     if slot[copy] >= 0:
                         remove(words, starts, slot[copy])
                         flying[row[i]] -= 1
-            if familiar[0]:
-                earlier = _first(a, i, head, following[0], state, row, frame, ended)
-                if earlier >= 0:
-                    same_ack[i] = frame[earlier]
+                earlier = _first(a, i, head, following[0], state, row, frame, ended) if familiar[0] else -1
+                same_ack[i] = frame[earlier] if earlier >= 0 else -1
+            else:
+                same_message[i], same_ack[i] = told[i], stands[i, 0]
             for which_key in range(3):
                 _append(
-                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, tail, held, begun,
-                    following[which_key],
+                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, tail, held, touched,
+                    begun, following[which_key],
                 )
-            _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
-            if slot[k] >= 0:
+            if new:
+                _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
+            else:
+                by[k], how[k] = stands[i, 1], stands[i, 3]
+                transaction[k] = which[by[k]] if by[k] >= 0 else -1
+                _turn(k, stands[i, 4], stands[i, 2], state, mode, codes[i], owner, held, touched, latest, s)
+                if state[k] == ENCLOSED and transaction[k] >= 0:
+                    enclosed_next[k], enclosed[transaction[k]] = enclosed[transaction[k]], k
+            if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED):
                 r = row[i]
                 add(words, starts, slot[k])
                 flying[r] += 1
-                most[r] = max(most[r], flying[r])
+                if new:
+                    most[r] = max(most[r], flying[r])
         elif (c == ACK or c == NACK) and target[i] != TARGET_NONE:
             k, last = -1, -1
             if told[i] != UNTOLD:
                 if told[i] >= 0:
-                    delivery[i] = k = delivery[told[i]]
-            elif a >= 0:
+                    delivery[i] = delivery[told[i]]
+                continue
+            if a >= 0:
                 if _known(a, s, now, memory, owner, held, touched):
                     k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
             elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):
@@ -195,7 +203,7 @@ def walk(
                 if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
                     delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
                     continue
-            if k < 0 and told[i] == UNTOLD:
+            if k < 0:
                 target[i] = TARGET_UNKNOWN
                 if last >= 0:
                     delivery[i] = last
@@ -204,11 +212,8 @@ def walk(
                     else:
                         target[i] = TARGET_CUMULATED if how[last] == CUMULATIVE else TARGET_SETTLED
                 continue
+            delivery[i], target[i] = k, TARGET_PENDING
             chosen, t = k, which[i]
-            if told[i] == UNTOLD:
-                delivery[i], target[i] = k, TARGET_PENDING
-            else:
-                k = bound_first[i]
             while k >= 0:
                 if state[k] == PENDING or state[k] == VOIDED:
                     if slot[k] >= 0:
@@ -219,14 +224,11 @@ def walk(
                     _turn(k, now, ENCLOSED if t >= 0 else SETTLED, state, mode, codes[frame[k]], owner, held, touched, latest, s)
                     if t >= 0:
                         enclosed_next[k], enclosed[t] = enclosed[t], k
-                if told[i] != UNTOLD:
-                    k = bound_next[k]
-                elif mode[chosen] == MODE_CLIENT and not (c == NACK and single[s]):
-                    number = below(words, starts, slot[k])
-                    k = at_slot[number] if number >= lowest[chosen] else -1
-                else:
+                if mode[chosen] != MODE_CLIENT or (c == NACK and single[s]):
                     break
-        elif (c == COMMIT or c == ABORT) and which[i] >= 0:
+                number = below(words, starts, slot[k])
+                k = at_slot[number] if number >= lowest[chosen] else -1
+        elif (c == COMMIT or c == ABORT) and which[i] >= 0 and told[i] == UNTOLD:
             k = enclosed[which[i]]
             while k >= 0:
                 to = SETTLED if c == COMMIT else VOIDED

@@ -17,9 +17,10 @@ from stompcap.session import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
 from tests.rules import transcript as rules
-from tests.session import test_deliveries as told
+from tests.session.delivered import dialogue
 from tests.session.pieces import differences, resumed, rows_of, whole
 from tests.session.test_analyse import DIALOGUES, OPENINGS, SCOPES
+from tests.session.test_deliveries import CASES as DELIVERIES
 from tests.session.transcript import Session, tables
 
 CUTS = st.lists(st.integers(1, 30), max_size=4, unique=True).map(sorted)
@@ -177,7 +178,7 @@ def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
 @pytest.mark.parametrize("memory", [2, 65_536])
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_every_case_of_a_delivery_comes_out_in_pieces_as_whole(step: int, memory: int) -> None:
-    cases = made(*(told.dialogue(*case[1:4]) for case in told.CASES))
+    cases = made(*(dialogue(*case[1:4]) for case in DELIVERIES))
     last = max(cases["segments"]["packet"].to_pylist())
     options = Options(memory=memory)
     assert differences(whole(cases, options), resumed(cases, range(step, last + 1, step), options)) == []
