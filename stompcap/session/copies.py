@@ -12,17 +12,11 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.places import END
 from stompcap.session.columns import chosen
-from stompcap.session.dialogue import I64, Bools, Dialogue
+from stompcap.session.dialogue import FRAME_BITS, I64, Bools, Dialogue
 from stompcap.session.notes import MODE_UNKNOWN
-from stompcap.session.settling import Settling
-from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
+from stompcap.session.settling import ACK_ID, MESSAGE_ID, Settling
+from stompcap.session.settling_walk import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
 from stompcap.session.wire import remembered
-
-
-@kernel
-def _roots(earlier: I64, root: I64) -> None:
-    for k in range(len(earlier)):
-        root[k] = root[earlier[k]] if earlier[k] >= 0 else k
 
 
 @kernel
@@ -61,20 +55,20 @@ def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64) -> I64:
     ended the transaction it is in, -1.
     """
     frame = found.frame
-    link = np.where(dialogue.version[frame] == 2, found.ack_id_before[frame], found.message_id_before[frame])
     since = remembered(dialogue.frames, "copied", np.full(dialogue.frames.num_rows, END))[dialogue.row[frame]]
-    if not (link >= 0).any():
+    first = np.where(dialogue.version[frame] == 2, found.since[frame, ACK_ID], found.since[frame, MESSAGE_ID])
+    _, group, size = np.unique((dialogue.session[frame].astype(np.int64) << FRAME_BITS) + first, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    order = order[(size[group[order]] > 1) & (found.state[order] != AUTOMATIC)]
+    if not len(order):
         return since
-    root = np.empty(len(frame), np.int64)
-    _roots(np.where(link >= 0, found.delivery[link], -1), root)
-    order = np.argsort(root, kind="stable")
-    order = order[(np.bincount(root, minlength=len(frame))[root[order]] > 1) & (found.state[order] != AUTOMATIC)]
-    done = np.isin(found.state, (SETTLED, REPLACED))
+    group = group[order]
+    done = np.isin(found.state, (SETTLED, REPLACED, ENCLOSED))
     last = np.where(ended >= 0, ended, found.by)
     until = np.where(done, chosen(dialogue.position, last), END)[order]
     mine, begin = since[order], lost[order]
-    _falling(root[order], begin)
-    _sweep(root[order], dialogue.position[frame[order]], begin, until, found.mode[order] == MODE_UNKNOWN, mine)
+    _falling(group, begin)
+    _sweep(group, dialogue.position[frame[order]], begin, until, found.mode[order] == MODE_UNKNOWN, mine)
     since[order] = mine
     return since
 

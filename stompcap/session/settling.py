@@ -28,6 +28,7 @@ from stompcap.session.wire import remembered
 
 TARGET_BITS = 3
 SINCE = ("since_ack", "since_message", "since_pair")
+ACK_ID, MESSAGE_ID = range(2)  # columns of Settling.since
 
 
 @dataclass(frozen=True)

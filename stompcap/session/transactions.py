@@ -159,6 +159,8 @@ def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_
     first, begun, ended, left, outcome = first[:found], begun[:found], ended[:found], left[:found], outcome[:found]
     counts, touched = counts[:, :found], touched[:found]
 
+    told = remembered(dialogue.frames, "named", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
+    state = np.where(told < 0, state, told - 1).astype(np.int8)  # what it hung on may be dropped
     opened = outcome == OPEN
     now = dialogue.ordinal[dialogue.starts[1:] - 1][dialogue.session[first]] if found else touched
     alive = opened & ((begun >= 0) | (now - touched <= memory))
@@ -182,3 +184,8 @@ def _earlier(dialogue: Dialogue) -> I64:
     """Of each frame that a transaction begins with, TALLIES of what is no longer at hand."""
     none = np.zeros(dialogue.frames.num_rows, np.int64)
     return np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in TALLIES])
+
+
+def carried(held: Transactions) -> dict[str, I64]:
+    """Per frame, for later pieces: one more than the state of the transaction that it names."""
+    return {"named": held.state.astype(np.int64) + 1}
