@@ -204,6 +204,13 @@ NAMED_AGAIN = {
         (8, "> SUBSCRIBE destination:/a\n@6000 " + message("n", 1, "/b") + GONE + "> UNSUBSCRIBE destination:/b\n"
          + message("n", 1, "/a") + AGAIN * 5 + message("n", 1, "/a", "n") + subscribe(1, "client", "/b") + message("n", 1, "/a", "n")
          + "@31500 > UNSUBSCRIBE destination:/a\n"),
+    "a transaction begun again, and again when the second BEGIN is dropped": (8, "> BEGIN transaction:u\n" * 2 + OLD
+         + "> COMMIT transaction:t\n" * 4 + "> NACK id:m transaction:t\n< EOL\n@7500 > BEGIN transaction:u\n"),
+    "acknowledged anew behind an ABORT, and refused along meanwhile if the first ACK is dropped": (4, ONE + FIRST + BEGIN + INSIDE
+         + "> BEGIN transaction:u\n" + SECOND + "> NACK id:a2\n" + ABORT + "> ACK id:a1 transaction:u\n"
+         + "> BEGIN transaction:v\n" * 9),
+    "copies, those between settled and dropped": (1, ONE + FIRST * 3 + "> ACK id:a1 transaction:t\n@9000 " + THIRD + "> ACK id:a1\n"
+         "@10500 > ACK id:a1 transaction:t\n@15000 > NACK id:n\n< MESSAGE message-id:m1 destination:/a ack:a1\n"),
 }
 
 
