@@ -15,7 +15,7 @@ from stompcap.session.columns import chosen
 from stompcap.session.dialogue import FRAME_BITS, I64, Bools, Dialogue
 from stompcap.session.notes import MODE_UNKNOWN
 from stompcap.session.settling import ACK_ID, MESSAGE_ID, Settling
-from stompcap.session.settling_walk import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
+from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 from stompcap.session.wire import remembered
 
 
@@ -48,11 +48,11 @@ def _falling(group: I64, values: I64) -> None:
             values[k] = values[k + 1]
 
 
-def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64) -> I64:
+def find(dialogue: Dialogue, found: Settling, lost: I64, final: I64) -> I64:
     """Per delivery the place where it became one of such copies; END where it is none.
 
-    `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `ended`: the frame that
-    ended the transaction it is in, -1.
+    `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `final`: the frame by
+    which it is settled or replaced, if it is.
     """
     frame = found.frame
     since = remembered(dialogue.frames, "copied", np.full(dialogue.frames.num_rows, END))[dialogue.row[frame]]
@@ -63,9 +63,8 @@ def find(dialogue: Dialogue, found: Settling, lost: I64, ended: I64) -> I64:
     if not len(order):
         return since
     group = group[order]
-    done = np.isin(found.state, (SETTLED, REPLACED, ENCLOSED))
-    last = np.where(ended >= 0, ended, found.by)
-    until = np.where(done, chosen(dialogue.position, last), END)[order]
+    done = np.isin(found.state, (SETTLED, REPLACED))
+    until = np.where(done, chosen(dialogue.position, final), END)[order]
     mine, begin = since[order], lost[order]
     _falling(group, begin)
     _sweep(group, dialogue.position[frame[order]], begin, until, found.mode[order] == MODE_UNKNOWN, mine)

@@ -74,7 +74,8 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
 
     doubted = _doubted(dialogue, found, missed)
     lost = np.minimum(copies.begins(dialogue, gap), np.where(doubted >= 0, chosen(dialogue.position, doubted), END))
-    copied = copies.find(dialogue, found, lost, ended)
+    final, anew_by = np.where(ended >= 0, ended, by), _replacing(dialogue, found)
+    copied = copies.find(dialogue, found, lost, np.where(anew_by >= 0, anew_by, final))
     lost_s2c = copies.begins(dialogue, gap_s2c)
     odd = odd_frames(dialogue, found, copied, cut, lost_s2c, told)
     aborted = last_before(dialogue, dialogue.command == ABORT, by)
@@ -88,11 +89,9 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
         swept: Bools = lossy(upto) | (reached & (strange < upto) & missed[upto])
         return swept
 
-    final = np.where(ended >= 0, ended, by)
     doubtful = (dialogue.version[frame] < 0) | ((found.how == CUMULATIVE) & hidden(by))
     swept = reached & missed[latest(dialogue, odd.now)[dialogue.session[frame]]]
     again = (found.state == VOIDED) & (swept | gone.after(dialogue, CLIENT)[ended] | _answered_since(dialogue, found, ended))
-    anew_by = _replacing(dialogue, found)
     replaced = anew_by >= 0
     gap_since = np.where(replaced, gone.first(dialogue, CLIENT, ended), -1)
     strange_since = np.where(replaced & found.reached, first_behind(dialogue, odd.now, ended), -1)

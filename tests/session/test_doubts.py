@@ -103,7 +103,7 @@ COPIES = [
     ("a third, when both are", EACH + FIRST + GAP + FIRST + A1 + A1 + FIRST + A1, [UNKNOWN, UNKNOWN, BACK]),
     ("of another name", EACH + FIRST + GAP + SECOND + A1 + A2, [("settled", "direct", True), BACK]),
     ("the later one may have been meant: it reaches further", ONE + FIRST + GAP + SECOND + FIRST + A1, [UNKNOWN, UNKNOWN, UNKNOWN]),
-    ("aborted, and the ABORT may be missing", EACH + FIRST + BEGIN + INSIDE + GAP + FIRST + A1, [("unknown", "direct", True), BACK]),
+    ("aborted, and the ABORT may be missing", EACH + FIRST + BEGIN + INSIDE + GAP + FIRST + A1, [UNKNOWN, UNKNOWN]),
     ("the transaction that was aborted may be missing", EACH + FIRST + GAP + ABORT + FIRST + A1, [UNKNOWN, UNKNOWN]),
     ("the copy is missing: its ACK may settle others", ONE + SECOND + FIRST + REFUSE + THIRD + "< GAP 60\n< EOL\n" + A1,
      [("settled", "cumulative", False), BACK, UNKNOWN]),
