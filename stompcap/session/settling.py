@@ -140,7 +140,9 @@ def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
 
 
 def _stands(dialogue: Dialogue) -> I64:
-    """Per frame, of a MESSAGE that an earlier piece had, the columns of STANDS; frames by index."""
+    """Per frame, of a MESSAGE that an earlier piece had, the columns of STANDS; frames by index. Of whole sessions nothing."""
+    if STANDS[0] not in dialogue.frames.column_names:
+        return np.zeros((0, len(STANDS)), np.int64)
     none = np.zeros(dialogue.frames.num_rows, np.int64)
     found = np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in STANDS], axis=1)
     for column in range(2):

@@ -153,10 +153,15 @@ def test_what_was_refused_before_octets_are_missing_is_no_copy_of_what_comes() -
     assert picked(rows, "status", "settlement") == [("settled", "nack"), ("settled", "ack")]
 
 
-@pytest.mark.parametrize("memory", [2, 65_536])
+SENT = "> SEND destination:/a\n"
+LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
+
+
+@pytest.mark.parametrize("memory", [2, 8, 65_536])
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
-    sessions = [Session(dialogue("1.2", "", hole[1]), f"{n:020d}") for n, hole in enumerate(HOLES + COPIES)]
+    texts = [each for case in HOLES + COPIES for each in (case[1], case[1] + LATER, GAP + SILENT + case[1] + LATER)]
+    sessions = [Session(dialogue("1.2", "", text), f"{n:020d}") for n, text in enumerate(texts)]
     made = tables(sessions) | {"stalls": TABLES["stalls"].arrow.empty_table()}
     cuts = range(step, max(made["segments"]["packet"].to_pylist()) + 1, step)
     assert differences(whole(made, Options(memory=memory)), resumed(made, cuts, Options(memory=memory))) == []
