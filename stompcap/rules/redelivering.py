@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap.rules.case import Case
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
-from stompcap.session.dialogue import ACK, CLIENT, I64, Bools
+from stompcap.session.dialogue import ACK, CLIENT
 from stompcap.session.notes import MODE_CLIENT, MODE_INDIVIDUAL
 
 REDELIVERING = Chapter("Redelivering")
@@ -123,28 +123,6 @@ def ak_14(case: Case) -> Judged:
     """
     d, n = case.d, case.n
     nacks = case.of("NACK") & (n.ack_mode == MODE_CLIENT) & (n.delivery_row >= 0)
-    return Judged(nacks, _unsettled_before(case, np.flatnonzero(nacks)), "NACK in mode client with unsettled messages before it",
+    return Judged(nacks, n.unsettled_earlier, "NACK in mode client with unsettled messages before it",
                   unevaluable=n.missed_c2s | n.missed_s2c, told=case.clear, blamed=np.full(len(d), CLIENT, np.int8))
 
-
-def _unsettled_before(case: Case, nacks: I64) -> Bools:
-    """Those of the frames before which another MESSAGE of the same subscription waits that nothing before them settled."""
-    found = case.none()
-    if len(nacks) == 0:
-        return found
-    row = case.n.subscription_row[case.d.messages]
-    by = case.n.acknowledged_by[case.d.messages]
-    until = np.where(by < 0, len(case.d), by)  # by which frame it was settled
-    order = np.lexsort((np.arange(len(row)), row))
-    rank = np.empty(len(row), np.int64)
-    rank[np.argsort(until, kind="stable")] = np.arange(len(row))
-    group = np.cumsum(np.concatenate([[0], np.diff(row[order]) != 0]))
-    latest = np.maximum.accumulate(rank[order] + group * len(row)) - group * len(row)  # highest so far in its subscription
-    place = np.empty(len(row), np.int64)
-    place[order] = np.arange(len(row))
-    at = place[case.n.delivery_row[nacks]]
-    earlier = np.maximum(at - 1, 0)
-    beside = (at > 0) & (group[earlier] == group[at])
-    ranked = np.sort(until)
-    found[nacks] = beside & (ranked[latest[earlier]] >= nacks)
-    return found

@@ -84,6 +84,7 @@ def annotate(machine: Machine, missing: Missing) -> Annotations:
         ack_mode=mode_of(held, row),
         delivery_row=settled.delivery,
         target=settled.target,
+        unsettled_earlier=settled.earlier,
         acknowledged_by=by,
         settled=kept,
         replaced=replaced,

@@ -97,6 +97,7 @@ class Annotations:
     ack_mode             MODE_* of that subscription
     delivery_row         row in table deliveries: MESSAGE its own, ACK and NACK the one they name
     target               ACK, NACK: TARGET_*
+    unsettled_earlier     ACK, NACK: a delivery that came before the one named to the same subscription can still be settled
     acknowledged_by      MESSAGE: index of the ACK or NACK that settles it, a cumulative one of a later message included
     settled              MESSAGE: settled for good, no transaction being open or aborted
     replaced             MESSAGE: its transaction was aborted and it was delivered anew: it can be settled no more
@@ -134,6 +135,7 @@ class Annotations:
     ack_mode: I8
     delivery_row: I64
     target: I8
+    unsettled_earlier: Bools
     acknowledged_by: I64
     settled: Bools
     replaced: Bools

@@ -27,6 +27,8 @@ from stompcap.session.transactions import Transactions
 from stompcap.session.wire import remembered
 
 TARGET_BITS = 3
+EARLIER = 1 << TARGET_BITS  # above the target: Settling.earlier
+BITS = TARGET_BITS + 1
 SINCE = ("since_ack", "since_message", "since_pair")
 ACK_ID, MESSAGE_ID = range(2)  # columns of Settling.since
 
@@ -46,8 +48,8 @@ class Settling:
     """What was settled by what.
 
     Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1), `target`, `message_id_before` and
-    `ack_id_before` as in `notes.Annotations`, `since` as in `settling_walk.walk`, and `strange`: an ACK or NACK of a MESSAGE, or by
-    the mode of a SUBSCRIBE, that is not known, so that it may have settled more than can be told.
+    `ack_id_before` as in `notes.Annotations`, `earlier` and `since` as in `settling_walk.walk`, and `strange`: an ACK or NACK of a
+    MESSAGE, or by the mode of a SUBSCRIBE, that is not known, so that it may have settled more than can be told.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
@@ -57,6 +59,7 @@ class Settling:
 
     delivery: I64
     target: I8
+    earlier: Bools
     message_id_before: I64
     ack_id_before: I64
     since: I64
@@ -88,18 +91,19 @@ def follow(
     sent = dialogue.messages
     mode = mode_of(subscriptions, subscriptions.row[sent])
     delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))
-    told, told_target, since = _told(dialogue)
+    told, told_target, earlier, since = _told(dialogue)
     target = np.where(told_target >= 0, told_target, _names_target(dialogue, found)).astype(np.int8)
     frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
     state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
     codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
+    numbers = _numbers(dialogue, subscriptions.row[sent], mode, habits.connection_wide)
     walk(
         dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
-        *_slots(dialogue, subscriptions.row[sent], mode, habits.connection_wide), *ordered.empty(len(sent)),
-        told, _stands(dialogue), since, delivery, target, same_message, same_ack,
+        *numbers, *ordered.empty(len(numbers[2])),
+        told, _stands(dialogue), since, delivery, target, earlier, same_message, same_ack,
         frame, state, by, how, transaction, latest, retained, most,
     )
     strange = target == TARGET_UNKNOWN
@@ -107,20 +111,25 @@ def follow(
     strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
-        delivery, target, same_message, same_ack, since, strange, frame, mode, state, by, how, transaction, retained, reached, latest, most
+        delivery, target, earlier, same_message, same_ack, since, strange,
+        frame, mode, state, by, how, transaction, retained, reached, latest, most,
     )
 
 
-def _slots(dialogue: Dialogue, row: I64, mode: I8, wide: Bools) -> tuple[I64, I64, I64]:
-    """Per delivery its number by subscription, or session where ACKs settle `wide`, and then as they came: see `settling_walk.walk`."""
+def _numbers(dialogue: Dialogue, row: I64, mode: I8, wide: Bools) -> tuple[I64, I64, I64, I64]:
+    """`slot`, `place`, `at_slot` and `lowest` of `settling_walk.walk`: by subscription, and by session where ACKs settle `wide`."""
     session = dialogue.session[dialogue.messages].astype(np.int64)
-    line = np.where(wide[session], -1 - session, row)
     asks = np.flatnonzero((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
-    at_slot = asks[np.argsort(line[asks], kind="stable")]
-    slot, lowest = np.full(len(mode), -1, np.int64), np.zeros(len(mode), np.int64)
-    slot[at_slot] = np.arange(len(at_slot))
-    lowest[at_slot] = np.searchsorted(line[at_slot], line[at_slot])
-    return slot, at_slot, lowest
+    across = asks[wide[session[asks]]]
+    line, member = np.concatenate([row[asks], -1 - session[across]]), np.concatenate([asks, across])
+    order = np.argsort(line, kind="stable")
+    number = np.empty(len(line), np.int64)
+    number[order] = np.arange(len(line))
+    place = np.full(len(mode), -1, np.int64)
+    place[asks] = number[: len(asks)]
+    slot = place.copy()
+    slot[across] = number[len(asks) :]
+    return slot, place, member[order], np.searchsorted(line[order], line[order])
 
 
 def _shifted(codes: I32, by: int) -> I32:
@@ -128,15 +137,17 @@ def _shifted(codes: I32, by: int) -> I32:
     return np.where(codes < 0, -1, codes + by).astype(np.int32)
 
 
-def _told(dialogue: Dialogue) -> tuple[I64, I64, I64]:
-    """Per frame what earlier pieces found: the frame meant, or UNTOLD; the target of an ACK or NACK, -1 otherwise; `since`."""
+def _told(dialogue: Dialogue) -> tuple[I64, I64, Bools, I64]:
+    """Per frame what earlier pieces found: the frame meant, or UNTOLD; of an ACK or NACK the target, else -1, and `earlier`; `since`."""
     none = np.full(dialogue.frames.num_rows, -1)
     number = remembered(dialogue.frames, "meant", none)[dialogue.row]
     found = np.where(number < 0, UNTOLD, -1)
-    at = np.flatnonzero(number >> TARGET_BITS > 0)
-    found[at] = dialogue.numbered(at, (number[at] >> TARGET_BITS) - 1)
-    target = np.where(dialogue.settles & (number >= 0), (number & ((1 << TARGET_BITS) - 1)) - 1, -1)
-    return found, target, np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
+    at = np.flatnonzero(number >> BITS > 0)
+    found[at] = dialogue.numbered(at, (number[at] >> BITS) - 1)
+    answers = dialogue.settles & (number >= 0)
+    target = np.where(answers, (number & (EARLIER - 1)) - 1, -1)
+    since = np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
+    return found, target, answers & ((number & EARLIER) > 0), since
 
 
 def _stands(dialogue: Dialogue) -> I64:
@@ -153,15 +164,15 @@ def _stands(dialogue: Dialogue) -> I64:
 
 
 def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
-    """Per frame, for later pieces, what it was found to mean: one more than the target, and the ordinal of what it names; `since`.
+    """Per frame, for later pieces, what it was found to mean: one more than the target, `earlier`, the ordinal of what it names; `since`.
 
     And STANDS of a MESSAGE; frames by one more than their ordinal, 0 for none.
     """
     meant = held.message_id_before.copy()
     named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
     meant[named] = held.frame[held.delivery[named]]
-    number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << TARGET_BITS
-    number += np.where(dialogue.settles, held.target + 1, 0)
+    number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << BITS
+    number += np.where(dialogue.settles, held.target + 1 + EARLIER * held.earlier, 0)
     stands = np.zeros((len(dialogue), len(STANDS)), np.int64)
     for column, frames in enumerate((held.ack_id_before[held.frame], held.by)):
         stands[held.frame, column] = np.where(frames >= 0, dialogue.ordinal[frames] + 1, 0)

@@ -1,7 +1,7 @@
 """The walk that settles deliveries, frame by frame: kernels of `settling`, which says what is settled by what.
 
 Deliveries stand in a list for each name they have. Those that a cumulative ACK would settle are in a set besides, ordered by their
-subscription or connection and then as they came.
+subscription and then as they came; and ordered by connection, where ACKs go by that.
 """
 
 from __future__ import annotations
@@ -95,6 +95,22 @@ def _turn(
 
 
 @kernel
+def _add(words: I64, starts: I64, slot: int, place: int) -> None:
+    """Put a delivery into the set by both of its numbers."""
+    add(words, starts, slot)
+    if place != slot:
+        add(words, starts, place)
+
+
+@kernel
+def _remove(words: I64, starts: I64, slot: int, place: int) -> None:
+    """Take a delivery out of the set."""
+    remove(words, starts, slot)
+    if place != slot:
+        remove(words, starts, place)
+
+
+@kernel
 def _retain(
     begin: int, end: int, s: int, now: int, memory: int, codes: I32, owner: I32, tail: I64, held: I64, touched: I64,
     frame: I64, state: I8, mode: I8, latest: I64, retained: Bools,
@@ -112,14 +128,16 @@ def _retain(
 @kernel
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
-    ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, at_slot: I64, lowest: I64,
-    words: I64, starts: I64, told: I64, stands: I64, since: I64, delivery: I64, target: I8, same_message: I64, same_ack: I64,
-    frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
+    ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, place: I64, at_slot: I64, lowest: I64,
+    words: I64, starts: I64, told: I64, stands: I64, since: I64, delivery: I64, target: I8, earlier: Bools, same_message: I64,
+    same_ack: I64, frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
     `slot`: per delivery its number in the set of `words` and `starts` (stompcap.session.ordered), -1 where an ACK of another never
-    settles it; `at_slot` the delivery of a number; `lowest` per delivery the first number that an ACK of it may settle.
+    settles it; `place`: the number by which it stands in its subscription, the same where ACKs go by that. `at_slot` and `lowest`, per
+    number: its delivery, and the first number of the same subscription or connection. `earlier`, per ACK and NACK that names one:
+    another of its subscription came before and can be settled.
 
     `codes` has per frame those of the ack id, the message-id, and message-id and subscription together, in one code space.
     What earlier pieces had is taken from them, for what it hung on may be dropped. `told`: the frame of the delivery that was found for
@@ -162,10 +180,10 @@ def walk(
                 if same_message[i] >= 0 and state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
                     _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
                     if slot[copy] >= 0:
-                        remove(words, starts, slot[copy])
+                        _remove(words, starts, slot[copy], place[copy])
                         flying[row[i]] -= 1
-                earlier = _first(a, i, head, following[0], state, row, frame, ended) if familiar[0] else -1
-                same_ack[i] = frame[earlier] if earlier >= 0 else -1
+                open_before = _first(a, i, head, following[0], state, row, frame, ended) if familiar[0] else -1
+                same_ack[i] = frame[open_before] if open_before >= 0 else -1
             else:
                 same_message[i], same_ack[i] = told[i], stands[i, 0]
             for which_key in range(3):
@@ -183,7 +201,7 @@ def walk(
                     enclosed_next[k], enclosed[transaction[k]] = enclosed[transaction[k]], k
             if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED):
                 r = row[i]
-                add(words, starts, slot[k])
+                _add(words, starts, slot[k], place[k])
                 flying[r] += 1
                 if new:
                     most[r] = max(most[r], flying[r])
@@ -203,6 +221,9 @@ def walk(
                 if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
                     delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
                     continue
+            named = last if k < 0 else k
+            if named >= 0 and place[named] >= 0:
+                earlier[i] = below(words, starts, place[named]) >= lowest[place[named]]
             if k < 0:
                 target[i] = TARGET_UNKNOWN
                 if last >= 0:
@@ -217,7 +238,7 @@ def walk(
             while k >= 0:
                 if state[k] == PENDING or state[k] == VOIDED:
                     if slot[k] >= 0:
-                        remove(words, starts, slot[k])
+                        _remove(words, starts, slot[k], place[k])
                         flying[row[frame[k]]] -= 1
                     by[k], transaction[k] = i, t
                     how[k] = DIRECT if k == chosen else CUMULATIVE
@@ -227,7 +248,7 @@ def walk(
                 if mode[chosen] != MODE_CLIENT or (c == NACK and single[s]):
                     break
                 number = below(words, starts, slot[k])
-                k = at_slot[number] if number >= lowest[chosen] else -1
+                k = at_slot[number] if number >= lowest[slot[chosen]] else -1
         elif (c == COMMIT or c == ABORT) and which[i] >= 0 and told[i] == UNTOLD:
             k = enclosed[which[i]]
             while k >= 0:
@@ -235,7 +256,7 @@ def walk(
                 _turn(k, now, to, state, mode, codes[frame[k]], owner, held, touched, latest, s)
                 if c == ABORT and slot[k] >= 0:
                     r = row[frame[k]]
-                    add(words, starts, slot[k])
+                    _add(words, starts, slot[k], place[k])
                     flying[r] += 1
                     most[r] = max(most[r], flying[r])
                 k = enclosed_next[k]

@@ -43,7 +43,7 @@ class Delivery:
 @dataclass
 class Plain:
     """One session. `wide`: a cumulative ACK reaches over the connection; `single`: a NACK is never cumulative; `lax`: a 1.1 ACK goes by
-    message-id alone.
+    message-id alone. `earlier`: of the frames that settled something, those with a delivery to the same subscription open before it.
     """
 
     version: str
@@ -52,6 +52,7 @@ class Plain:
     lax: bool = False
     subscriptions: list[Subscription] = field(default_factory=list)
     deliveries: list[Delivery] = field(default_factory=list)
+    earlier: list[int] = field(default_factory=list)
 
     def frame(self, number: int, command: str, header: dict[str, str]) -> None:
         """The next frame of the wire."""
@@ -129,13 +130,12 @@ class Plain:
         chosen = self._choose(self._named(header))
         if chosen is None:
             return
-        swept = [chosen]
+        swept, earlier = [chosen], self.deliveries[: self._place(chosen)]
+        asking = [d for d in earlier if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")]
+        if any(d.subscription is chosen.subscription for d in asking):
+            self.earlier.append(number)
         if chosen.mode == "client" and not (command == "NACK" and self.single):
-            swept += [
-                d for d in self.deliveries[: self._place(chosen)]
-                if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")
-                and (self.wide or d.subscription is chosen.subscription)
-            ]  # fmt: skip
+            swept += [d for d in asking if self.wide or d.subscription is chosen.subscription]
         transaction = header.get("transaction")
         for one in swept:
             one.by, one.how, one.transaction = number, "direct" if one is chosen else "cumulative", transaction

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
 from stompcap.session import Options
+from stompcap.session.notes import TARGET_PENDING
 from tests.session.plain_settling import AUTO, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED, Plain
 from tests.session.transcript import run
 
@@ -54,23 +56,30 @@ def drawn(chance: random.Random) -> list[str]:
     ]
 
 
-def by_hand(version: str, lines: list[str], habits: dict[str, bool]) -> list[tuple[str, int, str | None]]:
+Settled = tuple[list[tuple[str, int, str | None]], list[int]]
+"""Per delivery its state, what settled it and how; the ACKs and NACKs before whose delivery another stood open."""
+
+
+def by_hand(version: str, lines: list[str], habits: dict[str, bool]) -> Settled:
     plain = Plain(version, **habits)
     for number, line in enumerate(lines, 2):  # behind CONNECT and CONNECTED
         _, command, *headers = line.split()
         plain.frame(number, command, dict(header.split(":", 1) for header in headers))
-    return [(d.state, d.by, d.how) for d in plain.deliveries]
+    return [(d.state, d.by, d.how) for d in plain.deliveries], plain.earlier
 
 
-def settled(opening: str, dialogues: list[list[str]], scope: str) -> list[list[tuple[str, int, str | None]]]:
+def settled(opening: str, dialogues: list[list[str]], scope: str) -> list[Settled]:
     """What the machine makes of the dialogues, a list of each."""
     analysis = run(*(opening + "\n".join(lines) for lines in dialogues), options=Options(ack_scope=scope))
     found, d = analysis.machine.settling, analysis.dialogue
-    told: list[list[tuple[str, int, str | None]]] = [[] for _ in dialogues]
+    told: list[Settled] = [([], []) for _ in dialogues]
     for frame, state, by, how in zip(*(column.tolist() for column in (found.frame, found.state, found.by, found.how)), strict=True):
         session = int(d.session[frame])
         place = by - int(d.starts[session]) if by >= 0 else -1
-        told[session].append((STATES[state], place, ("direct", "cumulative")[how] if by >= 0 else None))
+        told[session][0].append((STATES[state], place, ("direct", "cumulative")[how] if by >= 0 else None))
+    for frame in np.flatnonzero(found.earlier & (found.target == TARGET_PENDING)).tolist():
+        session = int(d.session[frame])
+        told[session][1].append(frame - int(d.starts[session]))
     return told
 
 

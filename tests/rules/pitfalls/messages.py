@@ -2,6 +2,7 @@
 
 SEND = "C: SEND⏎destination:/queue/a⏎"
 BEGIN, COMMIT = "C: BEGIN⏎transaction:t⏎⏎␀", "C: COMMIT⏎transaction:t⏎⏎␀"
+ABORT = "C: ABORT⏎transaction:t⏎⏎␀\n"
 
 
 def subscribe(name: int = 0, mode: str = "client") -> str:
@@ -20,6 +21,8 @@ UNSUBSCRIBE = "C: UNSUBSCRIBE⏎id:0⏎⏎␀\n"
 TWO = subscribe(0) + subscribe(1) + message("m1", "a1", 0) + message("m2", "a2", 1) + "C: ACK⏎id:a2⏎⏎␀\nC: ACK⏎id:a1⏎⏎␀"
 PLAIN = "in 1.2\n" + subscribe()
 OLD = "in 1.1\nC: SUBSCRIBE⏎id:0⏎destination:/queue/0⏎ack:client⏎⏎␀\nS: MESSAGE⏎subscription:0⏎destination:/queue/0⏎message-id:7⏎⏎␀\n"
+SECOND = OLD.splitlines()[-1].replace("7", "8") + "\n"
+NACK = "C: NACK⏎subscription:0⏎message-id:{}⏎{}⏎␀\n"
 
 CASES = (
     ("SN-01", "an empty value names nothing", "M", "in 1.2\nC: SEND⏎destination:⏎⏎␀"),
@@ -84,7 +87,10 @@ CASES = (
      f"in 1.2\n{subscribe(mode='client-individual')}{message('1', 'a')}{message('2', 'b')}C: ACK⏎id:b⏎⏎␀"),
     ("AK-13", "RabbitMQ's message-ids name deliveries", "unsure",
      f"{PLAIN}{message('1', 'a')}C: ACK⏎id:a⏎⏎␀\n{message('2', 'b', more='redelivered:true⏎')}"),
-    ("AK-14", "brokers differ", "I", OLD + OLD.splitlines()[-1].replace("7", "8") + "\nC: NACK⏎subscription:0⏎message-id:8⏎⏎␀"),
+    ("AK-14", "brokers differ", "I", OLD + SECOND + NACK.format(8, "")),
+    ("AK-14", "one in a transaction may be named", "kept", f"{OLD}{SECOND}{BEGIN}\n{NACK.format(7, 'transaction:t⏎')}{NACK.format(8, '')}"),
+    ("AK-14", "but not be left aborted", "I",
+     f"{OLD}{SECOND}{BEGIN}\n{NACK.format(7, 'transaction:t⏎')}{ABORT}{NACK.format(8, '')}{NACK.format(7, '')}"),
     ("TX-03", "reuse after the end", "I", f"in 1.2\n{BEGIN}\n{COMMIT}\n{BEGIN}\n{COMMIT}"),
     ("TX-03", "a duplicate while the first is open", "M", f"in 1.2\n{BEGIN}\n{BEGIN}"),
     ("TX-03", "1.1 does not say so", "none", f"in 1.1\n{BEGIN}\n{BEGIN}"),
