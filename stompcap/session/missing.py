@@ -14,18 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.places import END
-from stompcap.session.dialogue import (
-    CLIENT,
-    CONNECT,
-    CONNECTED,
-    FRAME,
-    GAP,
-    I64,
-    SERVER,
-    STOMP,
-    Bools,
-    Dialogue,
-)
+from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, FRAME, GAP, I64, SERVER, STOMP, Bools, Dialogue, RawRows
 from stompcap.session.horizon import first_above, rising
 from stompcap.session.lookup import flat
 from stompcap.session.wire import place
@@ -88,6 +77,14 @@ def _first_commands(dialogue: Dialogue) -> I64:
     return np.where(begins, found, -1)
 
 
+def _beside(raw: RawRows, rows: pa.Table, gap: I64, step: int, order: Mapping[str, int]) -> tuple[I64, Bools, Bools, I64]:
+    """Per gap: the raw row beside it, `step` being -1 or 1; that is of its direction; and has octets; and their place towards the gap."""
+    near = np.clip(gap + step, 0, len(raw) - 1)
+    on = (raw.way[near] == raw.way[gap]) & (near != gap)
+    where = place(rows.take(pa.array(raw.row[near])), "last_" if step < 0 else "first_", order)
+    return near, on, on & (raw.kind[near] != GAP), where
+
+
 def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: Bools) -> Missing:
     """What is missing of each direction; `rows` is the table the dialogue was built from, `closing` per session: nothing more comes."""
     count = dialogue.sessions
@@ -103,22 +100,14 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     since, until = np.full((count, 2), NEVER), np.full((count, 2), -1, np.int64)
     since[~start] = -1
     gap = np.flatnonzero(raw.kind == GAP)
-    gaps = np.zeros((count, 2), np.bool_)
-    ends = shown = np.zeros(0, np.int64)
-    if len(gap):
-        session, way = raw.session[gap].astype(np.int64), raw.side[gap].astype(np.int64)
-        gaps[session, way] = True
-        for step, which in ((-1, "last_"), (1, "first_")):
-            near = np.clip(gap + step, 0, len(raw) - 1)
-            on = (raw.way[near] == raw.way[gap]) & (near != gap)
-            same = on & (raw.kind[near] != GAP)
-            where = place(rows.take(pa.array(raw.row[near])), which, order)
-            if step < 0:
-                np.minimum.at(since.reshape(-1), 2 * session + way, np.where(same, where, -1))
-            else:
-                np.maximum.at(until.reshape(-1), 2 * session + way, np.where(same, where, NEVER))
-                known, ends, shown = same | ~on, np.where(same, where, NEVER), np.where(same, raw.place[near], END)
-                gap, ends, shown = gap[known], ends[known], shown[known]
+    way, gaps = raw.way[gap], np.zeros((count, 2), np.bool_)
+    gaps.reshape(-1)[way] = True
+    _, _, octets, where = _beside(raw, rows, gap, -1, order)
+    np.minimum.at(since.reshape(-1), way, np.where(octets, where, -1))
+    near, on, octets, where = _beside(raw, rows, gap, 1, order)
+    np.maximum.at(until.reshape(-1), way, np.where(octets, where, NEVER))
+    listed = octets | ~on
+    ends, shown = np.where(octets, where, NEVER)[listed], np.where(octets, raw.place[near], END)[listed]
 
     present, spoken = np.zeros((count, 2), np.bool_), np.zeros((count, 2), np.bool_)
     present[raw.session, raw.side] = True
@@ -127,7 +116,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
     blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
-    return Missing(start, gaps, since, until, raw.way[gap], rising(raw.way[gap], ends), shown, gap)
+    return Missing(start, gaps, since, until, way[listed], rising(way[listed], ends), shown, gap[listed])
 
 
 def open_at_end(streams: pa.Table) -> Bools:
