@@ -38,7 +38,7 @@ FRAMES = _marked(
     "under",  # see stompcap.session.subscriptions.carried
     "meant", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried, and for these of deliveries
     "same_ack", "settled", "state", "how", "latest",
-    "named",  # see stompcap.session.transactions.carried
+    "named", "within",  # see stompcap.session.transactions.carried
     "copied",  # see stompcap.session.copies.carried
     "delivered", "acked", "nacked", "voided", "most",  # of SUBSCRIBEs
     "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction

@@ -248,7 +248,7 @@ def keep(
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
     columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
-    columns |= settling.carried(dialogue, analysis.machine.settling) | transactions.carried(dealt)
+    columns |= settling.carried(dialogue, analysis.machine.settling) | transactions.carried(dialogue, dealt)
     columns["copied"] = copies.carried(dialogue, analysis.machine.settling, analysis.machine.doubts.copied)
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)

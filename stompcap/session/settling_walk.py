@@ -81,15 +81,17 @@ def _append(
 
 @kernel
 def _turn(
-    k: int, now: int, to: int, state: I8, mode: I8, codes: I32, owner: I32, held: I64, touched: I64, latest: I64, s: int
+    k: int, now: int, to: int, state: I8, mode: I8, frame: I64, codes: I32, since: I64, owner: I32, begun: I64, held: I64, touched: I64,
+    latest: I64, s: int,
 ) -> None:
-    """Bring delivery k into a state; `codes` are its three, `held` counts the deliveries of a code that are not done with."""
+    """Bring delivery k into a state; `held` counts those in the list of a code that are not done with."""
     asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
     was = state[k] == ENCLOSED or state[k] == VOIDED or (state[k] == PENDING and asks)
     state[k], latest[k] = to, now
     more = int(to == ENCLOSED or to == VOIDED or (to == PENDING and asks)) - int(was)
-    for code in codes:
-        if code >= 0 and owner[code] == s:
+    for which_key in range(3):
+        code = codes[frame[k], which_key]
+        if code >= 0 and owner[code] == s and begun[code] == since[frame[k], which_key]:
             held[code] += more
             touched[code] = max(touched[code], now)
 
@@ -178,7 +180,7 @@ def walk(
                 same_message[i] = frame[tail[m]] if familiar[1] else -1
                 copy = delivery[same_message[i]]
                 if same_message[i] >= 0 and state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
-                    _turn(copy, now, REPLACED, state, mode, codes[frame[copy]], owner, held, touched, latest, s)
+                    _turn(copy, now, REPLACED, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
                     if slot[copy] >= 0:
                         _remove(words, starts, slot[copy], place[copy])
                         flying[row[i]] -= 1
@@ -192,11 +194,12 @@ def walk(
                     begun, following[which_key],
                 )
             if new:
-                _turn(k, now, AUTOMATIC if mode[k] == MODE_AUTO else PENDING, state, mode, codes[i], owner, held, touched, latest, s)
+                to = AUTOMATIC if mode[k] == MODE_AUTO else PENDING
+                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
             else:
                 by[k], how[k] = stands[i, 1], stands[i, 3]
                 transaction[k] = which[by[k]] if by[k] >= 0 else -1
-                _turn(k, stands[i, 4], stands[i, 2], state, mode, codes[i], owner, held, touched, latest, s)
+                _turn(k, stands[i, 4], stands[i, 2], state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
                 if state[k] == ENCLOSED and transaction[k] >= 0:
                     enclosed_next[k], enclosed[transaction[k]] = enclosed[transaction[k]], k
             if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED):
@@ -242,7 +245,8 @@ def walk(
                         flying[row[frame[k]]] -= 1
                     by[k], transaction[k] = i, t
                     how[k] = DIRECT if k == chosen else CUMULATIVE
-                    _turn(k, now, ENCLOSED if t >= 0 else SETTLED, state, mode, codes[frame[k]], owner, held, touched, latest, s)
+                    to = ENCLOSED if t >= 0 else SETTLED
+                    _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
                     if t >= 0:
                         enclosed_next[k], enclosed[t] = enclosed[t], k
                 if mode[chosen] != MODE_CLIENT or (c == NACK and single[s]):
@@ -253,7 +257,7 @@ def walk(
             k = enclosed[which[i]]
             while k >= 0:
                 to = SETTLED if c == COMMIT else VOIDED
-                _turn(k, now, to, state, mode, codes[frame[k]], owner, held, touched, latest, s)
+                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
                 if c == ABORT and slot[k] >= 0:
                     r = row[frame[k]]
                     _add(words, starts, slot[k], place[k])

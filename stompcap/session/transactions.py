@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
+from stompcap.session.columns import chosen
 from stompcap.session.dialogue import (
     ABORT,
     ACK,
@@ -23,6 +24,7 @@ from stompcap.session.dialogue import (
     I64,
     NACK,
     SEND,
+    UNTOLD,
     Bools,
     Dialogue,
 )
@@ -70,13 +72,14 @@ class Transactions:
 @kernel
 def _walk(
     session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, body: I64, names: int, earlier: I64, gone: Bools,
-    which: I64, state: I8, first: I64, begun: I64, ended: I64, left: I64, outcome: I8,
+    within: I64, which: I64, state: I8, first: I64, begun: I64, ended: I64, left: I64, outcome: I8,
     sends: I64, acks: I64, nacks: I64, octets: I64, touched: I64,
 ) -> int:
     """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions.
 
     `earlier`, of shape (5, frames): what is no longer at hand of the transaction that a frame is the first of; `gone`: another was
-    begun over it. `touched`: the ordinal of the frame that named a transaction last.
+    begun over it. `within`: the first frame of the transaction that an earlier piece found a frame to belong to, -1 for none, UNTOLD of
+    frames that are new. `touched`: the ordinal of the frame that named a transaction last.
     """
     owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
     count = 0
@@ -97,7 +100,13 @@ def _walk(
                     state[i] = ACTIVE
                 if begun[t] < 0 and ordinal[i] - touched[t] > memory:
                     t = -1
-        alive = t >= 0 and outcome[t] == OPEN
+        if within[i] == UNTOLD or c == BEGIN:
+            alive = t >= 0 and outcome[t] == OPEN
+        else:
+            if within[i] < 0:
+                continue
+            alive = within[i] < i
+            t = which[within[i]]
         if c == BEGIN:
             if alive:
                 outcome[t], left[t] = UNDECIDED, i
@@ -153,7 +162,8 @@ def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_
     if most:
         found = _walk(
             dialogue.session, command, dialogue.side, dialogue.ordinal, memory, name, dialogue.body_octets,
-            int(name.max(initial=-1)) + 1, _earlier(dialogue), _gone(dialogue), which, state, first, begun, ended, left, outcome,
+            int(name.max(initial=-1)) + 1, _earlier(dialogue), _gone(dialogue), _within(dialogue),
+            which, state, first, begun, ended, left, outcome,
             counts[0], counts[1], counts[2], counts[3], touched,
         )
     first, begun, ended, left, outcome = first[:found], begun[:found], ended[:found], left[:found], outcome[:found]
@@ -180,12 +190,22 @@ def _gone(dialogue: Dialogue) -> Bools:
     return gone
 
 
+def _within(dialogue: Dialogue) -> I64:
+    """Per frame the first of the transaction that an earlier piece found it to belong to, -1 for none; UNTOLD of frames that are new."""
+    told = remembered(dialogue.frames, "within", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
+    first = np.where(told < 0, UNTOLD, -1)
+    at = np.flatnonzero(told > 0)
+    first[at] = dialogue.numbered(at, told[at] - 1)
+    return first
+
+
 def _earlier(dialogue: Dialogue) -> I64:
     """Of each frame that a transaction begins with, TALLIES of what is no longer at hand."""
     none = np.zeros(dialogue.frames.num_rows, np.int64)
     return np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in TALLIES])
 
 
-def carried(held: Transactions) -> dict[str, I64]:
-    """Per frame, for later pieces: one more than the state of the transaction that it names."""
-    return {"named": held.state.astype(np.int64) + 1}
+def carried(dialogue: Dialogue, held: Transactions) -> dict[str, I64]:
+    """Per frame, for later pieces: one more than the state of the transaction that it names, and than the ordinal of its first frame."""
+    first = chosen(held.first, held.which)
+    return {"named": held.state.astype(np.int64) + 1, "within": np.where(first >= 0, dialogue.ordinal[first] + 1, 0)}
