@@ -9,6 +9,7 @@ from stompcap.tables import TABLES
 from tests.session.delivered import (
     A1,
     A2,
+    A3,
     ABORT,
     ANEW,
     BEGIN,
@@ -25,6 +26,7 @@ from tests.session.delivered import (
     UNKNOWN,
     dialogue,
     message,
+    subscribe,
     told,
 )
 from tests.session.pieces import differences, resumed, whole
@@ -90,7 +92,7 @@ def test_what_is_told_where_octets_are_missing(text: str, expected: list[tuple[o
         assert not no_frame or row["transaction"] is row["transaction_outcome"] is row["commit_latency_us"] is None
 
 
-REFUSE = "> NACK id:a1\n"
+REFUSE, STRANGE = "> NACK id:a1\n", "> NACK id:lost\n"
 BACK = ("settled", "direct", False)
 COPIES = [
     # a server delivers anew by the same name, and the capture lost why; of each MESSAGE: status, settled_by, octets_missing
@@ -118,7 +120,7 @@ COPIES = [
     ("not the copy", ONE + FIRST + GAP + SECOND + A1, [MARKED, LEFT]),
     ("what refused it seems to have settled it along", ONE + FIRST + SECOND + "> NACK id:a2\n" + THIRD + SILENT + A1,
      [("settled", "cumulative", False), BACK, UNKNOWN]),
-    ("what refused it refused what is missing", ONE + FIRST + SILENT + "> NACK id:lost\n" + SECOND + SILENT + A1, [MARKED, UNKNOWN]),
+    ("what refused it refused what is missing", ONE + FIRST + SILENT + STRANGE + SECOND + SILENT + A1, [MARKED, UNKNOWN]),
     ("and so on", ONE + FIRST + GAP + SECOND + SILENT + "> NACK id:a1\n" + THIRD + SILENT + A2 + message("m4", ack="a4"),
      [MARKED, MARKED, UNKNOWN, LEFT]),
     ("the copy may need no ACK", EACH + FIRST + BEGIN + INSIDE + ABORT + message("m1", 9, ack="a1") + A1, [UNKNOWN, UNKNOWN]),
@@ -129,8 +131,13 @@ COPIES = [
     ("the ABORT came behind what is missing", EACH + FIRST + BEGIN + INSIDE + GAP + ABORT + FIRST, [("voided", "direct", True), LEFT]),
     ("the copy came before it", EACH + FIRST + BEGIN + INSIDE + ABORT + FIRST + "> EOL\n" + GAP, [("voided", "direct", False), UNKNOWN]),
     ("replaced, and refused along with what is missing",
-     ONE + FIRST + BEGIN + INSIDE + ABORT + SILENT + "> NACK id:lost\n" + FIRST, [UNKNOWN, LEFT]),
-    ("refused behind the copy", ONE + FIRST + BEGIN + INSIDE + ABORT + FIRST + SILENT + "> NACK id:lost\n",
+     ONE + FIRST + BEGIN + INSIDE + ABORT + SILENT + STRANGE + FIRST, [UNKNOWN, LEFT]),
+    ("nothing is missing since it came", ONE + SILENT + FIRST + STRANGE + SECOND + A1 + THIRD + A3, [MARKED, ALONG, BACK]),
+    ("what is missing could not refuse it", ONE + subscribe(2, "client-individual", "/b") + message("m9", 2, "/b", "a9") + SILENT + STRANGE
+     + FIRST + "> ACK id:a9\n" + SECOND + A2, [BACK, ALONG, BACK]),
+    ("acknowledged, so that no copy comes", ONE + FIRST + A1 + SILENT + SECOND + A1 + THIRD + A3, [BACK, ALONG, BACK]),
+    ("aborted before it came", ONE + ABORT + FIRST + SILENT + SECOND + A1 + THIRD + A3, [BACK, ALONG, BACK]),
+    ("refused behind the copy", ONE + FIRST + BEGIN + INSIDE + ABORT + FIRST + SILENT + STRANGE,
      [("voided", "direct", False), UNKNOWN]),
 ]
 
