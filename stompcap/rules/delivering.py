@@ -10,6 +10,7 @@ from stompcap.rules.columns import truth
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, Bools
 from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
+from stompcap.session.previews import previews
 
 DELIVERING = Chapter("Delivering")
 
@@ -89,7 +90,7 @@ def ms_03(case: Case) -> Judged:
         for name in ("subscription", "destination"):
             same &= _equal(case, name, again, before)
         length = case.d.body_octets
-        differs = (length[again] != length[before]) | ~_equal(case, "body_preview", again, before)
+        differs = (length[again] != length[before]) | (previews(case.d, again) != previews(case.d, before))
         repeated[again] = same & differs
     message = case.of("MESSAGE")
     return Judged(message & ~case.lacks("message-id", message),

@@ -95,6 +95,7 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
     replaced = anew_by >= 0
     gap_since = np.where(replaced, gone.first(dialogue, CLIENT, ended), -1)
     strange_since = np.where(replaced & found.reached, first_behind(dialogue, odd.now, ended), -1)
+    again |= found.weary
     again |= replaced & (copies.begins(dialogue, gap_since) < dialogue.position[anew_by])
     again |= (strange_since >= 0) & (strange_since < anew_by)
     marked = (by >= 0) & (hidden(final) | anew | ((found.state == ENCLOSED) & gone.after(dialogue, CLIENT)[by]))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import copies, outcomes, settling, subscriptions, sums, transactions
+from stompcap.session import copies, outcomes, previews, settling, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import (
@@ -250,6 +250,7 @@ def keep(
     columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions)
     columns |= settling.carried(dialogue, analysis.machine.settling) | transactions.carried(dialogue, dealt)
     columns["copied"] = copies.carried(dialogue, analysis.machine.settling, analysis.machine.doubts.copied)
+    columns["preview"] = previews.carried(dialogue, frames[dialogue.command[frames] == MESSAGE])
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)
     columns |= {name: np.zeros(len(dialogue), np.int64) for name in (*outcomes.TALLIES, *transactions.TALLIES)}

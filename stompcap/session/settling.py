@@ -21,7 +21,7 @@ from stompcap.session.notes import (
     TARGET_NONE,
     TARGET_UNKNOWN,
 )
-from stompcap.session.settling_walk import STANDS, walk
+from stompcap.session.settling_walk import REPLACED, STANDS, VOIDED, WEARY, walk
 from stompcap.session.subscriptions import Subscriptions, mode_of
 from stompcap.session.transactions import Transactions
 from stompcap.session.wire import remembered
@@ -53,7 +53,8 @@ class Settling:
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
-    (an ACK of another delivery, or of what is not known, may settle it), `latest` (ordinal of the frame that brought it to its state).
+    (an ACK of another delivery, or of what is not known, may settle it), `latest` (ordinal of the frame that brought it to its state),
+    `aborts` (how often it was in a transaction that was aborted).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -73,7 +74,14 @@ class Settling:
     retained: Bools
     reached: Bools
     latest: I64
+    aborts: I64
     most: I64
+
+    @property
+    def weary(self) -> Bools:
+        """Per delivery: it was aborted so often that it is not known whether it was settled along with others since."""
+        tired: Bools = np.isin(self.state, (VOIDED, REPLACED)) & (self.aborts >= WEARY)
+        return tired
 
 
 def _names_target(dialogue: Dialogue, found: Keys) -> I8:
@@ -94,6 +102,7 @@ def follow(
     told, told_target, earlier, since = _told(dialogue)
     target = np.where(told_target >= 0, told_target, _names_target(dialogue, found)).astype(np.int8)
     frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
+    aborts = np.zeros(len(sent), np.int64)
     state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
     codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
@@ -104,7 +113,7 @@ def follow(
         transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
         *numbers, *ordered.empty(len(numbers[2])),
         told, _stands(dialogue), since, delivery, target, earlier, same_message, same_ack,
-        frame, state, by, how, transaction, latest, retained, most,
+        frame, state, by, how, transaction, latest, aborts, retained, most,
     )
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
@@ -112,7 +121,7 @@ def follow(
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
         delivery, target, earlier, same_message, same_ack, since, strange,
-        frame, mode, state, by, how, transaction, retained, reached, latest, most,
+        frame, mode, state, by, how, transaction, retained, reached, latest, aborts, most,
     )
 
 
@@ -176,5 +185,5 @@ def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
     stands = np.zeros((len(dialogue), len(STANDS)), np.int64)
     for column, frames in enumerate((held.ack_id_before[held.frame], held.by)):
         stands[held.frame, column] = np.where(frames >= 0, dialogue.ordinal[frames] + 1, 0)
-    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest], axis=1)
+    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest, held.aborts], axis=1)
     return {"meant": number} | dict(zip((*STANDS, *SINCE), (*stands.T, *held.since.T), strict=True))

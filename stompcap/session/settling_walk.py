@@ -27,8 +27,12 @@ from stompcap.session.ordered import add, below, remove
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
-STANDS = ("same_ack", "settled", "state", "how", "latest")
-"""How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, and when that came about."""
+STANDS = ("same_ack", "settled", "state", "how", "latest", "aborts")
+"""How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, when that came about, and how
+often it was in a transaction that was aborted.
+"""
+SCAN = 1_024  # deliveries of one name, in transactions all of them, that are passed in search of one that was aborted
+WEARY = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
 
 
 @kernel
@@ -38,44 +42,58 @@ def _known(code: int, s: int, now: int, memory: int, owner: I32, held: I64, touc
 
 
 @kernel
-def _first(code: int, i: int, head: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64) -> int:
+def _first(
+    code: int, i: int, head: I64, waiting: I64, live: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64
+) -> int:
     """The delivery that an ACK of that code, which is known, names; -1 where there is none.
 
-    That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
+    That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted. What
+    each of the three looked at in vain is not looked at again; only among many in transactions the last is sought no further than SCAN.
     """
+    k = live[code]
+    while k >= 0 and (state[k] != PENDING or (row[frame[k]] >= 0 and 0 <= ended[row[frame[k]]] <= i)):
+        k = following[k]
+    live[code] = k
+    if k >= 0:
+        return int(k)
+    k = waiting[code]
+    while k >= 0 and state[k] != PENDING:
+        k = following[k]
+    waiting[code] = k
+    if k >= 0:
+        return int(k)
     k = head[code]
-    while k >= 0 and (state[k] == SETTLED or state[k] == AUTOMATIC or state[k] == REPLACED):
+    while k >= 0 and state[k] != ENCLOSED and state[k] != VOIDED:
         k = following[k]
-    head[code] = k
-    late, voided = -1, -1
-    while k >= 0:
-        if state[k] == PENDING:
-            r = row[frame[k]]
-            if r < 0 or ended[r] < 0 or ended[r] > i:
-                return int(k)
-            if late < 0:
-                late = k
-        elif state[k] == VOIDED and voided < 0:
-            voided = k
+    head[code], before, steps = k, k, 0
+    while k >= 0 and steps < SCAN:
+        if state[k] == VOIDED:
+            return int(k)
+        if state[k] == ENCLOSED or following[k] < 0:
+            before = k
+            steps += 1
+        else:
+            following[before] = following[k]
         k = following[k]
-    return int(late if late >= 0 else voided)
+    return -1
 
 
 @kernel
 def _append(
-    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, tail: I64, held: I64, touched: I64, begun: I64,
-    following: I64,
+    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, waiting: I64, live: I64, tail: I64, held: I64,
+    touched: I64, begun: I64, following: I64,
 ) -> None:
     """Put delivery k behind the others of its code; those no longer known are forgotten, the list begins with frame `first` then."""
     following[k] = -1
     if code < 0:
         return
     if not known:
-        owner[code], head[code], held[code], touched[code], begun[code] = s, k, 0, -1, first
+        owner[code], held[code], touched[code], begun[code] = s, 0, -1, first
     else:
         following[tail[code]] = k
-        if head[code] < 0:
-            head[code] = k
+    for cursor in (head, waiting, live):
+        if not known or cursor[code] < 0:
+            cursor[code] = k
     tail[code] = k
 
 
@@ -132,7 +150,8 @@ def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
     ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, place: I64, at_slot: I64, lowest: I64,
     words: I64, starts: I64, told: I64, stands: I64, since: I64, delivery: I64, target: I8, earlier: Bools, same_message: I64,
-    same_ack: I64, frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, retained: Bools, most: I64,
+    same_ack: I64, frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, aborts: I64, retained: Bools,
+    most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
@@ -149,7 +168,8 @@ def walk(
     """
     n = len(frame)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
-    head, tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
+    tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64)
+    head, waiting, live = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
     begun, following = np.zeros(space, np.int64), np.zeros((3, n), np.int64)
     familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
@@ -181,28 +201,28 @@ def walk(
                 copy = delivery[same_message[i]]
                 if same_message[i] >= 0 and state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
                     _turn(copy, now, REPLACED, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
-                    if slot[copy] >= 0:
+                    if slot[copy] >= 0 and aborts[copy] < WEARY:
                         _remove(words, starts, slot[copy], place[copy])
                         flying[row[i]] -= 1
-                open_before = _first(a, i, head, following[0], state, row, frame, ended) if familiar[0] else -1
+                open_before = _first(a, i, head, waiting, live, following[0], state, row, frame, ended) if familiar[0] else -1
                 same_ack[i] = frame[open_before] if open_before >= 0 else -1
             else:
                 same_message[i], same_ack[i] = told[i], stands[i, 0]
             for which_key in range(3):
                 _append(
-                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, tail, held, touched,
-                    begun, following[which_key],
+                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, waiting, live, tail, held,
+                    touched, begun, following[which_key],
                 )
             if new:
                 to = AUTOMATIC if mode[k] == MODE_AUTO else PENDING
                 _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
             else:
-                by[k], how[k] = stands[i, 1], stands[i, 3]
+                by[k], how[k], aborts[k] = stands[i, 1], stands[i, 3], stands[i, 5]
                 transaction[k] = which[by[k]] if by[k] >= 0 else -1
                 _turn(k, stands[i, 4], stands[i, 2], state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
                 if state[k] == ENCLOSED and transaction[k] >= 0:
                     enclosed_next[k], enclosed[transaction[k]] = enclosed[transaction[k]], k
-            if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED):
+            if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED) and aborts[k] < WEARY:
                 r = row[i]
                 _add(words, starts, slot[k], place[k])
                 flying[r] += 1
@@ -216,11 +236,11 @@ def walk(
                 continue
             if a >= 0:
                 if _known(a, s, now, memory, owner, held, touched):
-                    k, last = _first(a, i, head, following[0], state, row, frame, ended), tail[a]
+                    k, last = _first(a, i, head, waiting, live, following[0], state, row, frame, ended), tail[a]
             elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):
-                k, last = _first(p, i, head, following[2], state, row, frame, ended), tail[p]
+                k, last = _first(p, i, head, waiting, live, following[2], state, row, frame, ended), tail[p]
             elif _known(m, s, now, memory, owner, held, touched):
-                k, last = _first(m, i, head, following[1], state, row, frame, ended), tail[m]
+                k, last = _first(m, i, head, waiting, live, following[1], state, row, frame, ended), tail[m]
                 if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
                     delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
                     continue
@@ -240,7 +260,7 @@ def walk(
             chosen, t = k, which[i]
             while k >= 0:
                 if state[k] == PENDING or state[k] == VOIDED:
-                    if slot[k] >= 0:
+                    if slot[k] >= 0 and aborts[k] < WEARY:
                         _remove(words, starts, slot[k], place[k])
                         flying[row[frame[k]]] -= 1
                     by[k], transaction[k] = i, t
@@ -258,7 +278,8 @@ def walk(
             while k >= 0:
                 to = SETTLED if c == COMMIT else VOIDED
                 _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
-                if c == ABORT and slot[k] >= 0:
+                aborts[k] += c == ABORT
+                if c == ABORT and slot[k] >= 0 and aborts[k] < WEARY:
                     r = row[frame[k]]
                     _add(words, starts, slot[k], place[k])
                     flying[r] += 1

@@ -13,7 +13,7 @@ from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.session import Options as Choices
 from tests.e2e.pure import wire_of
-from tests.fuzz.sessions import SAID, written
+from tests.fuzz.sessions import DELIVERED, SAID, written
 from tests.timing import assert_linear
 
 MEMORY = Choices().memory
@@ -37,7 +37,7 @@ def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
     return time.thread_time() - started, found
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", [*SAID, *DELIVERED])
 def test_pieces_and_whole(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / "session.pcap", name, 5_000)
     _, whole = told(path)
@@ -80,7 +80,7 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", [*SAID, *DELIVERED])
 def test_time_is_linear(name: str, tmp_path: Path) -> None:
     told(written(tmp_path / "warm.pcap", name, 100))
     assert_linear(lambda count: told(written(tmp_path / f"{count}.pcap", name, count))[0], 25_000)
