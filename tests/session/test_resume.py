@@ -17,6 +17,7 @@ from stompcap.session import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
 from tests.rules import transcript as rules
+from tests.rules.pitfalls import CASES as PITFALLS
 from tests.session.delivered import dialogue
 from tests.session.pieces import differences, resumed, rows_of, whole
 from tests.session.test_analyse import DIALOGUES, OPENINGS, SCOPES
@@ -169,8 +170,9 @@ def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
-    """The examples of all rules at once, cut behind every packet, every second and every third."""
-    examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
+    """The examples and pitfalls of all rules at once, cut behind every packet, every second and every third."""
+    shown = (text for rule in RULES for text in (rule.breaks, rule.keeps) if text)
+    examples = rules.tables(*shown, *(text for *_, text in PITFALLS))
     last = max(examples["segments"]["packet"].to_pylist())
     assert differences(whole(examples), resumed(examples, range(step, last + 1, step))) == []
 

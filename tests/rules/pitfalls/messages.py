@@ -56,6 +56,8 @@ CASES = (
     ("SB-09", "the first has ended", "kept", f"in 1.2\n{subscribe()}{UNSUBSCRIBE}{subscribe().replace('id:0', 'id:9')}"),
     ("MS-03", "a redelivery", "kept", f"{PLAIN}{message('1', 'a')}{message('1', 'b', more='redelivered:true⏎')}"),
     ("MS-03", "one message to two subscriptions", "kept", f"{PLAIN}{subscribe(1)}{message('1', 'a')}{message('1', 'b', 1)}"),
+    ("MS-03", "the same again, and nothing says why", "kept", f"{PLAIN}{message('1', 'a')}{message('1', 'b')}"),
+    ("MS-03", "another body", "I", f"{PLAIN}{message('1', 'a')}{message('1', 'b').replace('hello', 'jello')}"),
     ("MS-04", "a reply queue of RabbitMQ", "kept", "in 1.2\nS: MESSAGE⏎subscription:/temp-queue/x⏎destination:/queue/x⏎message-id:1⏎⏎␀"),
     ("MS-04", "CoilMQ omits it", "M", "in 1.1\nC: SUBSCRIBE⏎id:0⏎destination:/a⏎⏎␀\nS: MESSAGE⏎destination:/a⏎message-id:1⏎⏎␀"),
     ("MS-04", "advice in 1.0", "none", "in 1.0\nC: SUBSCRIBE⏎id:0⏎destination:/a⏎⏎␀\nS: MESSAGE⏎destination:/a⏎message-id:1⏎⏎␀"),
