@@ -219,5 +219,6 @@ def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(na
     memory, text = NAMED_AGAIN[name]
     made = tables([Session(text)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
     one, options = whole(made, Options(memory=memory)), Options(memory=memory)
+    last = max(made["segments"]["packet"].to_pylist())
     for step in (1, 2, 4):
-        assert differences(one, resumed(made, range(step, 60, step), options)) == []
+        assert differences(one, resumed(made, range(step, last + 2, step), options)) == []

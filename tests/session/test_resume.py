@@ -168,7 +168,7 @@ def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
     assert differences(whole(sessions, options), resumed(sessions, [20], options)) == []
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     """The examples and pitfalls of all rules at once, cut behind every packet, every second and every third."""
     shown = (text for rule in RULES for text in (rule.breaks, rule.keeps) if text)
@@ -177,8 +177,7 @@ def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
     assert differences(whole(examples), resumed(examples, range(step, last + 1, step))) == []
 
 
-@pytest.mark.parametrize("memory", [2, 65_536])
-@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize(("step", "memory"), [(1, 2), (2, 65_536), (3, 2)])
 def test_every_case_of_a_delivery_comes_out_in_pieces_as_whole(step: int, memory: int) -> None:
     cases = made(*(dialogue(*case[1:4]) for case in DELIVERIES))
     last = max(cases["segments"]["packet"].to_pylist())
