@@ -106,8 +106,12 @@ def joined(schema: pa.Schema, *tables: pa.Table) -> pa.Table:
 
 
 def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    there = set(table.column_names)
     columns = [
-        table.column(field.name).cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
-        for field in schema
+        _as(field.type, table.column(field.name)) if field.name in there else pa.nulls(table.num_rows, field.type) for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _as(kind: pa.DataType, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column if column.type == kind else column.cast(kind)

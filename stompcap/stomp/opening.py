@@ -226,6 +226,8 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
                 syntax |= p.BARE_CR
             i += 1
         elif octet == NUL:
+            if every >= 128:
+                syntax |= p.NON_ASCII
             s[r.SYNTAX] = syntax
             s[r.LINES] = lines
             s[r.SEEN] = seen

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stompcap.stomp import Delimiter, Runs, State, delimit
@@ -52,7 +52,8 @@ def rows_with(data: bytes, cuts: list[int], hand_over: object) -> list[Tuple]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(octets, st.lists(st.integers(0, 80), max_size=4))
+@example(data=b"x\n\0\x80\0", cuts=[4])
+@given(data=octets, cuts=st.lists(st.integers(0, 80), max_size=4))
 @pytest.mark.parametrize("hand_over", [lambda s: State.from_bytes(s.to_bytes()), lambda s: pickle.loads(pickle.dumps(s))])
 def test_the_state_survives_writing(hand_over: object, data: bytes, cuts: list[int]) -> None:
     cuts = sorted(min(cut, len(data)) for cut in cuts)
