@@ -31,7 +31,6 @@ STANDS = ("same_ack", "settled", "state", "how", "latest", "aborts")
 """How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, when that came about, and how
 often it was in a transaction that was aborted.
 """
-SCAN = 1_024  # deliveries of one name, in transactions all of them, that are passed in search of one that was aborted
 WEARY = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
 
 
@@ -48,7 +47,7 @@ def _first(
     """The delivery that an ACK of that code, which is known, names; -1 where there is none.
 
     That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted. What
-    each of the three looked at in vain is not looked at again; only among many in transactions the last is sought no further than SCAN.
+    each of the three looked at in vain is not looked at again, but for those in transactions, which may yet be aborted.
     """
     k = live[code]
     while k >= 0 and (state[k] != PENDING or (row[frame[k]] >= 0 and 0 <= ended[row[frame[k]]] <= i)):
@@ -65,13 +64,12 @@ def _first(
     k = head[code]
     while k >= 0 and state[k] != ENCLOSED and state[k] != VOIDED:
         k = following[k]
-    head[code], before, steps = k, k, 0
-    while k >= 0 and steps < SCAN:
+    head[code], before = k, k
+    while k >= 0:
         if state[k] == VOIDED:
             return int(k)
         if state[k] == ENCLOSED or following[k] < 0:
             before = k
-            steps += 1
         else:
             following[before] = following[k]
         k = following[k]

@@ -30,7 +30,6 @@ INSIDE = b"ACK\nid:m\ntransaction:t\n\n\0"
 ONE_NAME = MESSAGE % (b"m", b"m")
 DELIVERED = {
     "deliveries of one name, in a transaction": (SUBSCRIBE % b"client-individual", ONE_NAME, BEGIN, INSIDE),
-    "deliveries of one name, one aborted again and again": (SUBSCRIBE % b"client-individual", ONE_NAME, INSIDE, BEGIN + INSIDE * 2 + ABORT),
     "deliveries of one name, behind UNSUBSCRIBE": (SUBSCRIBE % b"client", ONE_NAME, b"UNSUBSCRIBE\nid:1\n\n\0", b"ACK\nid:m\n\n\0"),
     "deliveries, all aborted again and again": (SUBSCRIBE % b"client", MESSAGE % (b"%d", b"%d"), b"", BEGIN + INSIDE + ABORT),
 }
