@@ -85,13 +85,13 @@ def examine(
     total = _summed(dialogue, told, sums.of(earlier, dialogue.streams))
     table = sessions.table(dialogue, notes, total)
 
-    held = subscriptions.follow(dialogue, options.memory)
+    held = subscriptions.follow(dialogue, options.memory, gone.known_before(dialogue, CLIENT, told.lapse))
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
     dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
     settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))
     machine = outcomes.Machine(
         dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c,
-        doubts.find(dialogue, gone, settled, dealt, told), outcomes.tallies(dialogue, held.opened),
+        doubts.find(dialogue, gone, held, settled, dealt, told), outcomes.tallies(dialogue, held.opened),
     )
     status = outcomes.delivery_status(machine)
 

@@ -13,7 +13,6 @@ from stompcap.kernel import kernel
 from stompcap.places import END
 from stompcap.session.columns import chosen
 from stompcap.session.dialogue import FRAME_BITS, I64, Bools, Dialogue
-from stompcap.session.notes import MODE_UNKNOWN
 from stompcap.session.settling import ACK_ID, MESSAGE_ID, Settling
 from stompcap.session.settling_walk import AUTOMATIC, REPLACED, SETTLED
 from stompcap.session.wire import remembered
@@ -48,11 +47,11 @@ def _falling(group: I64, values: I64) -> None:
             values[k] = values[k + 1]
 
 
-def find(dialogue: Dialogue, found: Settling, lost: I64, final: I64) -> I64:
+def find(dialogue: Dialogue, found: Settling, lost: I64, unclear: Bools, final: I64) -> I64:
     """Per delivery the place where it became one of such copies; END where it is none.
 
-    `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `final`: the frame by
-    which it is settled or replaced, if it is.
+    `lost`: the place behind which an ACK or NACK of it, that came behind it, may be lost; END where none may. `unclear`: its mode is not
+    known. `final`: the frame by which it is settled or replaced, if it is.
     """
     frame = found.frame
     since = remembered(dialogue.frames, "copied", np.full(dialogue.frames.num_rows, END))[dialogue.row[frame]]
@@ -67,7 +66,7 @@ def find(dialogue: Dialogue, found: Settling, lost: I64, final: I64) -> I64:
     until = np.where(done, chosen(dialogue.position, final), END)[order]
     mine, begin = since[order], lost[order]
     _falling(group, begin)
-    _sweep(group, dialogue.position[frame[order]], begin, until, found.mode[order] == MODE_UNKNOWN, mine)
+    _sweep(group, dialogue.position[frame[order]], begin, until, unclear[order], mine)
     since[order] = mine
     return since
 

@@ -28,6 +28,7 @@ from stompcap.session.odd import find as odd_frames
 from stompcap.session.progress import DOUBTED, LISTED, Progress
 from stompcap.session.settling import Settling
 from stompcap.session.settling_walk import CUMULATIVE, ENCLOSED, REPLACED, SETTLED, VOIDED
+from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import Transactions
 
 
@@ -36,10 +37,13 @@ class Doubts:
     """Per delivery.
 
     untold     nothing may be told of what settled it: it may not be what seems to have, or was aborted and may have been settled since
+    guessed    it may be of another subscription, one that is lost (stompcap.session.subscriptions)
+    supposed   that is not known yet
     marked     octets are missing between it and what settled it, or what ended the transaction of that; of the server
                too, where an ABORT stands between
     swept      an odd frame behind it may have settled it: what that names, the capture may have lost
-    waits      it is settled or replaced, but not for good: missing octets may show yet that make it `untold` or `marked`
+    waits      it is supposed, or settled or replaced, but not for good: missing octets may show yet that make it `guessed`, `untold`
+               or `marked`
     copied     the place where it became one of those of which another may have been settled for it (stompcap.session.copies), else END
     rows       raw rows that tell all this, -1 where there is none: arrays of the first gaps behind it, of the client's octets, of the
                server's, and, where it is replaced, of the client's behind the end of the transaction it was in
@@ -50,6 +54,8 @@ class Doubts:
     """
 
     untold: Bools
+    guessed: Bools
+    supposed: Bools
     marked: Bools
     swept: Bools
     waits: Bools
@@ -59,7 +65,7 @@ class Doubts:
     odd: Odd
 
 
-def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions, told: Progress) -> Doubts:
+def find(dialogue: Dialogue, gone: Missing, held: Subscriptions, found: Settling, dealt: Transactions, told: Progress) -> Doubts:
     """The doubts of all deliveries."""
     frame, by = found.frame, found.by
     before, ended = told.told[frame], chosen(dealt.ended, found.transaction)
@@ -72,10 +78,12 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
         lost: Bools = cut < dialogue.offset[upto]
         return lost
 
-    doubted = _doubted(dialogue, found, missed)
+    guessed, along = held.guessed[frame], found.how == CUMULATIVE
+    unclear = guessed | (found.mode == MODE_UNKNOWN)
+    doubted = _doubted(dialogue, found, missed, unclear)
     lost = np.minimum(copies.begins(dialogue, gap), np.where(doubted >= 0, chosen(dialogue.position, doubted), END))
     final, anew_by = np.where(ended >= 0, ended, by), _replacing(dialogue, found)
-    copied = copies.find(dialogue, found, lost, np.where(anew_by >= 0, anew_by, final))
+    copied = copies.find(dialogue, found, lost, unclear, np.where(anew_by >= 0, anew_by, final))
     lost_s2c = copies.begins(dialogue, gap_s2c)
     odd = odd_frames(dialogue, found, copied, cut, lost_s2c, told)
     aborted = last_before(dialogue, dialogue.command == ABORT, by)
@@ -89,9 +97,9 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
         swept: Bools = lossy(upto) | (reached & (strange < upto) & missed[upto])
         return swept
 
-    doubtful = (dialogue.version[frame] < 0) | ((found.how == CUMULATIVE) & hidden(by))
+    doubtful = (dialogue.version[frame] < 0) | (along & (hidden(by) | guessed | held.guessed[chosen(frame, found.delivery[by])]))
     swept = reached & missed[latest(dialogue, odd.now)[dialogue.session[frame]]]
-    again = (found.state == VOIDED) & (swept | gone.after(dialogue, CLIENT)[ended] | _answered_since(dialogue, found, ended))
+    again = (found.state == VOIDED) & (swept | gone.after(dialogue, CLIENT)[ended] | _answered_since(dialogue, found, ended, unclear))
     replaced = anew_by >= 0
     gap_since = np.where(replaced, gone.first(dialogue, CLIENT, ended), -1)
     strange_since = np.where(replaced & found.reached, first_behind(dialogue, odd.now, ended), -1)
@@ -104,21 +112,26 @@ def find(dialogue: Dialogue, gone: Missing, found: Settling, dealt: Transactions
         waits &= told.heard[SERVER][final] == END
     if replaced.any():
         waits |= replaced & ~again & (told.heard[CLIENT][anew_by] == END)
-    untold = np.where(before & LISTED, before & DOUBTED, (copied < END) | ((by >= 0) & (doubtful | again))) > 0
+    supposed = held.supposed[frame] & ~guessed & (told.lapse[frame] == END)
+    if supposed.any():
+        supposed &= told.heard[CLIENT][frame] == END
+        waits |= supposed
+    doubtful = np.where(by >= 0, doubtful | again, guessed)
+    untold = np.where(before & LISTED, before & DOUBTED, (copied < END) | doubtful) > 0
     frames = doubted, strange, soon, strange_since, np.where(back, aborted, -1)
-    return Doubts(untold, marked, swept, waits, copied, (gap, gap_s2c, gap_since), frames, odd)
+    return Doubts(untold, guessed, supposed, marked, swept, waits, copied, (gap, gap_s2c, gap_since), frames, odd)
 
 
-def _doubted(dialogue: Dialogue, found: Settling, missed: Bools) -> I64:
+def _doubted(dialogue: Dialogue, found: Settling, missed: Bools, unclear: Bools) -> I64:
     """Per delivery the first frame that may have settled it along: of what is lost, or any where its mode is not known; -1 for none."""
     strange = np.where(found.reached, first_behind(dialogue, found.strange & missed, found.frame), -1)
-    return np.where(found.mode == MODE_UNKNOWN, first_behind(dialogue, dialogue.settles, found.frame), strange)
+    return np.where(unclear, first_behind(dialogue, dialogue.settles, found.frame), strange)
 
 
-def _answered_since(dialogue: Dialogue, found: Settling, ended: I64) -> Bools:
+def _answered_since(dialogue: Dialogue, found: Settling, ended: I64, unclear: Bools) -> Bools:
     """Per delivery whose mode is not known: ACKs, cumulative perhaps, came behind what ended the transaction that it was in."""
     last_one = latest(dialogue, dialogue.settles)[dialogue.session[found.frame]]
-    since: Bools = (found.mode == MODE_UNKNOWN) & (last_one > ended)
+    since: Bools = unclear & (last_one > ended)
     return since
 
 

@@ -29,6 +29,7 @@ class Missing:
     start  the true beginning of the direction was captured
     gaps   octets are missing somewhere in it
     since  place on the wire behind which something may be missing; NEVER where nothing is
+    told   the place by which that shows: that of the row behind the first gap; -1 where the start is missing
     until  place on the wire before which something may be missing; -1 where nothing is
 
     Per gap: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it), `shown` (the place by which the row
@@ -38,6 +39,7 @@ class Missing:
     start: Bools
     gaps: Bools
     since: I64
+    told: I64
     until: I64
     way: I64
     end: I64
@@ -48,6 +50,11 @@ class Missing:
         """Per frame: octets of that side may be missing before it."""
         missed: Bools = dialogue.position > self.since[dialogue.session, side]
         return missed
+
+    def known_before(self, dialogue: Dialogue, side: int, by: I64) -> Bools:
+        """Per frame: octets of that side may be missing before it, and that shows up to the place `by`."""
+        shown: Bools = self.told[dialogue.session, side] <= by
+        return shown & self.before(dialogue, side)
 
     def after(self, dialogue: Dialogue, side: int) -> Bools:
         """Per frame: octets of that side may be missing behind it."""
@@ -97,8 +104,8 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     start[:, CLIENT] |= (first[:, CLIENT] == CONNECT) | (first[:, CLIENT] == STOMP)
     start[:, SERVER] |= first[:, SERVER] == CONNECTED
 
-    since, until = np.full((count, 2), NEVER), np.full((count, 2), -1, np.int64)
-    since[~start] = -1
+    since, until, told = np.full((count, 2), NEVER), np.full((count, 2), -1, np.int64), np.full((count, 2), END)
+    since[~start] = told[~start] = -1
     gap = np.flatnonzero(raw.kind == GAP)
     way, gaps = raw.way[gap], np.zeros((count, 2), np.bool_)
     gaps.reshape(-1)[way] = True
@@ -106,6 +113,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     np.minimum.at(since.reshape(-1), way, np.where(octets, where, -1))
     near, on, octets, where = _beside(raw, rows, gap, 1, order)
     np.maximum.at(until.reshape(-1), way, np.where(octets, where, NEVER))
+    np.minimum.at(told.reshape(-1), way, np.where(octets, raw.place[near], END))
     listed = octets | ~on
     ends, shown = np.where(octets, where, NEVER)[listed], np.where(octets, raw.place[near], END)[listed]
 
@@ -116,7 +124,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
     blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
-    return Missing(start, gaps, since, until, way[listed], rising(way[listed], ends), shown, gap[listed])
+    return Missing(start, gaps, since, told, until, way[listed], rising(way[listed], ends), shown, gap[listed])
 
 
 def open_at_end(streams: pa.Table) -> Bools:

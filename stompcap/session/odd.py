@@ -15,7 +15,7 @@ from stompcap.places import END
 from stompcap.session.dialogue import ABORT, ACK, I8, I32, I64, NACK, SERVER, Bools, Dialogue
 from stompcap.session.nearest import last_before
 from stompcap.session.notes import TARGET_PENDING
-from stompcap.session.progress import ODD, Progress
+from stompcap.session.progress import ODD, WAVERS, Progress
 from stompcap.session.settling import Settling
 
 
@@ -40,13 +40,11 @@ class Odd:
     now       per frame, whether it is
     soon      per frame, whether it is, or will be where octets of the server turn out to be missing behind the last one that came
     nacks     two rows: per session the last NACK that is, and the last of `soon`; -1 for none
-    aborted   the ABORTs that tell what only will be odd
     """
 
     now: Bools
     soon: Bools
     nacks: I64
-    aborted: I64
 
 
 def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, told: Progress) -> Odd:
@@ -61,9 +59,9 @@ def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, 
     answers = np.flatnonzero(dialogue.settles & (found.delivery >= 0))
     named = found.delivery[answers]
     by = found.by[named]
-    last_one = last_before(dialogue, dialogue.command == ABORT, answers)
-    back = (dialogue.command[by] == NACK) & (by >= 0) & (by < answers) & (found.target[answers] != TARGET_PENDING)
-    back |= (cut[named] < dialogue.offset[answers]) | (last_one > found.frame[named])
+    back = (told.told[answers] & WAVERS) > 0
+    back |= (dialogue.command[by] == NACK) & (by >= 0) & (by < answers) & (found.target[answers] != TARGET_PENDING)
+    back |= (cut[named] < dialogue.offset[answers]) | (last_before(dialogue, dialogue.command == ABORT, answers) > found.frame[named])
     missed, silent = lost[named] < dialogue.position[answers], told.heard[SERVER][answers] == END
     now = found.strange | ((told.told & ODD) > 0)
     now[answers] |= (copied[named] < dialogue.position[answers]) | (back & missed)
@@ -76,4 +74,4 @@ def find(dialogue: Dialogue, found: Settling, copied: I64, cut: I64, lost: I64, 
         lacks = np.zeros(len(dialogue), np.bool_)
         lacks[answers] = gone
         _spread(dialogue.session, dialogue.command, names, found.frame, found.reached, lacks, odd, nack)
-    return Odd(now, soon, nacks, last_one[back & silent])
+    return Odd(now, soon, nacks)

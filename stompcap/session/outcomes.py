@@ -75,6 +75,11 @@ class Machine:
         return flat(self.dialogue.streams.column("stream_id"))
 
     @property
+    def of_subscription(self) -> I64:
+        """Per delivery the row of its subscription, -1 where the capture does not tell."""
+        return np.where(self.doubts.guessed, -1, self.subscriptions.row[self.settling.frame])
+
+    @property
     def over(self) -> Bools:
         """Per session: it has ended, by DISCONNECT or with its connection."""
         return over(self.notes)
@@ -95,7 +100,7 @@ def delivery_status(machine: Machine) -> I8:
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
     return np.select(
         [
-            found.state == AUTOMATIC,
+            (found.state == AUTOMATIC) & ~machine.doubts.guessed,
             machine.doubts.untold,
             found.state == SETTLED,
             np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
@@ -136,7 +141,7 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
     """Table subscriptions; `status` is that of the deliveries."""
     dialogue, held = machine.dialogue, machine.subscriptions
     opened, count = held.opened, len(held.opened)
-    row = machine.subscriptions.row[machine.settling.frame]
+    row = machine.of_subscription
     own = row >= 0
     nack = np.isin(dialogue.command[machine.settling.by], NACK) & (machine.settling.by >= 0)
 
@@ -144,6 +149,8 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
         return pa.array(np.bincount(row[own & which], minlength=count) + earlier)
 
     settled = status == SETTLED_STATUS
+    delivered = np.bincount(row[own], minlength=count) + machine.earlier.delivered
+    most = np.minimum(np.maximum(machine.settling.most, machine.earlier.most), delivered)  # the walk counts the guessed ones too
     begun, ended = dialogue.first_ns[opened], chosen(dialogue.first_ns, held.ended)
     fate = np.select(
         [held.ended >= 0, machine.over[dialogue.session[opened]]], [UNSUBSCRIBED, SUBSCRIPTION_ENDED], SUBSCRIPTION_OPEN
@@ -159,11 +166,11 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
             "subscribed_ns": pa.array(begun),
             "unsubscribed_ns": times(ended),
             "subscribed_ts": timestamps(begun),
-            "delivered": counted(own, machine.earlier.delivered),
+            "delivered": pa.array(delivered),
             "acked": counted(settled & ~nack, machine.earlier.acked),
             "nacked": counted(settled & nack, machine.earlier.nacked),
             "unsettled": counted(np.isin(status, [UNSETTLED, OPEN_STATUS, VOIDED_STATUS]), machine.earlier.voided),
-            "max_in_flight": pa.array(np.maximum(machine.settling.most, machine.earlier.most)),
+            "max_in_flight": pa.array(most),
             "status": listed(fate.astype(np.int8), words.SUBSCRIPTION_STATUSES),
         },
         schema=SUBSCRIPTIONS.arrow,
@@ -173,7 +180,7 @@ def subscriptions(machine: Machine, status: I8) -> pa.Table:
 def deliveries(machine: Machine, status: I8) -> pa.Table:
     """Table deliveries."""
     dialogue, found, frame = machine.dialogue, machine.settling, machine.settling.frame
-    row = machine.subscriptions.row[frame]
+    row = machine.of_subscription
     by, transaction = (np.where(machine.doubts.untold, -1, known) for known in (found.by, found.transaction))
     delivered, settled = dialogue.last_ns[frame], chosen(dialogue.first_ns, by)
     outcome = chosen(machine.transactions.outcome.astype(np.int64), transaction)

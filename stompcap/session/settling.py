@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stompcap.session import ordered
-from stompcap.session.dialogue import I8, I32, I64, UNTOLD, Bools, Dialogue
+from stompcap.session import ordered, voided
+from stompcap.session.dialogue import ABORT, I8, I32, I64, UNTOLD, Bools, Dialogue
 from stompcap.session.keys import Keys, keys
 from stompcap.session.notes import (
     MODE_CLIENT,
@@ -106,18 +106,21 @@ def follow(
     state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
     codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
+    session, stands = dialogue.session[sent], _stands(dialogue)
     numbers = _numbers(dialogue, subscriptions.row[sent], mode, habits.connection_wide)
     walk(
         dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
         *numbers, *ordered.empty(len(numbers[2])),
-        told, _stands(dialogue), since, delivery, target, earlier, same_message, same_ack,
+        voided.empty(codes[sent], session, _aborting(dialogue, stands)[session]),
+        told, stands, since, delivery, target, earlier, same_message, same_ack,
         frame, state, by, how, transaction, latest, aborts, retained, most,
     )
     strange = target == TARGET_UNKNOWN
     named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
-    strange[named] |= subscriptions.row[frame[delivery[named]]] < 0
+    meant = frame[delivery[named]]
+    strange[named] |= (subscriptions.row[meant] < 0) | subscriptions.guessed[meant]
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
         delivery, target, earlier, same_message, same_ack, since, strange,
@@ -139,6 +142,14 @@ def _numbers(dialogue: Dialogue, row: I64, mode: I8, wide: Bools) -> tuple[I64, 
     slot = place.copy()
     slot[across] = number[len(asks) :]
     return slot, place, member[order], np.searchsorted(line[order], line[order])
+
+
+def _aborting(dialogue: Dialogue, stands: I64) -> Bools:
+    """Sessions in which transactions are aborted or, as `stands` tells of earlier pieces, were."""
+    found = np.zeros(dialogue.sessions, np.bool_)
+    found[dialogue.session[dialogue.command == ABORT]] = True
+    found[dialogue.session[: len(stands)][stands[:, STANDS.index("state")] == VOIDED]] = True
+    return found
 
 
 def _shifted(codes: I32, by: int) -> I32:

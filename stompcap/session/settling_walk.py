@@ -23,6 +23,7 @@ from stompcap.session.notes import (
     TARGET_UNKNOWN,
 )
 from stompcap.session.ordered import add, below, remove
+from stompcap.session.voided import Voided, first, put, take
 
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
@@ -42,54 +43,41 @@ def _known(code: int, s: int, now: int, memory: int, owner: I32, held: I64, touc
 
 @kernel
 def _first(
-    code: int, i: int, head: I64, waiting: I64, live: I64, following: I64, state: I8, row: I64, frame: I64, ended: I64
+    which_key: int, code: int, i: int, waiting: I64, live: I64, tail: I64, following: I64, voided: Voided, state: I8, row: I64,
+    frame: I64, ended: I64,
 ) -> int:
     """The delivery that an ACK of that code, which is known, names; -1 where there is none.
 
     That is the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted. What
-    each of the three looked at in vain is not looked at again, but for those in transactions, which may yet be aborted.
+    one of the first two looked at in vain is not looked at again, for it never gets unsettled again.
     """
     k = live[code]
     while k >= 0 and (state[k] != PENDING or (row[frame[k]] >= 0 and 0 <= ended[row[frame[k]]] <= i)):
-        k = following[k]
+        k = following[which_key, k]
     live[code] = k
     if k >= 0:
         return int(k)
     k = waiting[code]
     while k >= 0 and state[k] != PENDING:
-        k = following[k]
+        k = following[which_key, k]
     waiting[code] = k
-    if k >= 0:
-        return int(k)
-    k = head[code]
-    while k >= 0 and state[k] != ENCLOSED and state[k] != VOIDED:
-        k = following[k]
-    head[code], before = k, k
-    while k >= 0:
-        if state[k] == VOIDED:
-            return int(k)
-        if state[k] == ENCLOSED or following[k] < 0:
-            before = k
-        else:
-            following[before] = following[k]
-        k = following[k]
-    return -1
+    return int(k) if k >= 0 else first(voided, which_key, tail[code])
 
 
 @kernel
 def _append(
-    code: int, s: int, k: int, known: bool, first: int, owner: I32, head: I64, waiting: I64, live: I64, tail: I64, held: I64,
-    touched: I64, begun: I64, following: I64,
+    code: int, s: int, k: int, known: bool, beginning: int, owner: I32, waiting: I64, live: I64, tail: I64, held: I64, touched: I64,
+    begun: I64, following: I64,
 ) -> None:
-    """Put delivery k behind the others of its code; those no longer known are forgotten, the list begins with frame `first` then."""
+    """Put delivery k behind the others of its code; those no longer known are forgotten, the list begins with frame `beginning` then."""
     following[k] = -1
     if code < 0:
         return
     if not known:
-        owner[code], held[code], touched[code], begun[code] = s, 0, -1, first
+        owner[code], held[code], touched[code], begun[code] = s, 0, -1, beginning
     else:
         following[tail[code]] = k
-    for cursor in (head, waiting, live):
+    for cursor in (waiting, live):
         if not known or cursor[code] < 0:
             cursor[code] = k
     tail[code] = k
@@ -98,7 +86,7 @@ def _append(
 @kernel
 def _turn(
     k: int, now: int, to: int, state: I8, mode: I8, frame: I64, codes: I32, since: I64, owner: I32, begun: I64, held: I64, touched: I64,
-    latest: I64, s: int,
+    latest: I64, voided: Voided, s: int,
 ) -> None:
     """Bring delivery k into a state; `held` counts those in the list of a code that are not done with."""
     asks = mode[k] == MODE_CLIENT or mode[k] == MODE_INDIVIDUAL
@@ -110,6 +98,10 @@ def _turn(
         if code >= 0 and owner[code] == s and begun[code] == since[frame[k], which_key]:
             held[code] += more
             touched[code] = max(touched[code], now)
+            if to == VOIDED:
+                put(voided, which_key, k)
+            else:
+                take(voided, which_key, k)
 
 
 @kernel
@@ -147,9 +139,9 @@ def _retain(
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
     ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, place: I64, at_slot: I64, lowest: I64,
-    words: I64, starts: I64, told: I64, stands: I64, since: I64, delivery: I64, target: I8, earlier: Bools, same_message: I64,
-    same_ack: I64, frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, aborts: I64, retained: Bools,
-    most: I64,
+    words: I64, starts: I64, voided: Voided,
+    told: I64, stands: I64, since: I64, delivery: I64, target: I8, earlier: Bools, same_message: I64, same_ack: I64,
+    frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, aborts: I64, retained: Bools, most: I64,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
@@ -167,7 +159,7 @@ def walk(
     n = len(frame)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
     tail, touched = np.zeros(space, np.int64), np.zeros(space, np.int64)
-    head, waiting, live = np.zeros(space, np.int64), np.zeros(space, np.int64), np.zeros(space, np.int64)
+    waiting, live = np.zeros(space, np.int64), np.zeros(space, np.int64)
     begun, following = np.zeros(space, np.int64), np.zeros((3, n), np.int64)
     familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
@@ -198,26 +190,26 @@ def walk(
                 same_message[i] = frame[tail[m]] if familiar[1] else -1
                 copy = delivery[same_message[i]]
                 if same_message[i] >= 0 and state[copy] == VOIDED and row[i] >= 0 and row[frame[copy]] == row[i]:
-                    _turn(copy, now, REPLACED, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
+                    _turn(copy, now, REPLACED, state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
                     if slot[copy] >= 0 and aborts[copy] < WEARY:
                         _remove(words, starts, slot[copy], place[copy])
                         flying[row[i]] -= 1
-                open_before = _first(a, i, head, waiting, live, following[0], state, row, frame, ended) if familiar[0] else -1
+                open_before = _first(0, a, i, waiting, live, tail, following, voided, state, row, frame, ended) if familiar[0] else -1
                 same_ack[i] = frame[open_before] if open_before >= 0 else -1
             else:
                 same_message[i], same_ack[i] = told[i], stands[i, 0]
             for which_key in range(3):
                 _append(
-                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, head, waiting, live, tail, held,
+                    codes[i, which_key], s, k, familiar[which_key], since[i, which_key], owner, waiting, live, tail, held,
                     touched, begun, following[which_key],
                 )
             if new:
                 to = AUTOMATIC if mode[k] == MODE_AUTO else PENDING
-                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
+                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
             else:
                 by[k], how[k], aborts[k] = stands[i, 1], stands[i, 3], stands[i, 5]
                 transaction[k] = which[by[k]] if by[k] >= 0 else -1
-                _turn(k, stands[i, 4], stands[i, 2], state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
+                _turn(k, stands[i, 4], stands[i, 2], state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
                 if state[k] == ENCLOSED and transaction[k] >= 0:
                     enclosed_next[k], enclosed[transaction[k]] = enclosed[transaction[k]], k
             if slot[k] >= 0 and (state[k] == PENDING or state[k] == VOIDED) and aborts[k] < WEARY:
@@ -234,11 +226,11 @@ def walk(
                 continue
             if a >= 0:
                 if _known(a, s, now, memory, owner, held, touched):
-                    k, last = _first(a, i, head, waiting, live, following[0], state, row, frame, ended), tail[a]
+                    k, last = _first(0, a, i, waiting, live, tail, following, voided, state, row, frame, ended), tail[a]
             elif p >= 0 and not lax[s] and _known(p, s, now, memory, owner, held, touched):
-                k, last = _first(p, i, head, waiting, live, following[2], state, row, frame, ended), tail[p]
+                k, last = _first(2, p, i, waiting, live, tail, following, voided, state, row, frame, ended), tail[p]
             elif _known(m, s, now, memory, owner, held, touched):
-                k, last = _first(m, i, head, waiting, live, following[1], state, row, frame, ended), tail[m]
+                k, last = _first(1, m, i, waiting, live, tail, following, voided, state, row, frame, ended), tail[m]
                 if p >= 0 and not lax[s] and codes[frame[last if k < 0 else k], 2] >= 0:
                     delivery[i], target[i] = last, TARGET_OTHER_SUBSCRIPTION
                     continue
@@ -264,7 +256,7 @@ def walk(
                     by[k], transaction[k] = i, t
                     how[k] = DIRECT if k == chosen else CUMULATIVE
                     to = ENCLOSED if t >= 0 else SETTLED
-                    _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
+                    _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
                     if t >= 0:
                         enclosed_next[k], enclosed[t] = enclosed[t], k
                 if mode[chosen] != MODE_CLIENT or (c == NACK and single[s]):
@@ -275,7 +267,7 @@ def walk(
             k = enclosed[which[i]]
             while k >= 0:
                 to = SETTLED if c == COMMIT else VOIDED
-                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, s)
+                _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
                 aborts[k] += c == ABORT
                 if c == ABORT and slot[k] >= 0 and aborts[k] < WEARY:
                     r = row[frame[k]]

@@ -2,8 +2,8 @@
 
 An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that was under way when
 the id was taken anew shows by its destination: that of the SUBSCRIBE before, not of the newest. A MESSAGE that names no subscription
-belongs to the one active subscription of its destination, if there is just one. What has ended is known by its id for Options.memory
-frames behind its UNSUBSCRIBE, what is active for ever.
+belongs to the one active subscription of its destination, if there is just one; where octets of the client are missing before it, that
+is a guess. What has ended is known by its id for Options.memory frames behind its UNSUBSCRIBE, what is active for ever.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from stompcap.tables import words
 class Subscriptions:
     """Per frame: row, state, unsubscribed_by, active, same_destination as in `notes.Annotations` (for ACK and NACK not yet filled).
 
+    Per frame besides: `supposed` (a MESSAGE that does not name its subscription, the one active at its destination) and `guessed` (that,
+    where another one may be lost).
+
     Per row: `opened` and `ended` (frame indices, ended -1 while active), `former` (the row that its id named until then, -1), `mode`
     (MODE_*), `name` (code of its id, in one code space with `named`, the subscription named by each MESSAGE, ACK and NACK, -1 where
     none is), `known` (active, or its id still names it).
@@ -43,6 +46,8 @@ class Subscriptions:
     unsubscribed_by: I64
     active: I32
     same_destination: I32
+    supposed: Bools
+    guessed: Bools
     named: I32
     opened: I64
     ended: I64
@@ -63,12 +68,13 @@ def _not_forgotten(r: int, now: int, memory: int, ordinal: I64, ended: I64, unde
 @kernel
 def _walk(
     session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, destination: I32, anonymous: I8,
-    names: int, destinations: int, told: I64,
-    row: I64, state: I8, unsubscribed_by: I64, active: I32, same: I32, opened: I64, ended: I64, former: I64,
+    names: int, destinations: int, missed: Bools, told: I64,
+    row: I64, state: I8, unsubscribed_by: I64, active: I32, same: I32, supposed: Bools, opened: I64, ended: I64, former: I64,
 ) -> int:
     """Walk all sessions; `names` and `destinations` are the sizes of the code spaces. Returns the number of subscriptions.
 
-    `told`: the row that an earlier piece found for a frame, as what was active then may be forgotten; else UNTOLD.
+    `missed`: octets of the client are missing before a frame. `told`: the row that an earlier piece found for a frame, as what was active
+    then may be forgotten; else UNTOLD.
     """
     owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
     at, living = np.full(destinations, -1, np.int32), np.zeros(destinations, np.int32)
@@ -122,7 +128,7 @@ def _walk(
                 elif anonymous[i]:
                     if told[i] != UNTOLD:
                         r = told[i]
-                    elif d >= 0 and living[d] == 1:
+                    elif d >= 0 and living[d] == 1 and not missed[i]:
                         r = rows_at[d]
                     if r >= 0:
                         state[i] = ACTIVE
@@ -147,13 +153,13 @@ def _walk(
                 r = told[i]
             elif n < 0:
                 if d >= 0 and living[d] == 1:
-                    r = rows_at[d]
+                    r, supposed[i] = rows_at[d], True
             elif of >= 0:
                 before = under[of] = _not_forgotten(under[of], now, memory, ordinal, ended, under)
                 if d >= 0 and target[of] != d and before >= 0 and target[before] == d:
                     r = before
             elif d >= 0 and unnamed_at[d] == 1:
-                r = unnamed_rows[d]
+                r, supposed[i] = unnamed_rows[d], True
             row[i] = r
             if of >= 0 and r >= 0:
                 state[i] = ACTIVE if ended[r] < 0 else ENDED
@@ -169,8 +175,8 @@ def modes(header: pa.Array) -> I8:
     return np.where(header.is_null().to_numpy(zero_copy_only=False), MODE_AUTO, listed).astype(np.int8)
 
 
-def follow(dialogue: Dialogue, memory: int) -> Subscriptions:
-    """Follow all sessions' subscriptions; `memory`: see Options."""
+def follow(dialogue: Dialogue, memory: int, missed: Bools) -> Subscriptions:
+    """Follow all sessions' subscriptions; `memory`: see Options; `missed`, per frame: octets of the client are missing before it."""
     count = len(dialogue)
     command, side = dialogue.command, dialogue.side
     asking = np.flatnonzero((side == CLIENT) & ((command == SUBSCRIBE) | (command == UNSUBSCRIBE)))
@@ -191,34 +197,40 @@ def follow(dialogue: Dialogue, memory: int) -> Subscriptions:
     row, unsubscribed_by = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     state = np.full(count, UNNAMED, np.int8)
     active, same = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    told, supposed = _told(dialogue, opening)
     _walk(
         dialogue.session, command, side, dialogue.ordinal, memory, name, destination, anonymous,
-        int(name.max(initial=-1)) + 1, int(destination.max(initial=-1)) + 1, _told(dialogue, opening),
-        row, state, unsubscribed_by, active, same, opened, ended, former,
+        int(name.max(initial=-1)) + 1, int(destination.max(initial=-1)) + 1, missed, told,
+        row, state, unsubscribed_by, active, same, supposed, opened, ended, former,
     )
     named = np.full(count, -1, np.int32)
     named[sent], named[settling] = by_name, by_settling
     return Subscriptions(
-        row=row, state=state, unsubscribed_by=unsubscribed_by, active=active, same_destination=same, named=named,
+        row=row, state=state, unsubscribed_by=unsubscribed_by, active=active, same_destination=same,
+        supposed=supposed, guessed=supposed & missed, named=named,
         opened=opened, ended=ended, former=former, mode=modes(dialogue.some("ack", opening)), name=name[opening],
         known=(ended < 0) | (dialogue.now[dialogue.session[opened]] - dialogue.ordinal[ended] <= memory),
     )
 
 
-def _told(dialogue: Dialogue, opening: I64) -> I64:
-    """Per frame the row of the subscription that an earlier piece found for it, UNTOLD where none did; see `carried`."""
+def _told(dialogue: Dialogue, opening: I64) -> tuple[I64, Bools]:
+    """Per frame the row of the subscription that an earlier piece found for it, UNTOLD where none did; and `supposed`. See `carried`."""
     number = remembered(dialogue.frames, "under", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
     found = np.where(number < 0, UNTOLD, -1)
     at = np.flatnonzero(number > 0)
-    opens = dialogue.numbered(at, number[at] - 1)
+    opens = dialogue.numbered(at, (number[at] >> 1) - 1)
     found[at] = np.where(opens >= 0, np.searchsorted(opening, opens), -1)
-    return found
+    return found, (number > 0) & (number & 1 > 0)
 
 
-def carried(dialogue: Dialogue, held: Subscriptions) -> I64:
-    """Per frame, for later pieces: one more than the ordinal of the SUBSCRIBE of its subscription, 0 where it has none."""
-    numbers = np.append(dialogue.ordinal[held.opened] + 1, 0)
+def carried(dialogue: Dialogue, held: Subscriptions, unsure: I64) -> I64:
+    """Per frame, for later pieces: twice one more than the ordinal of the SUBSCRIBE of its subscription, 0 where it has none.
+
+    One more for the frames `unsure`, for which another one may be lost.
+    """
+    numbers = np.append((dialogue.ordinal[held.opened] + 1) * 2, 0)
     carried: I64 = numbers[held.row]
+    carried[unsure] += 1
     return carried
 
 

@@ -137,7 +137,7 @@ DELIVERIES = Table(
         moment("delivered_ts", "delivered_ns in microseconds, UTC"),
         text("message_id", "Its message-id"),
         text("ack_id", "Its ack header"),
-        text("subscription", "The subscription it was delivered to"),
+        text("subscription", "The subscription it was delivered to; where another may be lost, what the MESSAGE names, if any"),
         text("destination", "Its destination"),
         text("ack_mode", "Ack mode of the subscription; null if the capture does not tell"),
         flag("redelivered", "The broker says it was delivered before"),

@@ -32,6 +32,9 @@ DELIVERED = {
     "deliveries of one name, in a transaction": (SUBSCRIBE % b"client-individual", ONE_NAME, BEGIN, INSIDE),
     "deliveries of one name, behind UNSUBSCRIBE": (SUBSCRIBE % b"client", ONE_NAME, b"UNSUBSCRIBE\nid:1\n\n\0", b"ACK\nid:m\n\n\0"),
     "deliveries, all aborted again and again": (SUBSCRIBE % b"client", MESSAGE % (b"%d", b"%d"), b"", BEGIN + INSIDE + ABORT),
+    "deliveries of one name, one aborted again and again": (
+        SUBSCRIBE % b"client-individual", ONE_NAME, INSIDE, BEGIN + INSIDE * 2 + ABORT,
+    ),
 }
 """What the client says once, the server again and again and at last of a MESSAGE m, the client once more, and again and again."""
 PAYLOAD = 40_000  # octets a packet

@@ -65,18 +65,18 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["subscriptions", "transactions never ended", "receipts never given"])
 def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Meaning, "_choices", lambda _: Choices(memory=100, open=20_000))
-    path = written(tmp_path / "session.pcap", name, 200_000)
+    monkeypatch.setattr(Meaning, "_choices", lambda _: Choices(memory=100, open=10_000))
+    path = written(tmp_path / "session.pcap", name, 100_000)
     wire = wire_of([str(path)])
     capture = wire.surveyed[0]["capture_id"]
-    assembly, meaning = Assembly([(str(path), capture)], "batch", Options(), 1 << 19), Meaning({capture: 0}, Options(), lambda _: True)
+    assembly, meaning = Assembly([(str(path), capture)], "batch", Options(), 1 << 18), Meaning({capture: 0}, Options(), lambda _: True)
     kept, told = [], Counter[str]()
     for part in assembly.parts(wire.segments):
         if part.sessions is not None:
             told.update({name: table.num_rows for name, table in meaning(part.sessions).items()})
             kept += [state.carry.frames.num_rows for state in meaning.states.values()]
-    assert 20_000 < max(kept) <= 30_000 + 300, kept
-    assert told["subscriptions"] + told["transactions"] + told["receipts"] == 200_000
+    assert 10_000 < max(kept) <= 15_000 + 300, kept
+    assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -36,14 +37,15 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
     last = np.where(gap, -1, integers(rows["last_packet"]))
     key = [list(zip(t["stream_id"].to_pylist(), t["direction"].to_pylist(), strict=True)) for t in (rows, frames)]
     offset, frame_offset = integers(rows["stream_offset"]), integers(frames["stream_offset"])
+    ways: dict[tuple[str, str], list[int]] = {}
+    for i in np.argsort(offset, kind="stable").tolist():
+        ways.setdefault(key[0][i], []).append(i)
     stalls = made["stalls"]
     for number in (*packets, None):
         end = number is None
         limit = 2**40 if number is None else number
         come = np.ones(rows.num_rows, bool)
-        for way in set(key[0]):
-            mine = np.array([i for i, k in enumerate(key[0]) if k == way])
-            mine = mine[np.argsort(offset[mine])]
+        for mine in map(np.array, ways.values()):
             short = np.flatnonzero((last[mine] >= limit) & ~gap[mine])
             stop = len(mine) if end or not len(short) else int(short[0])
             if not end:  # a gap shows by what comes behind it
@@ -52,10 +54,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
             come[mine[stop:]] = False
         new = come & ~given
         given |= come
-        reached: dict[tuple[str, str], int] = {}
-        for i in np.flatnonzero(given):
-            reached[key[0][i]] = max(reached.get(key[0][i], 0), int(offset[i]) + 1)
-        fresh = {(k, int(offset[i])) for i, k in enumerate(key[0]) if new[i]}
+        fresh = {(key[0][i], int(offset[i])) for i in np.flatnonzero(new)}
         chosen = pa.array([(k, int(frame_offset[i])) in fresh for i, k in enumerate(key[1])], pa.bool_())
         packet = integers(segments["packet"])
         arrived = (packet < limit) & ~seen
@@ -81,15 +80,33 @@ def _open(streams: pa.Table, segments: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(known, streams.schema)
 
 
-def resumed(made: Tables, packets: Sequence[int], options: Options | None = None, most: list[int] | None = None) -> dict[str, pa.Table]:
-    """All tables of sessions given in pieces, the state kept as octets between them; `most` gets the sizes of the states."""
+def staggered(made: Tables, count: int) -> dict[str, pa.Table]:
+    """The sessions `count` times, each time a packet later: a cut at packet `count` + 1 is one at every packet up to `count`."""
+
+    def later(table: pa.Table, by: int) -> pa.Table:
+        for i, field in enumerate(table.schema):
+            column = table.column(i)
+            if field.name == "stream_id":
+                table = table.set_column(i, field, pc.binary_join_element_wise(f"{by:03d}", pc.utf8_slice_codeunits(column, 3), ""))
+            elif field.name in ("packet", "first_packet", "last_packet"):
+                table = table.set_column(i, field, pc.add(column, pa.scalar(by, field.type)))
+        return table
+
+    return {name: pa.concat_tables(later(table, by) for by in range(1, count + 1)) for name, table in made.items()}
+
+
+def resumed(
+    made: Tables, packets: Sequence[int], options: Options | None = None, most: list[Counter[str]] | None = None
+) -> dict[str, pa.Table]:
+    """All tables of sessions given in pieces, the state kept as octets between them; `most` gets the sizes of the states by stream."""
     found: dict[str, list[pa.Table]] = {}
     state = pieces.nothing().to_bytes()
     for piece in cut(made, packets):
         tables, kept = pieces.resume(piece, pieces.from_bytes(state), {"cap": 0}, options or Options())
         state = kept.to_bytes()
         if most is not None:
-            most.append(kept.carry.frames.num_rows + kept.carry.rows.num_rows + kept.carry.segments.num_rows)
+            held = (kept.carry.frames, kept.carry.rows, kept.carry.segments)
+            most.append(Counter(stream for table in held for stream in table["stream_id"].to_pylist()))
         for name, table in tables.items():
             found.setdefault(name, []).append(table)
     return {name: pa.concat_tables(tables) for name, tables in found.items()}
@@ -106,6 +123,8 @@ def differences(one: Tables, other: Tables) -> list[str]:
     found = []
     for name in one:
         left, right = rows_of(one, name), rows_of(other, name)
+        if left == right:
+            continue
         found += [f"{name} - {row}" for row in left if row not in right]
         found += [f"{name} + {row}" for row in right if row not in left]
         if len(left) != len(right):

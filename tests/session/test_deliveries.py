@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 from stompcap.session import Options
-from stompcap.tables import TABLES
 from tests.session.delivered import (
     A1,
     A2,
@@ -44,7 +43,7 @@ from tests.session.delivered import (
     told,
 )
 from tests.session.pieces import differences, resumed, whole
-from tests.session.transcript import Session, picked, tables
+from tests.session.transcript import made, picked
 
 CASES = [
     # cumulative, by product
@@ -217,8 +216,8 @@ NAMED_AGAIN = {
 @pytest.mark.parametrize("name", NAMED_AGAIN)
 def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(name: str) -> None:
     memory, text = NAMED_AGAIN[name]
-    made = tables([Session(text)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
-    one, options = whole(made, Options(memory=memory)), Options(memory=memory)
-    last = max(made["segments"]["packet"].to_pylist())
+    sessions = made(text)
+    one, options = whole(sessions, Options(memory=memory)), Options(memory=memory)
+    last = max(sessions["segments"]["packet"].to_pylist())
     for step in (1, 2, 4):
-        assert differences(one, resumed(made, range(step, last + 2, step), options)) == []
+        assert differences(one, resumed(sessions, range(step, last + 2, step), options)) == []

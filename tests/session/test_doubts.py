@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from stompcap.session import Options
-from stompcap.tables import TABLES
 from tests.session.delivered import (
     A1,
     A2,
@@ -20,6 +19,7 @@ from tests.session.delivered import (
     LEFT,
     OLD_ACK,
     ONE,
+    OPENINGS,
     RABBITMQ,
     SECOND,
     THIRD,
@@ -29,8 +29,8 @@ from tests.session.delivered import (
     subscribe,
     told,
 )
-from tests.session.pieces import differences, resumed, whole
-from tests.session.transcript import Session, picked, tables
+from tests.session.pieces import differences, resumed, staggered, whole
+from tests.session.transcript import made, picked
 
 
 @pytest.mark.parametrize(
@@ -167,20 +167,30 @@ LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 @pytest.mark.parametrize(("step", "memory"), [(1, 2), (2, 65_536), pytest.param(3, 8, marks=pytest.mark.slow)])
 def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
     texts = [each for case in HOLES + COPIES for each in (case[1], case[1] + LATER, GAP + SILENT + case[1] + LATER)]
-    sessions = [Session(dialogue("1.2", "", text), f"{n:020d}") for n, text in enumerate(texts)]
-    made = tables(sessions) | {"stalls": TABLES["stalls"].arrow.empty_table()}
-    cuts = range(step, max(made["segments"]["packet"].to_pylist()) + 1, step)
-    assert differences(whole(made, Options(memory=memory)), resumed(made, cuts, Options(memory=memory))) == []
+    sessions = made(*(dialogue("1.2", "", text) for text in texts))
+    cuts = range(step, max(sessions["segments"]["packet"].to_pylist()) + 1, step)
+    assert differences(whole(sessions, Options(memory=memory)), resumed(sessions, cuts, Options(memory=memory))) == []
 
 
 def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
     """A MESSAGE is lost, the ACK of it is not; a piece ends before the server is heard again, by which the loss shows."""
     text = dialogue("1.2", "", ONE + FIRST + SECOND + TAKEN_UP.removesuffix("< EOL\n") + A2 + "> EOL\n" * 9 + "< EOL\n")
-    made = tables([Session(text)]) | {"stalls": TABLES["stalls"].arrow.empty_table()}
+    sessions = staggered(made(text), 21)
     for memory in (2, 65_536):
-        assert whole(made, Options(memory=memory))["deliveries"]["status"].to_pylist() == ["unknown", "settled"]
-        for packet in range(1, 22):
-            assert differences(whole(made, Options(memory=memory)), resumed(made, [packet], Options(memory=memory))) == []
+        options = Options(memory=memory)
+        assert whole(sessions, options)["deliveries"]["status"].to_pylist() == ["unknown", "settled"] * 21
+        assert differences(whole(sessions, options), resumed(sessions, [22], options)) == []
+
+
+def test_why_an_ack_will_be_odd_is_remembered() -> None:
+    """The ACK of the second comes behind a gap of the client's; that it is odd shows by the server's gap, at the close."""
+    text = "> GAP 20\n" + ONE + subscribe(2, "client-individual") + "> GAP 41\n" + FIRST + message("m2", 2, ack="a2")
+    text += A1.replace("ACK", "NACK") + message("m3", 2, ack="a3") + A2 + A3 + "> NACK id:lost\n> GAP 20\n> EOL\n< GAP 20"
+    sessions = made(OPENINGS["1.2"].format(RABBITMQ) + text)
+    options = Options(memory=1)
+    assert whole(sessions, options)["deliveries"]["octets_missing"].to_pylist() == [True, True, True]
+    for packet in range(1, 20):
+        assert differences(whole(sessions, options), resumed(sessions, [packet], options)) == []
 
 
 def test_on_rabbitmq_the_ack_of_a_lost_message_reaches_over_the_connection() -> None:

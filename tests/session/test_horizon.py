@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from stompcap.session import Options
 from tests.session.pieces import differences, resumed, whole
 from tests.session.test_analyse import ASKING, IDS, LINES, OPENINGS, SCOPES
-from tests.session.test_resume import CUTS, made
+from tests.session.test_resume import CUTS
+from tests.session.transcript import made
 
 OPENING = OPENINGS["1.2"]
 HEARD = "< EOL\n"
@@ -33,16 +36,30 @@ DECIDED = {
 }
 
 
+Tables = dict[str, pa.Table]
+
+
+@pytest.fixture(scope="module")
+def decided() -> tuple[Tables, dict[int, Tables]]:
+    """The tables of all of them whole, and by step in pieces."""
+    sessions, options = made(*(OPENING + case[0] if case[0] else EARLY for case in DECIDED.values())), Options(memory=3)
+    return whole(sessions, options), {step: resumed(sessions, range(step, 20, step), options) for step in (1, 2, 5)}
+
+
+def of(tables: Tables, name: str) -> Tables:
+    """The rows of one of them."""
+    stream = f"{list(DECIDED).index(name):020d}"
+    return {table: rows.filter(pc.equal(rows["stream_id"], stream)) for table, rows in tables.items()}
+
+
 @pytest.mark.parametrize("name", DECIDED)
-def test_decided(name: str) -> None:
-    said, rule, *counts = DECIDED[name]
-    text = OPENING + said if said else EARLY
-    sessions, options = made(text), Options(memory=3)
-    tables = whole(sessions, options)
+def test_decided(name: str, decided: tuple[Tables, dict[int, Tables]]) -> None:
+    _, rule, *counts = DECIDED[name]
+    tables, pieces = of(decided[0], name), decided[1]
     judged = {row["rule_id"]: (row["applicable"], row["failed"], row["not_evaluable"]) for row in tables["compliance"].to_pylist()}
     assert judged[rule] == tuple(counts)
-    for step in (1, 2, 5):
-        assert differences(tables, resumed(sessions, range(step, 20, step), options)) == [], step
+    for step, found in pieces.items():
+        assert differences(tables, of(found, name)) == [], step
 
 
 def test_what_was_not_judged_yet_keeps_what_it_looks_at() -> None:
@@ -83,8 +100,8 @@ def repeated(opening: str, runs: list[tuple[str, int, int]]) -> str:
 HOSTILE = st.builds(repeated, st.sampled_from(["", *OPENINGS.values()]), RUNS)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(HOSTILE, min_size=1, max_size=3), CUTS, SCOPES, st.sampled_from([1, 3, 10]))
+@settings(max_examples=16, deadline=None)
+@given(st.lists(HOSTILE, min_size=1, max_size=8), CUTS, SCOPES, st.sampled_from([1, 3, 10]))
 def test_hostile_sessions_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
     sessions, options = made(*texts), Options(ack_scope=scope, memory=memory)
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []

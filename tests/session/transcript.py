@@ -18,6 +18,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +29,7 @@ from stompcap.session import Analysis, Options, analyse
 from stompcap.session.dialogue import Dialogue
 from stompcap.stomp import Rows, Runs, decode, delimit, negotiate, redact
 from stompcap.tables import words
-from stompcap.tables.bronze import RAW_FRAMES, SEGMENTS, STREAMS
+from stompcap.tables.bronze import RAW_FRAMES, SEGMENTS, STALLS, STREAMS
 from stompcap.tables.silver import FRAMES
 
 Octets = npt.NDArray[np.uint8]
@@ -122,6 +123,7 @@ def split(text: str) -> list[str]:
     return list(words_)
 
 
+@cache
 def encode(what: str) -> bytes:
     """One line's octets: a frame, an EOL or raw octets with Python's escapes."""
     if what == "EOL":
@@ -250,6 +252,11 @@ def _row(
         "first_packet": None if gap else int(packets[0]), "last_capture_id": None if gap else capture,
         "last_packet": None if gap else int(packets[np.argmax(times)]),
     }
+
+
+def made(*texts: str) -> dict[str, pa.Table]:
+    """The tables of sessions that stall nowhere, by their transcripts; the n-th has the stream_id of twenty digits n."""
+    return tables([Session(text, f"{n:020d}") for n, text in enumerate(texts)]) | {"stalls": STALLS.arrow.empty_table()}
 
 
 def run(
