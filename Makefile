@@ -24,7 +24,7 @@ demo: setup ## Run the whole pipeline on the bundled captures of real brokers; e
 
 test: setup ## Run the tests: those without Spark side by side, then those with Spark in one process
 	@failed=0; \
-	$(PY) -m pytest -q -n 2 -m "not spark and $(LEFT_OUT)" || failed=1; \
+	$(PY) -m pytest -q -n 2 --dist worksteal -m "not spark and $(LEFT_OUT)" || failed=1; \
 	$(PY) -m pytest -q -m "spark and $(LEFT_OUT)" || failed=1; \
 	exit $$failed
 

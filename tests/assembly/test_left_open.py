@@ -13,15 +13,17 @@ from tests.e2e.truth import DATA
 
 
 @pytest.mark.slow  # a turn every other frame
-@pytest.mark.parametrize("name", ["activemq_gostomp.pcap", "activemq_library.pcap", "artemis_stompest.pcapng"])
-def test_in_blocks_as_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "block", "window"), [
+    ("activemq_gostomp.pcap", 60, WINDOW), ("activemq_gostomp.pcap", 90, 2000),
+    ("activemq_library.pcap", 60, WINDOW), ("artemis_stompest.pcapng", 90, 2000),
+])  # fmt: skip
+def test_in_blocks_as_whole(name: str, block: int, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = wire_of([str(DATA / name)])
     full = rows(wire.tables())
     monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(open=4))
     whole = rows(wire.tables())
     assert whole != full, "nothing was forgotten"
-    for block, window in ((60, WINDOW), (90, 2000)):
-        found = rows(wire.tables(window=window, block=block, assembly=InBlocks))
-        assert found.keys() == whole.keys()
-        for table in whole:
-            assert found[table] == whole[table], table
+    found = rows(wire.tables(window=window, block=block, assembly=InBlocks))
+    assert found.keys() == whole.keys()
+    for table in whole:
+        assert found[table] == whole[table], table

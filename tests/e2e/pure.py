@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from stompcap import capture
-from stompcap.assembly import Assembly, Meaning
+from stompcap.assembly import Assembly, Meaning, Part
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
@@ -23,6 +23,13 @@ class Wire:
     surveyed: list[dict[str, Any]]
     segments: pa.Table
 
+    def parts(
+        self, options: Options | None = None, window: int = WINDOW, block: int = BLOCK, assembly: type[Assembly] = Assembly
+    ) -> Iterator[Part]:
+        """What is made of them stream by stream."""
+        captures = [(row["path"], row["capture_id"]) for row in self.surveyed]
+        return assembly(captures, "batch", options or Options(), window, block=block).parts(self.segments)
+
     def tables(
         self,
         options: Options | None = None,
@@ -34,10 +41,9 @@ class Wire:
         """All tables made stream by stream and session by session, or of the latter those wanted, by name."""
         options = options or Options()
         order = {row["capture_id"]: rank for rank, row in enumerate(self.surveyed)}
-        way = assembly([(row["path"], row["capture_id"]) for row in self.surveyed], "batch", options, window, block=block)
         meaning = Meaning(order, options, wanted)
         found: dict[str, list[pa.Table]] = {}
-        for part in way.parts(self.segments):
+        for part in self.parts(options, window, block, assembly):
             _add(found, part.tables.items())
             if part.sessions is not None:
                 _add(found, meaning(part.sessions).items())
