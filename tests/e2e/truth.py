@@ -72,18 +72,21 @@ class Observed:
         self.streams = [row for rows in self.by_stream["streams"].values() for row in rows]
 
     def stream_of(self, session: Session) -> str:
-        """The id of the session's stream."""
+        """The id of the session's stream: of those between its endpoints the one that shares most time with it.
+
+        A client's port is free again as soon as the server has closed, so several may lie within seconds of each other.
+        """
         wanted = session.summary
-        fits = [
-            row
+        opened = wanted["opened_clock_ns"]
+        closed = wanted["closed_clock_ns"] or opened + LONGEST_NS
+        shared = {
+            str(row["stream_id"]): min(closed, row["last_ns"]) - max(opened, row["first_ns"])
             for row in self.streams
-            if row["client_port"] == wanted["client_port"]
-            and row["server_ip"] == wanted["server_ip"]
-            and row["first_ns"] < (wanted["closed_clock_ns"] or wanted["opened_clock_ns"] + LONGEST_NS) + NEAR_NS
-            and row["last_ns"] > wanted["opened_clock_ns"] - NEAR_NS
-        ]
-        assert len(fits) == 1, f"{session.name}: {len(fits)} streams fit"
-        return str(fits[0]["stream_id"])
+            if row["client_port"] == wanted["client_port"] and row["server_ip"] == wanted["server_ip"]
+        }
+        near = {name: time for name, time in shared.items() if time > -NEAR_NS}
+        assert near, f"{session.name}: no stream fits"
+        return max(near, key=near.__getitem__)
 
     def rows(self, table: str, stream: str) -> list[Row]:
         """The rows of a stream in one table."""
