@@ -19,6 +19,7 @@ from stompcap.stomp.syntax import Syntax
 
 AFTER_GAP, TORN, PASSCODE = int(Syntax.AFTER_GAP), int(Syntax.TORN), int(Syntax.PASSCODE)
 BLANK_PADDED = int(Syntax.BLANK_PADDED)
+HEAD_LINES = int(Syntax.LF_LINE | Syntax.CRLF_LINE)
 ODD_HEAD = int(Syntax.NUL_IN_HEAD | Syntax.BARE_CR) | BLANK_PADDED
 """Heads whose lines may be read in more than one way: a passcode behind a NUL, a CR or a line of blanks is one to some readers."""
 NOTHING, WHOLE, LEADING, CUT = range(4)
@@ -112,7 +113,8 @@ def _mark(
             handshake = command[row] == CONNECT or command[row] == STOMP or (command[row] < 0 and _may_open(octets, begin, end))
             cut = cut or command[row] == ERROR or (handshake and body[row] < 0)
         else:
-            torn = s[r.PLACE] == CUT or (s[r.PLACE] == LEADING and _tail(octets, begin, end))
+            # junk with lines of a head was begun as a frame is: its first line is a command's
+            torn = not syntax[row] & HEAD_LINES and (s[r.PLACE] == CUT or (s[r.PLACE] == LEADING and _tail(octets, begin, end)))
             first = begin
             if torn:
                 syntax[row] |= TORN
