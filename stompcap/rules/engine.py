@@ -98,7 +98,8 @@ def follow(analysis: Analysis, before: pa.Table, settings: Settings | None = Non
         for judged in answer if isinstance(answer, tuple) else (answer,):
             total += _settle(case, progress, ledger, number, rule, judged, at_close if rule.settles == "at close" else progress.closing)
         session = np.flatnonzero(total[0])
-        ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
+        if len(session):
+            ledger.counts.append(np.vstack([np.full(len(session), number), session, total[:, session]]))
     if not progress.whole:
         ledger.holds[1][trust.proofs(case.d.rows)] = True
     streams = case.d.streams.column("stream_id")
@@ -115,10 +116,12 @@ def _settle(case: Case, progress: Progress, ledger: _Ledger, number: int, rule: 
         unevaluable = judged.unevaluable
     if rule.negotiated and len(rule.versions) < len(words.VERSIONS):
         due = np.array([version in rule.versions for version in words.VERSIONS] + [True])  # version -1 is the last: not known
-        unknown = units.version < 0
+        unevaluable = unevaluable | (units.version < 0)
         applicable = applicable & due[units.version]
-        unevaluable = unevaluable | unknown
-    unevaluable = unevaluable | (judged.failed & _unsure(case, rule, units))
+    if not applicable.any() and (progress.whole or rule.settles == "at once"):  # nothing to count, nothing to wait for
+        return np.zeros((3, ledger.sessions), np.int64)
+    if judged.failed.any():
+        unevaluable = unevaluable | (judged.failed & _unsure(case, rule, units))
     failed = judged.failed & ~unevaluable
     told, late = _told(case, progress, rule, judged, failed)
     unevaluable, failed = unevaluable | late, failed & ~late
