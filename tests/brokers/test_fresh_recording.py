@@ -65,6 +65,7 @@ def test_every_capture_was_read_whole(summary: dict[str, Any], recording: Path) 
 def test_every_session_agrees_with_its_log(seen: Observed, recording: Path) -> None:
     sessions = list(all_sessions(recording))
     assert len(sessions) > 100
+    assert seen.unpaired(session for _, session in sessions) == []
     found = {session.name: differences(session, seen) for _, session in sessions}
     assert not [line for lines in found.values() for line in lines if not by_a_race(line)]
     # the committed recording has none; a fresh one on a busy machine may have a few closes that crossed

@@ -21,6 +21,10 @@ def test_there_is_something_to_compare() -> None:
     assert len(list(all_sessions())) > 490
 
 
+def test_every_stream_is_one_session(seen: Observed) -> None:
+    assert seen.unpaired(session for _, session in all_sessions()) == []
+
+
 @pytest.mark.parametrize("index", range(len(FILES)), ids=FILES)
 def test_every_session_agrees_with_its_log(index: int, seen: Observed) -> None:
     found = [line for session in sessions(truths()[index]) for line in differences(session, seen)]

@@ -53,6 +53,19 @@ def test_a_port_used_again_at_once_is_another_stream(opened: float, closed: floa
     assert seen.stream_of(session(opened, closed)) == fit
 
 
+@pytest.mark.parametrize(
+    ("times", "unpaired"),
+    [
+        ([(100.1, 102.0), (102.4, 102.5)], []),
+        ([(100.1, 102.6)], ["second"]),  # one connection, told as two
+        ([(100.1, 101.0), (101.1, 102.0)], ["first", "second"]),  # two, told as one; and one that nobody knows of
+    ],
+)
+def test_each_stream_is_one_session(times: list[tuple[float, float]], unpaired: list[str]) -> None:
+    seen = streams(("first", 100.0, 102.01), ("second", 102.4, 102.6))
+    assert seen.unpaired(session(*time) for time in times) == unpaired
+
+
 def test_a_session_that_was_not_captured_has_no_stream() -> None:
     with pytest.raises(AssertionError, match="no stream fits"):
         streams(("first", 100.0, 102.0)).stream_of(session(300, 301))

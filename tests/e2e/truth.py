@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,11 @@ class Session:
     def name(self) -> str:
         """The session's name."""
         return str(self.summary["session"])
+
+    @property
+    def ends(self) -> tuple[int, str]:
+        """The client's port and the server's address."""
+        return self.summary["client_port"], self.summary["server_ip"]
 
     def shift(self, direction: str) -> int:
         """Octets of a direction that had passed before the capture began."""
@@ -82,11 +87,18 @@ class Observed:
         shared = {
             str(row["stream_id"]): min(closed, row["last_ns"]) - max(opened, row["first_ns"])
             for row in self.streams
-            if row["client_port"] == wanted["client_port"] and row["server_ip"] == wanted["server_ip"]
+            if (row["client_port"], row["server_ip"]) == session.ends
         }
         near = {name: time for name, time in shared.items() if time > -NEAR_NS}
         assert near, f"{session.name}: no stream fits"
         return max(near, key=near.__getitem__)
+
+    def unpaired(self, sessions: Iterable[Session]) -> list[str]:
+        """Ids of streams between endpoints of these sessions that are not the stream of just one of them."""
+        known = list(sessions)
+        ends, taken = {session.ends for session in known}, Counter(self.stream_of(session) for session in known)
+        between = [str(row["stream_id"]) for row in self.streams if (row["client_port"], row["server_ip"]) in ends]
+        return [stream for stream in between if taken[stream] != 1]
 
     def rows(self, table: str, stream: str) -> list[Row]:
         """The rows of a stream in one table."""
