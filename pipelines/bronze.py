@@ -6,76 +6,29 @@ Only what describes segments is shuffled, brought together by flow; the task tha
 from __future__ import annotations
 
 import hashlib
-import pickle
-from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stompcap.capture import Known, Survey
-from stompcap.capture.find import sizes
-from stompcap.errors import CaptureError
+from stompcap.progress import Meter, Progress, watched
 from stompcap.spark import tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 from stompcap.spark.sink import MANIFEST, collected
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from stompcap.capture import Survey
     from stompcap.options import Options
     from stompcap.spark.lake import DataFile
+    from stompcap.spark.session import Later
 
 DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments
 OCTETS_PER_TASK = 128 * 1024 * 1024
 SEGMENTS_PER_TASK = 1 << 20  # a task holds what describes them
 CARRIED_PER_TASK = 1 << 28  # octets of payload that travel with their segments
 TABLES = ("streams", "raw_frames", "segments", "stalls")
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A named input that could not be read, and why."""
-
-    path: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Surveyed:
-    """What a look at the files found: captures, empty files, files refused."""
-
-    captures: list[Survey]
-    empty: list[str]
-    refused: list[Refused]
-
-
-def survey(spark: SparkSession, paths: Sequence[str], options: Options, known: Iterable[dict[str, Any]] = ()) -> Surveyed:
-    """Look at every file once: digest, format, counts, times, and the parts to read it in.
-
-    `known` are rows of table captures: a file that begins as one of the same source and name did goes on from there.
-    """
-    beginnings = defaultdict(list)
-    for row in known:
-        if row["source"] == options.source and row["compression"] is None and row["used_octets"]:
-            beginnings[_name(row["path"])].append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
-    octets = sizes(paths)
-    packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
-    named = [[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs]
-    work = tasks.Survey(named, options.source, options.split_octets, options.tunnels, options.max_decompressed)
-    rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
-    answers = sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
-    return Surveyed(
-        [found for _, found in answers if isinstance(found, Survey)],
-        [path for path, found in answers if found is None],
-        [Refused(found.path, found.remedy) for _, found in answers if isinstance(found, CaptureError)],
-    )
-
-
-def _name(path: str) -> str:
-    """The last part of a path: a growing file may be named by another way to its folder."""
-    return path.rstrip("/").rsplit("/", 1)[-1]
 
 
 def is_new(found: Survey, known: Container[str]) -> bool:
@@ -96,12 +49,12 @@ def batch_of(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def together(spark: SparkSession, captures: Sequence[Survey], number: int, options: Options) -> DataFrame:
+def together(spark: SparkSession, captures: Sequence[Survey], number: int, options: Options, meter: Meter) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     parts = [(rank, split) for rank, one in enumerate(captures) for split in one.splits]
     octets = [part.octets * (DEFLATED if captures[rank].row["compression"] else 1) for rank, part in parts]
     reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    work = tasks.Read([[parts[i] for i in pack] for pack in packed(octets, reading)], number, options.vlan, options.tunnels)
+    work = tasks.Read([[parts[i] for i in pack] for pack in packed(octets, reading)], number, options.vlan, options.tunnels, meter)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
 
@@ -117,18 +70,41 @@ def tasks_for(captures: Sequence[Survey], cores: int) -> int:
 
 
 def extract(
-    spark: SparkSession,
+    session: Later,
     lake: str,
     captures: Sequence[Survey],
     batch_id: str,
     options: Options,
     outputs: Sequence[str] = TABLES,
+    progress: Progress | None = None,
 ) -> list[DataFile]:
     """Write the rows of a batch of captures; files are returned, nothing is committed.
 
     `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass.
     """
-    number = tasks_for(captures, spark.sparkContext.defaultParallelism)
     named = [(one.row["path"], one.row["capture_id"]) for one in captures]
-    work = tasks.Extract(lake, named, batch_id, options, tuple(outputs))
-    return collected(together(spark, captures, number, options).mapInArrow(work, MANIFEST).collect())
+    steps = _Steps(captures, progress or Progress())
+    with watched(steps.look, here=session.local()) as meter:
+        spark = session()
+        number = tasks_for(captures, spark.sparkContext.defaultParallelism)
+        work = tasks.Extract(lake, named, batch_id, options, tuple(outputs), meter)
+        return collected(together(spark, captures, number, options, meter).mapInArrow(work, MANIFEST).collect())
+
+
+class _Steps:
+    """How far the tasks are, in octets of the captures: first those whose packets are read, then the share of segments reassembled."""
+
+    def __init__(self, captures: Sequence[Survey], progress: Progress) -> None:
+        self._progress = progress
+        self._octets = sum(split.octets for one in captures for split in one.splits)
+        self._segments = max(1, sum(one.row["tcp_segments"] for one in captures))
+        self._reading = True
+        progress.begin("reading packets", self._octets)
+
+    def look(self, meter: Meter) -> None:
+        """Tell what the tasks have told."""
+        read, done = meter.done("read"), meter.done("segments")
+        if self._reading and (done or read >= self._octets):
+            self._reading = False
+            self._progress.begin("reassembling and decoding", self._octets)
+        self._progress.reached(read if self._reading else self._octets * done // self._segments)

@@ -1,65 +1,64 @@
-"""Gold: what people ask, aggregated over the sessions by Spark."""
+"""Gold: what people ask, aggregated over all sessions of a lake."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stompcap.spark.lake import read
+from stompcap.spark.query import Query, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
 TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 
-ACK_LATENCY = """
-SELECT hour_ts, destination, ack_mode, settled_by, server_product, deliveries, settled, uncertain,
-       deliveries - settled AS unsettled,
-       CAST(round(p[0]) AS BIGINT) AS p50_us, CAST(round(p[1]) AS BIGINT) AS p90_us,
-       CAST(round(p[2]) AS BIGINT) AS p95_us, CAST(round(p[3]) AS BIGINT) AS p99_us, max_us, mean_us
-FROM (
-    SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
+ACK_LATENCY = Query(
+    "ack_latency",
+    ("deliveries", "sessions"),
+    """
+    SELECT hour_ts, destination, ack_mode, settled_by, server_product,
            count(*) AS deliveries,
-           count_if(d.status = 'settled') AS settled,
-           count_if(d.status = 'settled' AND d.octets_missing) AS uncertain,
-           percentile(d.latency_us, array(0.50, 0.90, 0.95, 0.99)) AS p,
-           max(d.latency_us) AS max_us,
-           CAST(round(avg(d.latency_us)) AS BIGINT) AS mean_us
-    FROM (SELECT *, IF(status = 'settled' AND NOT octets_missing, ack_latency_us, NULL) AS latency_us
-          FROM {deliveries} WHERE status <> 'auto') d
-    JOIN {sessions} s USING (stream_id)
-    GROUP BY ALL
+           count_if(status = 'settled') AS settled,
+           count_if(status = 'settled' AND octets_missing) AS uncertain,
+           count_if(status <> 'settled') AS unsettled,
+           CAST(round(percentile_cont(0.50) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p50_us,
+           CAST(round(percentile_cont(0.90) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p90_us,
+           CAST(round(percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p95_us,
+           CAST(round(percentile_cont(0.99) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p99_us,
+           max(latency_us) AS max_us,
+           CAST(round(avg(latency_us)) AS BIGINT) AS mean_us
+    FROM (
+        SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
+               d.status, d.octets_missing,
+               CASE WHEN d.status = 'settled' AND NOT d.octets_missing THEN d.ack_latency_us END AS latency_us
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id
+        WHERE d.status <> 'auto'
+    ) asking
+    GROUP BY hour_ts, destination, ack_mode, settled_by, server_product
+    ORDER BY hour_ts, destination, ack_mode, settled_by, server_product""",
 )
-"""
+"""Exact percentiles of ack latency per hour, destination, mode, way of settling and broker; what is uncertain is only counted."""
 
-COMPLIANCE_SUMMARY = """
-SELECT c.rule_id, s.server_product, s.client_product, s.version,
-       count(*) AS sessions,
-       sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
-       try_divide(CAST(sum(c.failed) AS DOUBLE), sum(c.passed) + sum(c.failed)) AS failure_rate
-FROM {compliance} c JOIN {sessions} s USING (stream_id)
-GROUP BY ALL
-"""
+COMPLIANCE_SUMMARY = Query(
+    "compliance_summary",
+    ("compliance", "sessions"),
+    """
+    SELECT c.rule_id, s.server_product, s.client_product, s.version,
+           count(*) AS sessions,
+           sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
+           CAST(sum(c.failed) AS DOUBLE) / nullif(sum(c.passed) + sum(c.failed), 0) AS failure_rate
+    FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
+    GROUP BY c.rule_id, s.server_product, s.client_product, s.version
+    ORDER BY c.rule_id, s.server_product, s.client_product, s.version""",
+)
+"""Sums and failure rate per rule, broker, client library and version."""
 
-
-def ack_latency(spark: SparkSession, deliveries: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Exact percentiles of ack latency per hour, destination, mode, way of settling and broker; what is uncertain is only counted."""
-    return spark.sql(ACK_LATENCY, deliveries=deliveries, sessions=sessions)
-
-
-def compliance_summary(spark: SparkSession, compliance: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Sums and failure rate per rule, broker, client library and version."""
-    return spark.sql(COMPLIANCE_SUMMARY, compliance=compliance, sessions=sessions)
+AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)
 
 
-def aggregates(spark: SparkSession, lake: str, tables: Sequence[str]) -> dict[str, DataFrame]:
-    """Those of the tables named that sum up all sessions, by name."""
-    sessions = read(spark, lake, "sessions")
-    found: dict[str, DataFrame] = {}
-    if "ack_latency" in tables:
-        found["ack_latency"] = ack_latency(spark, read(spark, lake, "deliveries"), sessions)
-    if "compliance_summary" in tables:
-        found["compliance_summary"] = compliance_summary(spark, read(spark, lake, "compliance"), sessions)
-    return found
+def aggregates(lake: str, tables: Sequence[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
+    """Those of the tables named that sum up all sessions, by name; `spark` gives the session for a lake that is too large for one process."""
+    return ask(lake, [query for query in AGGREGATES if query.name in tables], spark)

@@ -47,7 +47,7 @@ def held(lake: str) -> Iterator[None]:
 
 def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what tells them, and the files that go on where they end, again."""
-    columns = ["capture_id", "path", "source", "compression", "used_octets", "used_sha256"]
+    columns = ["capture_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return rows
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pipelines import bronze, gold, ledger, silver
+from pipelines.survey import survey
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import CaptureError, StompcapError
+from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
+from stompcap.spark.session import Later
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from stompcap.options import Options
     from stompcap.spark.lake import DataFile
 
+COMMITS_AT_ONCE = 4
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 
 
@@ -40,6 +45,7 @@ class Result:
     run_id: str
     lake: str
     status: str = "done"
+    seconds: float = 0.0
     captures: list[dict[str, str | None]] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -49,7 +55,7 @@ class Result:
 
     def public(self) -> dict[str, Any]:
         """The promised keys alone."""
-        names = ("run_id", "lake", "status", "captures", "stages", "rows", "warnings")
+        names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings")
         return {name: value for name, value in asdict(self).items() if name in names}
 
 
@@ -61,23 +67,30 @@ class Run:
         spark: Callable[[], SparkSession],
         lake: str,
         options: Options,
-        progress: Callable[[str], None] = lambda _: None,
+        progress: Progress | None = None,
+        entered: float | None = None,
     ) -> None:
-        self._spark = spark
+        """`spark` makes or gives the session, which is asked for when first needed; `entered`: when the run began (time.monotonic)."""
+        self.spark = spark if isinstance(spark, Later) else Later(spark)
         self.lake = lake
         self.options = options
-        self.progress = progress
+        self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake)
+        self._entered = self._told = time.monotonic() if entered is None else entered
 
-    @property
-    def spark(self) -> SparkSession:
-        """The session, started when first needed: a run with nothing to do starts none."""
-        return self._spark()
+    def lap(self, name: str) -> None:
+        """Enter a part of the run into its result: the seconds since the part before it ended, and those since the run began."""
+        now = time.monotonic()
+        self.result.stages.append({"name": name, "seconds": round(now - self._told, 3)})
+        self.result.seconds = round(now - self._entered, 3)
+        self._told = now
 
     @contextmanager
     def stage(self, name: str, inputs: Sequence[str]) -> Iterator[dict[str, int]]:
         """Time a stage and enter it into `runs`, done or failed; yields the row counts to fill."""
-        started, clock = ledger.now(), time.monotonic()
+        if not self.result.stages:
+            self.lap("start")
+        started = ledger.now()
         rows: dict[str, int] = {}
         try:
             yield rows
@@ -86,17 +99,21 @@ class Run:
             ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, line)
             raise
         ledger.record(self.lake, self.result.run_id, name, started, inputs, rows)
-        self.result.stages.append({"name": name, "seconds": round(time.monotonic() - clock, 3)})
+        self.lap(name)
         for table, count in rows.items():
             self.result.rows[table] = self.result.rows.get(table, 0) + count
 
     def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str]) -> None:
-        """Commit the files of some tables under the name of their batch, whichever stage made them."""
-        for table in tables:
+        """Commit the files of some tables under the name of their batch, whichever stage made them; each table by itself."""
+
+        def commit(table: str) -> int:
             mine = [file for file in files if file.table == table]
-            count = lakes.commit(self.lake, table, mine, [batch], self.result.run_id)
-            if count:
-                rows[table] = rows.get(table, 0) + count
+            return lakes.commit(self.lake, table, mine, [batch], self.result.run_id)
+
+        with ThreadPoolExecutor(COMMITS_AT_ONCE) as pool:
+            for table, count in zip(tables, pool.map(commit, tables), strict=True):
+                if count:
+                    rows[table] = rows.get(table, 0) + count
 
     # -- extract ------------------------------------------------------------------------------------------------------------
 
@@ -108,23 +125,28 @@ class Run:
             return
         known = ledger.known(self.lake)
         ids = {row["capture_id"] for row in known}
-        self.progress(f"looking at {len(paths)} capture{'s' if len(paths) != 1 else ''}")
-        found = bronze.survey(self.spark, paths, self.options, known)
+        found = survey(paths, self.options, known, self.spark, self.progress)
         for problem in found.refused:
             self._refuse(problem.path, problem.remedy)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
+        for again in found.again:
+            self._tell(again.path, again.row, "known")
         for one in found.captures:
-            row = one.row
-            status = row["status"] if bronze.is_new(one, ids) else "known"
-            self.result.captures.append({"path": row["path"], "capture_id": row["capture_id"], "status": status})
-            if bronze.is_new(one, ids) and changed(row, self._before(row["path"], known)):
+            row, is_new = one.row, bronze.is_new(one, ids)
+            if is_new and changed(row, self._before(row["path"], known)):
                 says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
                 self.result.warnings.append(f"{row['path']}: {says}")
-            if row["damage"]:
-                self.result.warnings.append(f"{row['path']}: {row['status']}: {row['damage']}")
+            self._tell(row["path"], row, row["status"] if is_new else "known")
+        self.result.captures.sort(key=lambda capture: capture["path"] or "")
         new = bronze.ranked(found.captures, ids)
         if new:
             self._extract(new, whole=whole)
+
+    def _tell(self, path: str, row: Mapping[str, Any], status: str) -> None:
+        """Enter a capture into the result, with a warning where it is damaged."""
+        self.result.captures.append({"path": path, "capture_id": row["capture_id"], "status": status})
+        if row["damage"]:
+            self.result.warnings.append(f"{path}: {row['status']}: {row['damage']}")
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
@@ -134,18 +156,20 @@ class Run:
     def _extract(self, captures: Sequence[Survey], *, whole: bool) -> None:
         batch = bronze.batch_of(captures, self.options.source)
         outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
-        self.progress(f"reading {sum(split.octets for one in captures for split in one.splits) / 1e6:,.1f} MB")
+        if whole:
+            from stompcap.quality import prepare
+
+            prepare()
+        self.progress.begin("starting Spark")
+        self.spark()
         with self.stage("extract", [one.row["capture_id"] for one in captures]) as rows:
-            files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs)
+            files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs, self.progress)
             self.admit(files, batch, rows, outputs)
             table = pa.Table.from_pylist(
                 [{**one.row, "batch_id": batch, "run_id": self.result.run_id} for one in captures], schema=TABLES["captures"].arrow
             )
             rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
         if whole:
-            from stompcap.quality import prepare
-
-            prepare()  # Spark works on the metrics while the driver waits
             self.aggregate([batch], {})
 
     # -- the stages that read the lake --------------------------------------------------------------------------------------
@@ -153,15 +177,15 @@ class Run:
     def decode(self) -> None:
         """Frames of every batch that has none yet."""
         for batch in ledger.pending(self.lake, ["frames"]):
-            self.progress("decoding")
+            self.progress.begin("decoding")
             with self.stage("decode", [batch]) as rows:
-                files = silver.decode(self.spark, self.lake, [batch], self.options)
+                files = silver.decode(self.spark(), self.lake, [batch], self.options)
                 self.admit(files, batch, rows, ["frames"])
 
     def correlate(self) -> None:
         """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
         for batch in self._ready(silver.SESSION_TABLES, ["frames"], "decode"):
-            self.progress("correlating")
+            self.progress.begin("correlating")
             with self.stage("correlate", [batch]) as rows:
                 self._sessions(batch, silver.SESSION_TABLES, rows)
 
@@ -171,7 +195,7 @@ class Run:
         batches = self._ready(tables, silver.SESSION_TABLES, "correlate")
         rows: dict[str, int] = {}
         for batch in batches:
-            self.progress("judging sessions")
+            self.progress.begin("judging sessions")
             self._sessions(batch, wanted, rows)
         if batches:
             self.aggregate(batches, rows, tables)
@@ -186,22 +210,23 @@ class Run:
     def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
         """Compute and admit tables made session by session."""
         order = ledger.captures(self.lake)
-        self.admit(silver.correlate(self.spark, self.lake, [batch], order, self.options, tables), batch, rows, tables)
+        self.admit(silver.correlate(self.spark(), self.lake, [batch], order, self.options, tables), batch, rows, tables)
 
     def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
         """Rewrite the tables that sum up all sessions."""
         from stompcap.rules import catalogue_table
 
-        self.progress("computing metrics")
+        self.progress.begin("computing metrics")
         with self.stage("metrics", batches) as rows:
             rows.update(written)
             run_id = self.result.run_id
-            lakes.overwrite_together(gold.aggregates(self.spark, self.lake, tables), self.lake, run_id)
+            for name, table in gold.aggregates(self.lake, tables, self.spark).items():
+                rows[name] = lakes.replace(self.lake, name, table, run_id)
             if "rules" in tables:
                 rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
-            for table in tables:
-                if table not in gold.SESSION_TABLES:
-                    lakes.commit(self.lake, table, [], batches, run_id)
+            for name in tables:
+                if name not in gold.SESSION_TABLES:
+                    lakes.commit(self.lake, name, [], batches, run_id)
 
     def validate(self) -> None:
         """Check what is new against the expectations; results go to quality_results and Data Docs."""
@@ -212,7 +237,7 @@ class Run:
             return
         # Data Docs are files for a browser: beside the tables where these are files too
         docs = None if "://" in self.lake else os.path.join(self.lake, "_data_docs")
-        self.progress("checking expectations")
+        self.progress.begin("checking expectations")
         with self.stage("validate", batches) as rows:
             results = validate(self.spark, self.lake, self.result.run_id, docs=docs)
             rows["quality_results"] = lakes.append(self.lake, "quality_results", results, batches, self.result.run_id)
@@ -263,6 +288,8 @@ def execute(job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_t
         except StompcapError:
             job.result.status = "failed"
             raise
+    if not job.result.stages:
+        job.lap("start")
     if job.result.refused:
         job.result.status = "incomplete"
     return job.result

@@ -12,6 +12,9 @@ STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673,
 
 SPLIT_OCTETS = 1 << 26
 
+LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
+"""Of the environment: the octets that a compressed capture may decompress to, where no option says so."""
+
 
 @dataclass(frozen=True)
 class Options:

@@ -37,7 +37,6 @@ HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to know what it is
 WINDOW_OCTETS = 1 << 24
 MAX_DECOMPRESSED_OCTETS = 64 << 30
 MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may ask for; the others bound themselves
-LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
 
 
 class Reader(Protocol):

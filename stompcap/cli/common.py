@@ -1,22 +1,17 @@
-"""The options that many commands share, and the session and progress they work with."""
+"""The options that many commands share, and the session they work in."""
 
 from __future__ import annotations
 
-import functools
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.capture.compressed import LIMIT_VARIABLE
 from stompcap.errors import UsageError
-from stompcap.options import SPLIT_OCTETS, STOMP_PORTS, Options
+from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from stompcap.spark.session import Later
 
 Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one Delta table a folder.", show_default=False)]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master; local[*] unless spark-submit has set one.", show_default=False)]
@@ -83,36 +78,14 @@ def options(
     return replace(found, settings=settings_of(settings))
 
 
-def session(master: str | None, conf: list[str] | None) -> Callable[[], SparkSession]:
-    """A function that starts the session when first called; raises UsageError for a malformed --conf."""
+def session(master: str | None, conf: list[str] | None) -> Later:
+    """The session of a command, not yet begun; raises UsageError for a malformed --conf."""
+    from stompcap.spark.session import Later, get_session, named_master
+
     settings = {}
     for item in conf or []:
         key, sign, value = item.partition("=")
         if not sign or not key:
             raise UsageError(f"--conf {item}: say KEY=VALUE")
         settings[key] = value
-
-    @functools.cache
-    def start() -> SparkSession:
-        from stompcap.spark.session import get_session
-
-        return get_session(master, settings)
-
-    return start
-
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that says what is going on: a live line with a clock on a terminal, plain lines elsewhere; to standard error."""
-    if quiet:
-        yield lambda _: None
-    elif not sys.stderr.isatty():
-        yield lambda text: print(text, file=sys.stderr, flush=True)
-    else:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("starting Spark", total=None)
-            yield lambda text: bar.update(task, description=text)
+    return Later(lambda: get_session(master, settings), settings.get("spark.master") or named_master(master))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import common
+from stompcap.cli.progress import shown
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
 from stompcap.spark import lake as lakes
 
@@ -42,10 +43,10 @@ def export(
     lakes.demand(lake)
     stream, captures = known(lake, stream_id)
     _spare(output, [row["path"] for row in captures])
-    with common.progress(quiet or as_json) as say:
-        say("looking for the packets")
+    with shown(quiet or as_json) as progress:
+        progress.begin("looking for the packets")
         chosen, found = find(stream, captures)
-        say(f"writing {output}")
+        progress.begin(f"writing {output}")
         kind = write(output, chosen, found, stream)
     used = [chosen[rank].path for rank in found.numbers]
     count = sum(map(len, found.numbers.values()))

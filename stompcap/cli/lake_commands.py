@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import common, render
+from stompcap.cli.progress import shown
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes
 
@@ -85,10 +86,9 @@ def report(
     from stompcap.report import write
 
     lakes.demand(lake)
-    with common.progress(quiet) as say:
-        spark = common.session(master, conf)()
-        say("writing the report")
-        write(spark, lake, output)
+    with shown(quiet) as progress:
+        progress.begin("writing the report")
+        write(lake, output, common.session(master, conf))
     if not quiet:
         print(f"report: {output}")
 
@@ -107,10 +107,10 @@ def maintain(
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
-    with ledger.held(lake), common.progress(quiet) as say:
+    with ledger.held(lake), shown(quiet) as progress:
         spark = common.session(master, conf)()
         for name in TABLES:
-            say(f"compacting {name}")
+            progress.begin(f"compacting {name}")
             lakes.maintain(spark, lake, name, retain_hours)
     if not quiet:
         print(f"maintained {len(TABLES)} tables of {lake}")

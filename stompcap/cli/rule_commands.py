@@ -48,7 +48,7 @@ def compare(
     from stompcap.spark.lake import demand
 
     demand(lake)
-    print(page(common.session(master, conf)(), lake, products), end="")
+    print(page(lake, products, common.session(master, conf)), end="")
 
 
 def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stompcap.cli import common, render
+from stompcap.cli.entered import entered
+from stompcap.cli.progress import shown
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.options import SPLIT_OCTETS
+from stompcap.spark import lake as lakes
 
 if TYPE_CHECKING:
     from stompcap.options import Options
@@ -179,23 +183,28 @@ def perform(
     for gate in fail_on or ():
         if gate not in GATES:
             raise UsageError(f"--fail-on {gate}: say {' or '.join(GATES)}")
+    session = common.session(master, conf)
+    if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
+        session.begin()  # beside the imports that follow: whatever is found is new to a lake that is not there yet
     from pipelines.run import Run, execute
 
-    start = common.session(master, conf)
     # spark-submit mixes standard error into standard output, where --json promises one object alone
-    with common.progress(quiet or (as_json and not sys.stderr.isatty())) as say:
-        result = execute(Run(start, lake, chosen, say), stages, captures, metric_tables)
-        told = result.public()
-        readable = any(capture["capture_id"] for capture in told["captures"])
+    with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
+        job = Run(session, lake, chosen, progress, entered())
+        result = execute(job, stages, captures, metric_tables)
+        readable = any(capture["capture_id"] for capture in result.captures)
+        found = None
         if readable and not as_json and not quiet and "metrics" in stages:
             from stompcap.report import overview
 
-            say("summing up")
-            told["overview"] = overview(start(), lake)
+            progress.begin("summing up")
+            found = overview(lake, session)
+            job.lap("summary")
+    told = result.public()
     if as_json:
         print(json.dumps(told))
     elif not quiet:
-        render.show(summary(told))
+        render.show(summary(told | {"overview": found} if found else told))
     for line in result.refused:
         print(f"stompcap: {line}", file=sys.stderr)
     if result.refused:

@@ -24,7 +24,7 @@ Rows = list[dict[str, Any]]
 def summary(result: dict[str, Any]) -> RenderableType:
     """What a run did and what the lake now holds.
 
-    `result` is the object of `--json` (`run_id`, `lake`, `status`, `captures`, `stages`, `rows`, `warnings`) with,
+    `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
     optionally, `overview` (stompcap.report.overview: what the whole lake holds) and `report` (path of the HTML report).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
@@ -59,11 +59,10 @@ def _first(overview: dict[str, Rows], name: str) -> dict[str, Any] | None:
 
 
 def _headline(result: dict[str, Any]) -> Text:
-    seconds = sum(stage["seconds"] for stage in result["stages"])
     stages = ", ".join(f"{stage['name']} {duration(stage['seconds'] * 1e6)}" for stage in result["stages"])
     words = Text(f"Run {result['run_id']}: {result['status']}", style="bold")
     if stages:
-        words.append(f" in {duration(seconds * 1e6)} ({stages})", style="not bold dim")
+        words.append(f" in {duration(result['seconds'] * 1e6)} ({stages})", style="not bold dim")
     return words
 
 

@@ -23,32 +23,25 @@ from stompcap.quality.invariants import INVARIANTS
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
     from great_expectations.data_context import EphemeralDataContext
     from great_expectations.datasource.fluent.interfaces import DataAsset
-    from pyspark.sql import DataFrame
 
-    from stompcap.quality.invariants import Invariant
     from stompcap.quality.profiles import Profile, Sums
-
-EXAMPLES = 3
-"""Points that break an invariant that `observed` shows."""
 
 
 def judge(
     profiles: dict[str, Profile],
     surplus: dict[str, int],
     sums: dict[str, Sums],
-    offenders: Callable[[Invariant], DataFrame],
+    offenders: dict[str, dict[str, Any]],
     run_id: str,
     docs: str | None,
 ) -> pa.Table:
     """Rows of `quality_results` for the profiles and the invariants that have `sums`.
 
-    `surplus` has the rows that repeat a key, per table that has some. The points that break an invariant are asked of `offenders`
-    where its sums differ, and Great Expectations judges them in Spark; else it judges the sums.
+    `surplus` has the rows that repeat a key, per table that has some; `offenders`, by the name of a broken invariant, how many points
+    break it and the first of them.
     """
     context = _context(docs)
     rows: list[dict[str, Any]] = []
@@ -59,19 +52,13 @@ def judge(
         result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), frame)
         rows += [_row(run_id, one, _profiled(profile, repeated, _meta(one)["column_name"])) for one in result.results]
     rules = {rule.name: rule for rule in INVARIANTS if rule.name in sums}
-    kept = [rule for rule in rules.values() if sums[rule.name].agree]
-    if kept:
+    if rules:
         asset = pandas.add_dataframe_asset("invariants")
-        result = _run(context, asset, suites.invariants_suite(kept), suites.sides(kept, sums))
+        result = _run(context, asset, suites.invariants_suite(list(rules.values())), suites.sides(list(rules.values()), sums))
         for one in result.results:
             rule = rules[_meta(one)["expectation"]]
-            rows.append(_row(run_id, one, {rule.names[0]: sums[rule.name].left[0], rule.names[1]: sums[rule.name].right[0]}))
-    broken = [rule for rule in rules.values() if not sums[rule.name].agree]
-    if broken:
-        spark = context.data_sources.add_or_update_spark("offenders", persist=False)
-        for rule in broken:
-            result = _run(context, spark.add_dataframe_asset(rule.name), suites.offenders_suite(rule), offenders(rule))
-            rows += [_row(run_id, one, _broken(one)) for one in result.results]
+            sides = {rule.names[0]: sums[rule.name].left[0], rule.names[1]: sums[rule.name].right[0]}
+            rows.append(_row(run_id, one, sides | offenders.get(rule.name, {})))
     if docs:
         context.build_data_docs()
     return pa.Table.from_pylist(rows, schema=TABLES["quality_results"].arrow)
@@ -134,13 +121,4 @@ def _profiled(profile: Profile, repeated: int, column: str | None) -> dict[str, 
     observed: dict[str, Any] = {"rows": profile.rows, "nulls": values.get(None, 0)}
     if profile.table.column(column).words:
         observed["values"] = {value: rows for value, rows in values.items() if value is not None}
-    return observed
-
-
-def _broken(result: ExpectationValidationResult) -> dict[str, Any]:
-    """How many points break an invariant, and the first of them."""
-    rows = result.result.get("details", {}).get("unexpected_rows") or []
-    observed: dict[str, Any] = {"broken": result.result.get("observed_value")}
-    if rows:
-        observed["first"] = [dict(row) for row in rows[:EXAMPLES]]
     return observed

@@ -1,12 +1,13 @@
-"""Profiles: what each table holds, in one Spark job whose tasks read the Parquet files themselves.
+"""Profiles: what each table holds, by tasks that read the Parquet files themselves: threads for a small lake, else one Spark job.
 
 Two hundred expectations as Spark jobs cost minutes; as aggregates of one query, seconds of planning. Columns of Parquet are
-dictionaries already, so tasks count them where they are, as Arrow, and add up the invariants' sums in the same pass; one small row a
-file comes back. Nothing is sorted but the keys that no invariant proves, file by file. Never reads a column of octets.
+dictionaries already, so tasks count them where they are, as Arrow, and add up the invariants' sums in the same pass; one small report
+a file comes back. Nothing is sorted but the keys that no invariant proves, file by file. Never reads a column of octets.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyspark.sql import SparkSession
 from stompcap.quality import invariants
 from stompcap.quality.invariants import INVARIANTS, Invariant
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
+from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -34,6 +36,9 @@ PRESENT = "present"
 TASK_ROWS = 1024 * 1024
 """Rows a task takes, unless a file alone has more; a task costs as much as half of them."""
 
+DRIVER_ROWS = 2 * TASK_ROWS
+"""Rows of all tables that threads of this process look at; beyond, Spark's processes do."""
+
 REPORT = pa.schema([
     ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
 ])
@@ -41,7 +46,7 @@ REPORT = pa.schema([
 tables without. `others`, of table streams: for each stream that does not speak STOMP its hash and what it adds to the tiling's left
 side should its octets be kept. Hashes are 8 octets each."""
 
-Plan = list[list[tuple[str, str]]]
+Plan = list[list[tuple[int, str, str]]]
 
 
 @dataclass
@@ -82,11 +87,11 @@ def checked(table: Table) -> tuple[Column, ...]:
 
 
 def profiles(
-    spark: SparkSession, locations: dict[str, str], counted: Iterable[str]
+    spark: Callable[[], SparkSession], locations: dict[str, str], counted: Iterable[str]
 ) -> tuple[dict[str, Profile], dict[str, Sums]]:
-    """The profiles of the tables at `locations` and the sums of the invariants among them, by name, in one Spark job.
+    """The profiles of the tables at `locations` and the sums of the invariants among them, by name.
 
-    Repeated keys are looked for in the tables `counted`.
+    Repeated keys are looked for in the tables `counted`. `spark` gives the session, which a small lake does not need.
     """
     found = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
     rules = invariants.among(list(locations))
@@ -94,13 +99,10 @@ def profiles(
     plan = _plan(locations)
     if not plan:
         return found, sums
-    ids = spark.range(0, len(plan), 1, len(plan))
-    work = _counter(plan, frozenset(counted), frozenset(sums))
-    reports = ids.mapInArrow(work, "table_name STRING, facts STRING, groups BINARY, others BINARY")
     groups: dict[str, list[Hashes]] = {name: [] for name in locations}
     others = []
-    for report in reports.collect():
-        profile, facts = found[report.table_name], json.loads(report.facts)
+    for report in _reports(plan, _Look(frozenset(counted), frozenset(sums)), spark):
+        profile, facts = found[report["table_name"]], json.loads(report["facts"])
         profile.rows += facts["rows"]
         profile.surplus += facts["surplus"]
         for column, counts in facts["values"].items():
@@ -108,8 +110,8 @@ def profiles(
                 profile.values[column][value] = profile.values[column].get(value, 0) + rows
         for name, (left, right) in facts["sums"].items():
             sums[name].add(left, right)
-        groups[report.table_name].append(np.frombuffer(report.groups, "<u8"))
-        others.append(np.frombuffer(report.others, "<u8").reshape(-1, 2))
+        groups[report["table_name"]].append(np.frombuffer(report["groups"], "<u8"))
+        others.append(np.frombuffer(report["others"], "<u8").reshape(-1, 2))
     for name, parts in groups.items():
         together = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
         found[name].torn = len(np.unique(together)) < len(together)
@@ -121,35 +123,49 @@ def profiles(
 
 
 def _plan(locations: dict[str, str]) -> Plan:
-    """The files of each task, as pairs of table and URI: large ones first, each to the task with the fewest rows."""
+    """The files of each task, as rows, table and URI: large ones first, each to the task with the fewest rows."""
     files = []
     for name, location in locations.items():
         delta = DeltaTable(location)
         rows = pa.table(delta.get_add_actions()).column("num_records").to_pylist()
-        files += [(count or 0, name, uri) for count, uri in zip(rows, delta.file_uris(), strict=True)]
+        files += [(count or 0, name, uri) for count, uri in zip(rows, lakes.files(delta), strict=True)]
     tasks = min(len(files), 2 + sum(rows for rows, _, _ in files) // TASK_ROWS)
     plan: Plan = [[] for _ in range(tasks)]
     loads = [0] * tasks
     for rows, name, uri in sorted(files, reverse=True):
         least = loads.index(min(loads))
-        plan[least].append((name, uri))
+        plan[least].append((rows, name, uri))
         loads[least] += rows + 1
     return plan
 
 
-def _counter(
-    plan: Plan, counted: frozenset[str], judged: frozenset[str]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that tasks run, over rows that number the plan's parts."""
-    rules = [rule for rule in INVARIANTS if rule.name in judged]
+@dataclass(frozen=True)
+class _Look:
+    """What is looked for: repeated keys of the tables `counted`, and the sums of the invariants named in `judged`."""
 
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    counted: frozenset[str]
+    judged: frozenset[str]
+
+    def __call__(self, part: Iterable[tuple[int, str, str]]) -> list[dict[str, Any]]:
+        """The reports on one task's files."""
+        rules = [rule for rule in INVARIANTS if rule.name in self.judged]
+        return [_file(TABLES[name], uri, name in self.counted, rules) for _, name, uri in part]
+
+
+def _reports(plan: Plan, look: _Look, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
+    """The reports on all files, by threads or by Spark."""
+    if sum(rows for part in plan for rows, _, _ in part) <= DRIVER_ROWS:
+        with ThreadPoolExecutor(len(plan)) as pool:
+            return [report for reports in pool.map(look, plan) for report in reports]
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                rows = [_file(TABLES[name], uri, name in counted, rules) for name, uri in plan[part]]
-                yield pa.RecordBatch.from_pylist(rows, schema=REPORT)
+                yield pa.RecordBatch.from_pylist(look(plan[part]), schema=REPORT)
 
-    return count
+    ids = spark().range(0, len(plan), 1, len(plan))
+    rows = ids.mapInArrow(work, "table_name STRING, facts STRING, groups BINARY, others BINARY").collect()
+    return [row.asDict() for row in rows]
 
 
 def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant]) -> dict[str, Any]:

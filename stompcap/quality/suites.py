@@ -75,7 +75,7 @@ def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
 
 
 def invariants_suite(rules: Sequence[Invariant]) -> gx.ExpectationSuite:
-    """The invariants that hold by their sums, to be judged on `sides`."""
+    """The invariants, to be judged on their `sides`."""
     return gx.ExpectationSuite(name="invariants", expectations=[
         gxe.ExpectColumnPairValuesToBeEqual(
             column_A=f"{rule.table}: {rule.names[0]}", column_B=f"{rule.table}: {rule.names[1]}", description=rule.says,
@@ -92,11 +92,3 @@ def sides(rules: Sequence[Invariant], sums: dict[str, Sums]) -> pd.DataFrame:
         for name, (points, total) in zip(rule.names, (sums[rule.name].left, sums[rule.name].right), strict=True):
             said[f"{rule.table}: {name}"] = f"{points} of sum {total:016x}"
     return pd.DataFrame([said])
-
-
-def offenders_suite(rule: Invariant) -> gx.ExpectationSuite:
-    """One invariant, to be judged on the points that break it."""
-    return gx.ExpectationSuite(name=rule.name, expectations=[gxe.UnexpectedRowsExpectation(
-        unexpected_rows_query="SELECT * FROM {batch}", description=rule.says, severity=ERROR,
-        meta=_meta(rule.table, None, rule.name),
-    )])

@@ -1,7 +1,7 @@
 """Validation of a lake with Great Expectations: results as rows of `quality_results`, and Data Docs for people.
 
-One Spark job adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Only an
-invariant that the sums show to be broken is asked of Spark in full, and judged there. The whole lake is judged each time, as a key
+One pass adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Where an
+invariant's sums differ, a query finds the points that break it. The whole lake is judged each time, as a key
 or a stream may come again in a later batch: sums make that cheap. Nothing is asked of the network, nothing is left cached.
 """
 
@@ -18,10 +18,10 @@ from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 JUDGING = "stompcap.quality.judging"
 
@@ -32,17 +32,15 @@ def prepare() -> None:
 
 
 def validate(
-    spark: SparkSession, lake: str, run_id: str, tables: Sequence[str] | None = None, docs: str | None = None
+    spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, docs: str | None = None
 ) -> pa.Table:
     """Validate `tables` of the lake (all by default); one row per expectation, of the schema of `quality_results`.
 
     An invariant that joins tables is judged where all of them are among `tables`. `docs` names the local folder that the Data Docs
-    are written to, `index.html` at its top; without it none are written. Raises KeyError for a table the lake does not have.
+    are written to, `index.html` at its top; without it none are written. `spark` gives the session, asked for where the lake is
+    large or an invariant is broken. Raises KeyError for a table the lake does not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
-
-    def read(name: str) -> DataFrame:
-        return lakes.read(spark, lake, name)
 
     locations = {name: lakes.location(lake, name) for name in names}
     proofs = invariants.provable(names)
@@ -51,7 +49,7 @@ def validate(
         found, sums = profiles(spark, locations, [name for name in names if name not in proofs])
     unproved = {table for table, proof in proofs.items() if not all(sums[name].agree for name in proof)}
     suspects = [name for name in names if name in unproved or (name not in proofs and (found[name].surplus or found[name].torn))]
-    results: pa.Table = judging.result().judge(
-        found, exact.surplus(read, suspects), sums, lambda rule: exact.offenders(read, rule), run_id, docs
-    )
+    repeated = exact.surplus(lake, suspects, spark)
+    broken = exact.offenders(lake, [rule for rule in invariants.INVARIANTS if rule.name in sums and not sums[rule.name].agree], spark)
+    results: pa.Table = judging.result().judge(found, repeated, sums, broken, run_id, docs)
     return results

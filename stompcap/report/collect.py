@@ -1,10 +1,9 @@
-"""From a lake to a report: asks the questions, several at a time, and writes the page."""
+"""From a lake to a report: asks the questions and writes the page."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,56 +11,43 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.report.page import build, records
-from stompcap.report.queries import QUERIES, SUMMARY, Query
+from stompcap.report.queries import QUERIES, SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-AT_ONCE = 4  # one Spark session takes several small jobs better than one after the other
-
-
-def ask(spark: SparkSession, lake: str, names: Iterable[str] = tuple(QUERIES)) -> dict[str, pa.Table]:
+def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
     """The answers to the named questions; one whose tables the lake does not have (yet) is left out.
 
-    Each answer is an aggregate or a LIMIT, so small whatever the lake holds. The session gets a temporary view of each
-    table asked. Raises what `stompcap.spark.lake.demand` raises where there is no lake.
+    Each answer is an aggregate or a LIMIT, so small whatever the lake holds; `spark` gives the session that is asked where a lake is
+    large. Raises what `stompcap.spark.lake.demand` raises where there is no lake.
     """
     from deltalake import DeltaTable
 
-    from stompcap.spark.lake import demand, location, read
+    from stompcap.spark import query
+    from stompcap.spark.lake import demand, location
 
     demand(lake)
     asked = [QUERIES[name] for name in names]
-    needed = {table for query in asked for table in query.tables}
-    present = {table for table in needed if DeltaTable.is_deltatable(location(lake, table))}
-    asked = [query for query in asked if present.issuperset(query.tables)]
-
-    def view(table: str) -> None:
-        read(spark, lake, table).createOrReplaceTempView(table)
-
-    def answer(query: Query) -> pa.Table:
-        return spark.sql(query.sql).toArrow()
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(view, sorted(present)))
-        return dict(zip((query.name for query in asked), pool.map(answer, asked), strict=True))
+    present = {table for one in asked for table in one.tables if DeltaTable.is_deltatable(location(lake, table))}
+    return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark)
 
 
-def overview(spark: SparkSession, lake: str) -> dict[str, list[dict[str, Any]]]:
+def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
     """What the end of a run tells of the whole lake: rows by question (`stompcap.cli.render.summary` shows them)."""
-    return {name: records(table) for name, table in ask(spark, lake, SUMMARY).items()}
+    return {name: records(table) for name, table in ask(lake, SUMMARY, spark).items()}
 
 
-def write(spark: SparkSession, lake: str, out: str) -> None:
+def write(lake: str, out: str, spark: Callable[[], SparkSession]) -> None:
     """Write the report of a lake as one HTML file; whole or not at all.
 
     Raises EnvironmentProblem where the file can't be written.
     """
     made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
-    page = build(ask(spark, lake), lake, made)
+    page = build(ask(lake, QUERIES, spark), lake, made)
     try:
         _replace(Path(out), page)
     except OSError as error:

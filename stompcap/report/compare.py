@@ -6,7 +6,7 @@ opportunities, the clients' frames among them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import UsageError
@@ -28,28 +28,31 @@ LEFT JOIN (
 ) f ON f.stream_id = c.stream_id AND f.rule_id = c.rule_id
 GROUP BY c.rule_id, s.server_product"""
 RULES = "SELECT id, level, versions, side, title FROM rules WHERE side <> 'client'"
+QUESTIONS = (
+    ("products", ("sessions",), PRODUCTS),
+    ("counts", ("compliance", "sessions", "compliance_findings"), COUNTS),
+    ("rules", ("rules",), RULES),
+)
 
 Row = dict[str, Any]
 
 
-def compare(spark: SparkSession, lake: str, products: Sequence[str]) -> str:
-    """The page for these brokers (names as in `sessions.server_product`).
+def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession]) -> str:
+    """The page for these brokers (names as in `sessions.server_product`); `spark` gives the session that a large lake needs.
 
     Raises UsageError where the lake has no session of one of them, and what `stompcap.spark.lake.demand` raises.
     """
-    from stompcap.spark.lake import demand, read
+    from stompcap.spark.lake import demand
+    from stompcap.spark.query import Query, ask
 
     demand(lake)
-    for table in TABLES:
-        read(spark, lake, table).createOrReplaceTempView(table)
-    seen = spark.sql(PRODUCTS).toArrow().to_pylist()
+    queries = [Query(name, tables, sql) for name, tables, sql in QUESTIONS]
+    seen, counts, rules = (answer.to_pylist() for answer in ask(lake, queries, spark).values())
     known = list(dict.fromkeys(row["server_product"] for row in seen))
     for product in products:
         if product not in known:
             raise UsageError(f"{lake}: no session with {product}; brokers there: {', '.join(known) or 'none'}")
-    asked = spark.sql(COUNTS)
-    counts = asked.filter(asked["server_product"].isin(list(products))).toArrow().to_pylist()
-    return page(products, seen, spark.sql(RULES).toArrow().to_pylist(), counts)
+    return page(products, seen, rules, [row for row in counts if row["server_product"] in products])
 
 
 def page(products: Sequence[str], seen: Sequence[Row], rules: Sequence[Row], counts: Sequence[Row]) -> str:

@@ -1,24 +1,15 @@
-"""The questions a report asks of a lake: Spark SQL over views named like the tables.
+"""The questions a report asks of a lake: SQL over views named like the tables.
 
 Each answer is small whatever the lake's size: aggregates over bounded groups, or the worst few with a LIMIT; nothing
 here brings a whole table to the driver. Groups whose names come from the wire (destinations, products, commands) are
-bounded by a LIMIT too. Plain SQL is used where there is a choice, so that the tests can ask another engine the same.
+bounded by a LIMIT too. The SQL is plain enough for both engines of stompcap.spark.query.
 """
 
 # ruff: noqa: S608  the SQL is put together from this file's own constants only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Query:
-    """One question: the tables it reads and its SQL."""
-
-    name: str
-    tables: tuple[str, ...]
-    sql: str
+from stompcap.spark.query import Query
 
 
 def _percentile(share: float, column: str, where: str) -> str:

@@ -6,10 +6,16 @@ Spark resolves packages anew at each start, which costs seconds; what it once pu
 from __future__ import annotations
 
 import os
+import re
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stompcap.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SCALA = "2.13"
 # Delta's own dependency list names what Spark ships itself; fetching those again would only put them twice on the class path.
@@ -61,11 +67,42 @@ def resolved() -> list[Path]:
     return found if any(named in jar.name for jar in found) else []
 
 
-def configuration() -> dict[str, str]:
-    """The Spark settings that bring Delta's JARs into a session this process starts."""
+def present() -> list[Path]:
+    """The JARs at hand, from the folder the user names or from the cache; empty where Spark has to fetch them first."""
     folder = os.environ.get(VARIABLE)
-    jars = in_folder(Path(folder)) if folder else resolved()
-    if jars:
-        return {"spark.jars": ",".join(str(jar) for jar in jars)}
+    return in_folder(Path(folder)) if folder else resolved()
+
+
+def spark_home() -> Path:
+    """The folder of the Spark that pyspark brings or SPARK_HOME names."""
+    named = os.environ.get("SPARK_HOME")
+    found = find_spec("pyspark")
+    return Path(named) if named else Path(found.origin if found and found.origin else "").parent
+
+
+def class_path(found: Iterable[Path]) -> list[Path]:
+    """Those of the JARs that Spark itself does not bring: an older one of the same name before Spark's own would break it."""
+    brought = {_artifact(jar) for jar in (spark_home() / "jars").glob("*.jar")}
+    return [jar for jar in found if _artifact(jar) not in brought]
+
+
+def _artifact(jar: Path) -> str:
+    """The artifact of a JAR without its version, and without the group that Ivy writes before it."""
+    group, sign, rest = jar.name.partition("_")
+    name = rest if sign and "." in group and not re.search(r"-\d", group) else jar.name
+    return re.sub(r"-\d.*", "", name)
+
+
+def configuration(*, local: bool) -> dict[str, str]:
+    """The Spark settings that bring Delta's JARs into a session this process starts.
+
+    A `local` master has one JVM: there they are part of its class path, as the class-data archive needs them. Elsewhere Spark
+    carries them to the executors.
+    """
+    found = present()
+    if found and local:
+        return {"spark.driver.extraClassPath": os.pathsep.join(map(str, class_path(found)))}
+    if found:
+        return {"spark.jars": ",".join(str(jar) for jar in found)}
     cache().mkdir(parents=True, exist_ok=True)
     return {"spark.jars.packages": coordinates(), "spark.jars.excludes": EXCLUDED, "spark.jars.ivy": str(cache())}

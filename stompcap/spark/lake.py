@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
@@ -22,7 +22,7 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -43,13 +43,24 @@ def location(lake: str, table: str) -> str:
     return f"{lake.rstrip('/')}/{table}"
 
 
+def is_local(lake: str) -> bool:
+    """Whether a lake lies in a file system of this machine; else it has a URI."""
+    return "://" not in lake
+
+
+def files(table: DeltaTable) -> list[str]:
+    """The data files of a table, as its log names them: paths where they are local (the log escapes these), else URIs."""
+    remote = not table.table_uri.startswith("file://")
+    return [uri if remote else unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
+
+
 def create(lake: str) -> None:
     """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
 
     Raises EnvironmentProblem where the lake's place cannot be made or written.
     """
     try:
-        if "://" not in lake:
+        if is_local(lake):
             os.makedirs(lake, exist_ok=True)
         for table in TABLES.values():
             _create_table(lake, table)
@@ -136,7 +147,15 @@ def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
     """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
-    return DeltaTable(location(lake, table)).to_pyarrow_table(columns=columns, filters=filters)
+    delta = DeltaTable(location(lake, table))
+    if filters or not is_local(lake):
+        return delta.to_pyarrow_table(columns=columns, filters=filters)
+    from pyarrow import parquet  # a whole table needs no dataset, whose import takes longer than this
+
+    schema = TABLES[table].arrow
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    parts = [parquet.ParquetFile(path).read(wanted.names) for path in files(delta)]
+    return pa.concat_tables([part.select(wanted.names).cast(wanted) for part in parts]) if parts else wanted.empty_table()
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
@@ -150,36 +169,23 @@ def views(spark: SparkSession, lake: str) -> None:
         read(spark, lake, name).createOrReplaceTempView(name)
 
 
-def overwrite_together(frames: Mapping[str, DataFrame], lake: str, run_id: str) -> None:
-    """Replace whole tables by Spark's own writer, all at once: aggregated tables are small and each write mostly waits."""
-    note = json.dumps({"run_id": run_id})
-
-    def overwrite(table: str) -> None:
-        writer = frames[table].write.format("delta").mode("overwrite").option("userMetadata", note)
-        writer.save(location(lake, table))
-
-    if not frames:
-        return
-    with ThreadPoolExecutor(len(frames)) as pool:
-        list(pool.map(overwrite, frames))
-
-
 def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
     """Replace a small table the driver holds, unless it says the same already; rows written."""
     from stompcap.spark.files import write
 
-    if small(lake, table).equals(rows.cast(TABLES[table].arrow)):
+    rows = rows.cast(TABLES[table].arrow)
+    if small(lake, table).equals(rows):
         return 0
     delta = DeltaTable(location(lake, table))
-    file = write(lake, table, rows)
-    action = AddAction(file.path, file.size, {}, int(time.time() * 1000), True, file.statistics)
+    files = [write(lake, table, rows)] if rows.num_rows else []
+    now = int(time.time() * 1000)
     delta.create_write_transaction(
-        [action],
+        [AddAction(file.path, file.size, {}, now, True, file.statistics) for file in files],
         mode="overwrite",
         schema=delta.schema(),
         commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}),
     )
-    return file.rows
+    return rows.num_rows
 
 
 def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> None:

@@ -6,10 +6,12 @@ beside the table they belong to (`stompcap.spark.sink`); only the manifest trave
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ import pyarrow as pa
 
 from stompcap.capture.spill import Spill, scratch_folder
 from stompcap.errors import CaptureError
+from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
@@ -31,7 +34,37 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 BATCH = 65_536
+YOUNG_OBJECTS = 50_000  # allocated before the collector looks at them; 700 by default
 STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
+
+
+def _number() -> int:
+    """The number of the task that runs here, among those of its stage."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return task.partitionId() if task else 0
+
+
+@cache
+def _settle_in() -> None:
+    """Once a worker: keep what is loaded by now from Python's garbage collector, which else walks through all of it again and again.
+
+    What tasks make is columns, freed when nothing refers to it; the collector still runs over what is new.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
+def examined(path: str, options: Options, known: Iterable[Known]) -> Found | CaptureError | None:
+    """What one file is: its survey, None for an empty file, or why it cannot be read."""
+    from stompcap import capture
+
+    try:
+        return capture.examine(path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed)
+    except CaptureError as error:
+        return error
 
 
 @dataclass(frozen=True)
@@ -39,23 +72,14 @@ class Survey:
     """Looks at files: `packs` are a task's each, of paths with the captures they may continue; the task's number comes as its row."""
 
     packs: Sequence[Sequence[tuple[str, Sequence[Known]]]]
-    source: str
-    split_octets: int
-    tunnels: bool
-    limit: int | None
+    options: Options
 
     def __call__(self, batches: Batches) -> Batches:
-        """Yield pickled pairs of path and what was found: a Survey, None for an empty file, or the CaptureError."""
-        from stompcap import capture
-
+        """Yield pickled pairs of path and what it is."""
+        _settle_in()
         for batch in batches:
-            found: list[tuple[str, Found | CaptureError | None]] = []
-            for path, known in (one for task in batch.column(0).to_pylist() for one in self.packs[task]):
-                try:
-                    survey = capture.examine(path, self.source, self.split_octets, known, tunnels=self.tunnels, limit=self.limit)
-                    found.append((path, survey))
-                except CaptureError as error:
-                    found.append((path, error))
+            mine = [one for task in batch.column(0).to_pylist() for one in self.packs[task]]
+            found = [(path, examined(path, self.options, known)) for path, known in mine]
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(one) for one in found], pa.binary())], names=["found"])
 
 
@@ -67,19 +91,21 @@ class Read:
     tasks: int
     vlan: bool
     tunnels: bool
+    meter: Meter = field(default_factory=Meter)
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
+        _settle_in()
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from pack(self._read(task), self.tasks)
+
+    def _read(self, task: int) -> Batches:
         from stompcap import capture
 
-        for batch in batches:
-            parts = (part for task in batch.column(0).to_pylist() for part in self.packs[task])
-            read = (
-                rows
-                for rank, split in parts
-                for rows in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
-            )
-            yield from pack(read, self.tasks)
+        for rank, split in self.packs[task]:
+            yield from capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
+            self.meter.add("read", task, split.octets)
 
 
 @dataclass(frozen=True)
@@ -91,11 +117,13 @@ class Extract:
     batch_id: str
     options: Options
     outputs: tuple[str, ...]
+    meter: Meter = field(default_factory=Meter)
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import Assembly, Meaning
 
+        _settle_in()
         sink = Sink(self.lake, self.outputs)
         spill = Spill()
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
@@ -112,12 +140,17 @@ class Extract:
         yield sink.manifest()
 
     def _parts(self, assembly: Assembly, flows: pa.Table | Iterator[pa.Table]) -> Iterator[Part]:
-        """The rows of some small flows, or of a large one."""
+        """The rows of some small flows, or of a large one; the segments are counted when what is made of them was taken."""
         if isinstance(flows, pa.Table):
             for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
                 yield from assembly.parts(some)
+                self._count(some)
         else:
-            yield from assembly.flow(flows)
+            yield from assembly.flow(map(self._count, flows))
+
+    def _count(self, segments: pa.Table) -> pa.Table:
+        self.meter.add("segments", _number(), segments.num_rows)
+        return segments
 
 
 @dataclass(frozen=True)
@@ -131,6 +164,7 @@ class Decode:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import redecode
 
+        _settle_in()
         sink = Sink(self.lake, ("frames",))
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
@@ -151,6 +185,7 @@ class Correlate:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import Meaning, Sessions
 
+        _settle_in()
         sink = Sink(self.lake, self.outputs)
         meaning = Meaning(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):

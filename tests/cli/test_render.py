@@ -128,7 +128,7 @@ def result(**more: Any) -> dict[str, Any]:
         {"path": f"/c/{HOSTILE}.pcap", "capture_id": "2", "status": "truncated"},
     ]
     stages = [{"name": "extract", "seconds": 3.2}, {"name": "metrics", "seconds": 5.01}]
-    base = {"run_id": "4b1d9ce01f2a", "lake": "/lake", "status": "done", "captures": captures, "stages": stages}
+    base = {"run_id": "4b1d9ce01f2a", "lake": "/lake", "status": "done", "seconds": 9.5, "captures": captures, "stages": stages}
     return base | {"rows": {"frames": 6000}, "warnings": [f"odd {HOSTILE}"]} | more
 
 
@@ -143,7 +143,7 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
     answers = ask(lake())
     shown = printed(summary(result(overview={name: records(answers[name]) for name in SUMMARY}, report="/r.html")))
     for words in (
-        "Run 4b1d9ce01f2a: done in 8.21 s (extract 3.2 s, metrics 5.01 s)",
+        "Run 4b1d9ce01f2a: done in 9.5 s (extract 3.2 s, metrics 5.01 s)",
         "2 captures: 1 complete, 1 truncated",
         "24 with 6,000 frames, 1 refused, 1 joined midstream, 12 with a passcode in clear",
         "p50 3.01 ms, p95 25.8 ms",

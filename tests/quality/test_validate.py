@@ -18,21 +18,16 @@ from tests.quality import lakes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
-
 Fault = Callable[[pa.Table], pa.Table]
 KEYS = "expect_compound_columns_to_be_unique"
 WORDS = "expect_column_values_to_be_in_set"
 
 
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    from stompcap.spark.session import get_session
-
-    return get_session("local[2]")
+def no_spark() -> SparkSession:
+    raise AssertionError("a small lake needs no Spark")
 
 
-def run(spark: SparkSession, lake: Path, **options: Any) -> list[dict[str, Any]]:
+def run(lake: Path, spark: Callable[[], SparkSession] = no_spark, **options: Any) -> list[dict[str, Any]]:
     from stompcap.quality import validate
 
     results = validate(spark, str(lake), "run-1", **options)
@@ -63,9 +58,9 @@ def put(column: str, row: int, value: Any) -> Fault:
     return change
 
 
-def test_a_clean_lake_passes_and_data_docs_are_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_clean_lake_passes_and_data_docs_are_written(tmp_path: Path) -> None:
     lake = lakes.write(tmp_path / "lake", lakes.tables())
-    rows = run(spark, lake, docs=str(tmp_path / "docs"))
+    rows = run(lake, docs=str(tmp_path / "docs"))
     assert failed(rows) == set()
     keys = [(r["table_name"], r["column_name"], r["expectation"]) for r in rows]
     assert len(set(keys)) == len(keys), "the key of quality_results"
@@ -120,26 +115,48 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
 
 @pytest.mark.parametrize(("faults", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
 def test_planted_faults_are_told(
-    spark: SparkSession, tmp_path: Path, faults: dict[str, Fault], expected: set[tuple[str, str | None, str]]
+    tmp_path: Path, faults: dict[str, Fault], expected: set[tuple[str, str | None, str]]
 ) -> None:
     made = lakes.tables()
     for table, fault in faults.items():
         made[table] = fault(made[table])
     names = ["captures", "streams", "raw_frames", "frames", "sessions", "deliveries", "transactions", "receipts"]
-    rows = run(spark, lakes.write(tmp_path, made, names), tables=names)
+    rows = run(lakes.write(tmp_path, made, names), tables=names)
     assert failed(rows) == expected
     told = [r for r in rows if not r["success"]]
     assert {r["table_name"] for r in told if r["severity"] == "warning"} <= {"captures"}
     assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
 
 
-def test_wrong_words_and_nulls_are_told_with_their_counts(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.spark
+def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stompcap.quality import profiles
+    from stompcap.spark import query
+    from stompcap.spark.session import get_session
+
+    made = lakes.tables()
+    for _, faults, _ in FAULTS[:3]:
+        for table, fault in faults.items():
+            made[table] = fault(made[table])
+    lakes.write(tmp_path, made)
+
+    def told(spark: Callable[[], SparkSession]) -> list[dict[str, Any]]:
+        return [{key: value for key, value in row.items() if key != "checked_ts"} for row in run(tmp_path, spark)]
+
+    here = told(no_spark)
+    monkeypatch.setattr(profiles, "DRIVER_ROWS", 0)
+    monkeypatch.setattr(query, "DRIVER_ROWS", 0)
+    assert told(lambda: get_session("local[2]")) == here
+    assert failed(here)
+
+
+def test_wrong_words_and_nulls_are_told_with_their_counts(tmp_path: Path) -> None:
     made = lakes.tables()
     sessions = put("outcome", 1, "x" * 500)(made["sessions"])
     loose = pa.schema([f.with_nullable(True) for f in sessions.schema])
     sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
     lakes.write_loosely(tmp_path, "sessions", sessions)
-    rows = {(r["column_name"], r["expectation"]): r for r in run(spark, tmp_path, tables=["sessions"])}
+    rows = {(r["column_name"], r["expectation"]): r for r in run(tmp_path, tables=["sessions"])}
     words = rows["outcome", WORDS]
     assert not words["success"]
     assert json.loads(words["observed"])["values"] == {"connected": 2, "x" * 40: 1}
@@ -149,10 +166,10 @@ def test_wrong_words_and_nulls_are_told_with_their_counts(spark: SparkSession, t
     assert rows["end_kind", WORDS]["success"]
 
 
-def test_invariants_wait_for_all_their_tables(spark: SparkSession, tmp_path: Path) -> None:
+def test_invariants_wait_for_all_their_tables(tmp_path: Path) -> None:
     made = lakes.tables()
     made["streams"] = made["streams"].filter(pc.field("stream_id") == "nowhere")
-    rows = run(spark, lakes.write(tmp_path, made, ["raw_frames", "frames"]), tables=["raw_frames", "frames"])
+    rows = run(lakes.write(tmp_path, made, ["raw_frames", "frames"]), tables=["raw_frames", "frames"])
     names = {r["expectation"] for r in rows}
     assert FRAMES[2] in names
     assert TILING[2] not in names
@@ -166,40 +183,40 @@ def other(rows: int) -> Fault:
         pa.array(["other"] * rows + ["stomp"] * (table.num_rows - rows)))
 
 
-def test_other_streams_tile_if_their_octets_are_kept(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_streams_tile_if_their_octets_are_kept(tmp_path: Path) -> None:
     made = lakes.tables()
     made["streams"] = other(2)(made["streams"])
     made["raw_frames"] = made["raw_frames"].filter(pc.field("stream_id") != f"{0:020x}")
     names = ["streams", "raw_frames"]
-    assert failed(run(spark, lakes.write(tmp_path / "whole", made, names), tables=names)) == set()
+    assert failed(run(lakes.write(tmp_path / "whole", made, names), tables=names)) == set()
     at = made["raw_frames"].column("stream_id").to_pylist().index(f"{1:020x}")
     made["raw_frames"] = drop(at + 2)(made["raw_frames"])
-    rows = run(spark, lakes.write(tmp_path / "holed", made, names), tables=names)
+    rows = run(lakes.write(tmp_path / "holed", made, names), tables=names)
     assert failed(rows) == {TILING}
     observed = json.loads(next(r["observed"] for r in rows if r["expectation"] == TILING[2]))
     assert observed["broken"] == 2, "the point where the hole begins and the one where it ends"
     assert {row["stream_id"] for row in observed["first"]} == {f"{1:020x}"}
 
 
-def test_keys_are_told_across_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_keys_are_told_across_files(tmp_path: Path) -> None:
     made = lakes.tables()
     lakes.write(tmp_path, made, ["segments", "streams"])
     write_deltalake(str(tmp_path / "segments"), made["segments"].slice(3, 2), mode="append")
-    rows = run(spark, tmp_path, tables=["segments", "streams"])
+    rows = run(tmp_path, tables=["segments", "streams"])
     assert failed(rows) == {("segments", None, KEYS)}
     observed = next(r["observed"] for r in rows if r["table_name"] == "segments" and r["expectation"] == KEYS)
     assert json.loads(observed) == {"rows": made["segments"].num_rows + 2, "repeated": 2}
 
 
-def test_data_docs_escape_what_should_not_be_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_data_docs_escape_what_should_not_be_there(tmp_path: Path) -> None:
     sessions = put("outcome", 1, "<script>alert(1)</script>")(lakes.tables()["sessions"])
     lakes.write_loosely(tmp_path, "sessions", sessions)
-    assert failed(run(spark, tmp_path, tables=["sessions"], docs=str(tmp_path / "docs"))) == {("sessions", "outcome", WORDS)}
+    assert failed(run(tmp_path, tables=["sessions"], docs=str(tmp_path / "docs"))) == {("sessions", "outcome", WORDS)}
     pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
     assert "alert(1)" in pages
     assert "<script>alert(1)" not in pages
 
 
-def test_a_table_the_lake_does_not_have_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_the_lake_does_not_have_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
-        run(spark, tmp_path, tables=["nonsense"])
+        run(tmp_path, tables=["nonsense"])

@@ -6,10 +6,10 @@ import hashlib
 import random
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from stompcap.report.queries import QUERIES
+from stompcap.spark.query import in_process
 from stompcap.tables import TABLES, Column
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202egnp.exe\0{{7*7}}"
@@ -245,14 +245,5 @@ RULES: list[dict[str, Any]] = [
 
 
 def ask(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The answers to all questions, by DuckDB; those whose tables are not there are left out."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
-    for name, found in tables.items():
-        connection.register(name, found)
-    return {
-        name: connection.sql(query.sql).to_arrow_table()
-        for name, query in QUERIES.items()
-        if set(query.tables) <= set(tables)
-    }
+    """The answers to all questions, in this process; those whose tables are not there are left out."""
+    return in_process(tables, [query for query in QUERIES.values() if set(query.tables) <= set(tables)])

@@ -41,7 +41,7 @@ def test_every_session_agrees_with_its_log(tables: dict[str, pa.Table]) -> None:
 def test_the_run_tells_the_truth_about_itself(whole_run: Result, tables: dict[str, pa.Table]) -> None:
     assert whole_run.status == "done"
     assert whole_run.warnings == []
-    assert {stage["name"] for stage in whole_run.stages} == {"extract", "metrics", "validate"}
+    assert {stage["name"] for stage in whole_run.stages} == {"start", "extract", "metrics", "validate"}
     for name in PER_SESSION:
         assert whole_run.rows.get(name, 0) == tables[name].num_rows, name
     assert tables["captures"].num_rows == len(captures())

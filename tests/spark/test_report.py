@@ -1,4 +1,4 @@
-"""The report's questions asked of Spark: the answers are those of another engine, and the page is made of them."""
+"""The report's questions asked of a lake: both engines give the answers of the same tables in memory, and the page is made of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 
 from stompcap.errors import StompcapError
 from stompcap.report import overview, write
-from stompcap.report.collect import ask as ask_spark
+from stompcap.report.collect import ask
 from stompcap.report.page import records
-from stompcap.report.queries import SUMMARY
-from tests.report.sample import ask as ask_duckdb
+from stompcap.report.queries import QUERIES, SUMMARY
+from stompcap.spark import query
+from tests.report.sample import ask as ask_in_memory
 from tests.report.sample import lake as sample
 
 if TYPE_CHECKING:
@@ -46,15 +47,23 @@ def lake(tables: dict[str, pa.Table], tmp_path_factory: pytest.TempPathFactory) 
     return folder
 
 
+def no_spark() -> SparkSession:
+    raise AssertionError("a small lake needs no Spark")
+
+
 def close(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=1e-9)
     return bool(one == other)
 
 
-def test_spark_answers_like_another_engine(spark: SparkSession, lake: str, tables: dict[str, pa.Table]) -> None:
-    expected = ask_duckdb(tables)
-    found = ask_spark(spark, lake)
+@pytest.mark.parametrize("driver_rows", [0, query.DRIVER_ROWS], ids=["Spark", "this process"])
+def test_a_lake_answers_as_tables_in_memory_do(
+    spark: SparkSession, lake: str, tables: dict[str, pa.Table], driver_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "DRIVER_ROWS", driver_rows)
+    expected = ask_in_memory(tables)
+    found = ask(lake, QUERIES, lambda: spark)
     assert set(found) == set(expected)
     for name in expected:
         ours, theirs = records(found[name]), records(expected[name])
@@ -63,24 +72,24 @@ def test_spark_answers_like_another_engine(spark: SparkSession, lake: str, table
             assert {key: (row[key], other[key]) for key in other if not close(row[key], other[key])} == {}, name
 
 
-def test_the_page_is_written(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+def test_the_page_is_written(lake: str, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    write(spark, lake, str(out))
+    write(lake, str(out), no_spark)
     page = out.read_text("utf-8")
     assert "What to look at first" in page
     assert "has not run" not in page
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_the_summary_has_its_facts(spark: SparkSession, lake: str) -> None:
-    assert set(overview(spark, lake)) == set(SUMMARY)
+def test_the_summary_has_its_facts(lake: str) -> None:
+    assert set(overview(lake, no_spark)) == set(SUMMARY)
 
 
-def test_a_page_that_cannot_be_written_is_said_in_words(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_said_in_words(lake: str, tmp_path: Path) -> None:
     with pytest.raises(StompcapError, match="name another -o"):
-        write(spark, lake, str(tmp_path / "no" / "report.html"))
+        write(lake, str(tmp_path / "no" / "report.html"), no_spark)
 
 
-def test_what_is_no_lake_is_said_in_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_no_lake_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(StompcapError):
-        write(spark, str(tmp_path / "none"), str(tmp_path / "report.html"))
+        write(str(tmp_path / "none"), str(tmp_path / "report.html"), no_spark)

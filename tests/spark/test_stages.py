@@ -39,7 +39,7 @@ for job in jobs:
 def submit(script: Path, *arguments: str) -> str:
     from stompcap.spark import jars
 
-    named = jars.configuration()
+    named = jars.configuration(local=False)
     delta = ["--jars", named["spark.jars"]] if "spark.jars" in named else ["--packages", named["spark.jars.packages"]]
     command = [str(BIN / "spark-submit"), "--master", "local[2]", *delta, str(script), *arguments]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable,

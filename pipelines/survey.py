@@ -1,0 +1,142 @@
+"""What the files named are: captures the lake has already, new ones with the parts to read them in, files that cannot be read.
+
+A file of this machine is looked at by this process, beside the start of Spark; what lies elsewhere, and is much, by Spark's tasks. A
+file that is a known capture to the last octet is told by its digest alone, so that a run that finds nothing new needs no Spark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stompcap.capture import Known, Survey, uris
+from stompcap.capture.find import sizes
+from stompcap.errors import CaptureError
+from stompcap.progress import Counter, Progress
+from stompcap.spark import tasks
+from stompcap.spark.packing import FILE_OCTETS, packed, tasks_to_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from stompcap.options import Options
+    from stompcap.spark.session import Later
+
+DRIVER_OCTETS = 1 << 28
+"""Octets of files that the driver of a cluster looks at by itself."""
+
+READ_OCTETS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A named input that could not be read, and why."""
+
+    path: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Again:
+    """A file whose octets are those of a capture of the lake: its path, and that capture's row."""
+
+    path: str
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a look at the files found: captures, such as the lake has, empty files, files refused."""
+
+    captures: list[Survey]
+    again: list[Again]
+    empty: list[str]
+    refused: list[Refused]
+
+
+def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any]], spark: Later, progress: Progress) -> Surveyed:
+    """Look at every file once: digest, format, counts, times, and the parts to read it in.
+
+    `known` are rows of table captures: a file that begins as one of the same source and name did goes on from there. `spark` is
+    begun as soon as a file must be new.
+    """
+    octets = dict(zip(paths, sizes(paths), strict=True))
+    alike = defaultdict(list)
+    for row in known:
+        alike[row["size_octets"]].append(row)
+    candidates = [path for path in paths if octets[path] and octets[path] in alike and not uris.is_uri(path)]
+    if any(octets[path] and path not in candidates and not _continues(path, known) for path in paths):
+        spark.begin()
+    progress.begin("looking at captures", sum(octets.values()))
+    counter = Counter(progress)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        digests = dict(zip(candidates, pool.map(lambda path: _digest(path, counter), candidates), strict=True))
+    again = [Again(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
+    told = {one.path for one in again}
+    rest = [path for path in paths if path not in told]
+    if len(again) + len(rest) > len(paths):
+        raise AssertionError("a capture stands twice in the lake")
+    if any(path in digests for path in rest):
+        spark.begin()
+    answers = _examine(rest, [octets[path] for path in rest], options, known, spark, counter) if rest else []
+    return Surveyed(
+        [found for _, found in answers if isinstance(found, Survey)],
+        again,
+        [path for path, found in answers if found is None],
+        [Refused(found.path, found.remedy) for _, found in answers if isinstance(found, CaptureError)],
+    )
+
+
+def _continues(path: str, known: Iterable[dict[str, Any]]) -> bool:
+    """Whether a file may be one of the lake's that has grown, by its name."""
+    return any(_name(row["path"]) == _name(path) and row["compression"] is None for row in known)
+
+
+def _name(path: str) -> str:
+    """The last part of a path: a growing file may be named by another way to its folder."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _digest(path: str, counter: Counter) -> str | None:
+    """The SHA-256 of a file; None where it cannot be read, for which `tasks.examined` finds the words."""
+    told = hashlib.sha256()
+    try:
+        with open(uris.local(path), "rb", buffering=0) as file:
+            while octets := file.read(READ_OCTETS):
+                told.update(octets)
+                counter.add(len(octets))
+    except OSError:
+        return None
+    return told.hexdigest()
+
+
+def _examine(
+    paths: Sequence[str], octets: Sequence[int], options: Options, known: Iterable[dict[str, Any]], spark: Later, counter: Counter
+) -> list[tuple[str, Survey | CaptureError | None]]:
+    """What each file is, in order of path."""
+    beginnings = defaultdict(list)
+    for row in known:
+        if row["source"] == options.source and row["compression"] is None and row["used_octets"]:
+            beginnings[_name(row["path"])].append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
+    if sum(octets) <= DRIVER_OCTETS or (spark.local() and not any(map(uris.is_uri, paths))):
+
+        def look(place: int) -> tuple[str, Survey | CaptureError | None]:
+            path = paths[place]
+            answer = tasks.examined(path, options, beginnings[_name(path)])
+            counter.add(octets[place])
+            return path, answer
+
+        largest_first = sorted(range(len(paths)), key=lambda place: -octets[place])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
+    session = spark()
+    packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, session.sparkContext.defaultParallelism))
+    work = tasks.Survey([[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs], options)
+    rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
+    return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
+

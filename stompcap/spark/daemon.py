@@ -1,0 +1,31 @@
+"""The process that Spark forks its Python workers from on a local master: it imports what every worker needs, once.
+
+Spark's own (`pyspark.daemon`) imports nothing ahead, so each worker imports all of it again. What is frozen here is never looked at
+again by Python's garbage collector, in this process or in the workers. A process that forks must have no other thread: BLAS starts
+some when numpy is imported, unless it is told not to; the rest start theirs when first used.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+
+def main() -> None:
+    """Import, then serve Spark until it ends."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import pyspark.worker  # noqa: F401  what is imported here is meant to be there, not to be used
+    from pyspark import daemon
+
+    import stompcap.assembly
+    import stompcap.quality.profiles
+    import stompcap.rules
+    import stompcap.spark.tasks  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()
