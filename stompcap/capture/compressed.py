@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.remote import Blocks, Ranges
 from stompcap.errors import CaptureError, UsageError
+from stompcap.options import LIMIT_VARIABLE
 
 Octets = NDArray[np.uint8]
 

@@ -134,20 +134,19 @@ def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyP
     from stompcap.spark import query
     from stompcap.spark.session import get_session
 
-    made = lakes.tables()
-    for _, faults, _ in FAULTS[:3]:
-        for table, fault in faults.items():
-            made[table] = fault(made[table])
-    lakes.write(tmp_path, made)
+    made, names = lakes.tables(), ["streams", "raw_frames", "segments"]
+    made["raw_frames"] = repeat(1)(drop(4)(made["raw_frames"]))
+    lakes.write(tmp_path, made, names)
+    write_deltalake(str(tmp_path / "segments"), made["segments"].slice(3, 2), mode="append")
 
     def told(spark: Callable[[], SparkSession]) -> list[dict[str, Any]]:
-        return [{key: value for key, value in row.items() if key != "checked_ts"} for row in run(tmp_path, spark)]
+        return [{key: value for key, value in row.items() if key != "checked_ts"} for row in run(tmp_path, spark, tables=names)]
 
     here = told(no_spark)
     monkeypatch.setattr(profiles, "DRIVER_ROWS", 0)
     monkeypatch.setattr(query, "DRIVER_ROWS", 0)
     assert told(lambda: get_session("local[2]")) == here
-    assert failed(here)
+    assert failed(here) == {TILING, ("raw_frames", None, KEYS), ("segments", None, KEYS)}
 
 
 def test_wrong_words_and_nulls_are_told_with_their_counts(tmp_path: Path) -> None:
