@@ -15,7 +15,7 @@ from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_r
 from stompcap.spark.sink import MANIFEST, collected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 

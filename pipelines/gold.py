@@ -60,5 +60,5 @@ AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)
 
 
 def aggregates(lake: str, tables: Sequence[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
-    """Those of the tables named that sum up all sessions, by name; `spark` gives the session for a lake that is too large for one process."""
+    """Those of the tables named that sum up all sessions, by name; `spark` gives the session that a large lake needs."""
     return ask(lake, [query for query in AGGREGATES if query.name in tables], spark)

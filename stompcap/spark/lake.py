@@ -185,7 +185,7 @@ def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
         schema=delta.schema(),
         commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}),
     )
-    return rows.num_rows
+    return int(rows.num_rows)
 
 
 def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> None:

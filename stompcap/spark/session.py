@@ -63,8 +63,8 @@ class Later:
     def begin(self) -> None:
         """Start making the session, once; errors come where it is used."""
         if self._made is None:
-            self._made = made = Future()
-            Thread(target=_fulfil, args=(made, self._make), daemon=True).start()
+            self._made = Future()
+            Thread(target=_fulfil, args=(self._made, self._make), daemon=True).start()
 
     def __call__(self) -> SparkSession:
         """The session; raises what making it raised."""
