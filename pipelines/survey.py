@@ -127,9 +127,7 @@ def _examine(
 
         def look(place: int) -> tuple[str, Survey | CaptureError | None]:
             path = paths[place]
-            answer = tasks.examined(path, options, beginnings[_name(path)])
-            counter.add(octets[place])
-            return path, answer
+            return path, tasks.examined(path, options, beginnings[_name(path)], counter.add)
 
         largest_first = sorted(range(len(paths)), key=lambda place: -octets[place])
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 INTERVAL_S = 0.25
-"""Seconds between two looks at what tasks have done, and between two words of a task."""
+"""Seconds between two looks at what tasks have done."""
 
 
 class Progress:
@@ -44,18 +42,16 @@ class Meter:
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder
         self._done: dict[str, int] = {}
-        self._told = 0.0
 
     def add(self, step: str, task: int, amount: int) -> None:
         """So much more of a step is done by a task; nothing is told where nobody looks."""
         name = f"{step}-{task}"
         self._done[name] = self._done.get(name, 0) + amount
-        if self.folder is None or time.monotonic() - self._told < INTERVAL_S:
+        if self.folder is None:
             return
-        self._told = time.monotonic()
         try:
             with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
-                file.write(json.dumps(self._done[name]))
+                file.write(str(self._done[name]))
         except OSError:  # the folder is gone with the job, or the disk is full: the task's own writes tell of that
             self.folder = None
 

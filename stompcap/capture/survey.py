@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -75,8 +75,8 @@ class _Count:
 class Digest:
     """The SHA-256 of a capture's octets, taken while its pages are at hand."""
 
-    def __init__(self, capture: Window) -> None:
-        self.capture, self.sha, self.reached = capture, hashlib.sha256(), 0
+    def __init__(self, capture: Window, told: Callable[[int], None] = lambda _: None) -> None:
+        self.capture, self.sha, self.reached, self.told = capture, hashlib.sha256(), 0, told
 
     def to(self, end: int) -> None:
         """Take the file's octets up to `end`, and let them go."""
@@ -84,6 +84,7 @@ class Digest:
             until = min(end, self.reached + HASH_OCTETS)
             self.sha.update(self.capture.read(self.reached, until).data)
             self.capture.release(self.reached, until)
+            self.told(until - self.reached)
             self.reached = until
 
 
@@ -101,18 +102,20 @@ def examine(
     *,
     tunnels: bool = True,
     limit: int | None = None,
+    told: Callable[[int], None] = lambda _: None,
 ) -> Survey | None:
     """Look at a capture file, once, from its beginning to its end; None for an empty one.
 
     It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
     behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
-    `packets`; `tunnels` as for Decoder, `limit` as for `open_capture`, which tells of the CaptureError raised too.
+    `packets`; `tunnels` as for Decoder, `limit` as for `open_capture`, which tells of the CaptureError raised too. `told` is given the
+    octets looked at, as they are.
     """
     capture = open_capture(path, limit)
     if not capture.format:
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
-    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture)
+    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture, told)
     if isinstance(capture, Ranged):
         capture.sliding = digest.to
     count, size, continues = _Count(whole), capture.size, None

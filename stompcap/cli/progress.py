@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stompcap.progress import Progress
-from stompcap.units import size
+from stompcap.units import duration, size
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -22,34 +22,50 @@ class Lines(Progress):
 
     def begin(self, text: str, octets: int = 0) -> None:
         """Say it."""
-        self._text, self._octets, self._began = text, octets, time.monotonic()
-        self._said = self._began
+        self._stage = Stage(text, octets)
+        self._said = time.monotonic()
         print(f"{text}: {size(octets)}" if octets else text, file=sys.stderr, flush=True)
 
     def reached(self, octets: int) -> None:
         """Say how far it is and how long the rest may take, now and then."""
-        now = time.monotonic()
-        if now - self._said < LINE_EVERY_S or not 0 < octets <= self._octets:
-            return
-        self._said = now
-        left = (now - self._began) * (self._octets - octets) / octets
-        print(f"{self._text}: {size(octets)} of {size(self._octets)}, about {left:.0f} s left", file=sys.stderr, flush=True)
+        if time.monotonic() - self._said >= LINE_EVERY_S and (far := self._stage.far(octets)):
+            self._said = time.monotonic()
+            print(f"{self._stage.text}: {far}", file=sys.stderr, flush=True)
+
+
+class Stage:
+    """What is done now, since when, and of how many octets."""
+
+    def __init__(self, text: str, octets: int) -> None:
+        self.text, self.octets, self.began = text, octets, time.monotonic()
+
+    def far(self, octets: int) -> str:
+        """How far it is, and how long the rest takes if it goes on so; empty where that is not known."""
+        if not 0 < octets <= self.octets:
+            return ""
+        left = (time.monotonic() - self.began) * (self.octets - octets) / octets
+        return f"{size(octets)} of {size(self.octets)}, about {duration(round(left) * 1e6)} left"
 
 
 class Live(Progress):
-    """One live line: what is done, a bar with octets and the time left where the octets are known, the time passed."""
+    """One live line: what is done, a bar, octets and the time left where the octets are known, the time since the command began."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
-        self._task = bar.add_task("looking", total=None)
+        self._task = bar.add_task("starting", total=None, far="")
+        self._stage = Stage("", 0)
 
     def begin(self, text: str, octets: int = 0) -> None:
         """Start the bar anew."""
-        self._bar.reset(self._task, description=text, total=octets or None)
+        self._stage = Stage(text, octets)
+        self._bar.update(self._task, description=text, total=octets or None, completed=0, far="")
+        if not octets:  # an unknown total is no total to change to
+            self._bar.tasks[0].total = None
 
     def reached(self, octets: int) -> None:
         """Move the bar."""
-        self._bar.update(self._task, completed=octets)
+        if self._stage.octets:
+            self._bar.update(self._task, completed=octets, far=self._stage.far(octets))
 
 
 @contextmanager
@@ -65,7 +81,7 @@ def shown(quiet: bool) -> Iterator[Progress]:
 
         columns = (
             progress.SpinnerColumn(), progress.TextColumn("{task.description}", markup=False), progress.BarColumn(bar_width=24),
-            progress.DownloadColumn(), progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn(),
+            progress.TimeElapsedColumn(), progress.TextColumn("{task.fields[far]}", markup=False),
         )  # fmt: skip
         with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             yield Live(bar)

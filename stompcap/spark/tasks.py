@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -57,12 +57,16 @@ def _settle_in() -> None:
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
-def examined(path: str, options: Options, known: Iterable[Known]) -> Found | CaptureError | None:
-    """What one file is: its survey, None for an empty file, or why it cannot be read."""
+def examined(
+    path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None
+) -> Found | CaptureError | None:
+    """What one file is: its survey, None for an empty file, or why it cannot be read; `told` is given the octets looked at."""
     from stompcap import capture
 
     try:
-        return capture.examine(path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed)
+        return capture.examine(
+            path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, told=told
+        )
     except CaptureError as error:
         return error
 
