@@ -1,0 +1,134 @@
+"""What a start of Spark is made of, without starting it: JARs, class-data archive, sessions begun early, when a command was entered."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from stompcap.cli.entered import entered
+from stompcap.errors import EnvironmentProblem
+from stompcap.spark import archive, jars, session
+from stompcap.spark.java import Java
+
+
+@pytest.mark.parametrize(
+    ("name", "artifact"),
+    [
+        ("delta-spark_4.2_2.13-4.4.0.jar", "delta-spark_4.2_2.13"),
+        ("io.delta_delta-spark_4.2_2.13-4.4.0.jar", "delta-spark_4.2_2.13"),
+        ("com.fasterxml.jackson.core_jackson-core-2.13.5.jar", "jackson-core"),
+        ("jackson-core-2.21.2.jar", "jackson-core"),
+        ("json4s-jackson-core_2.13-4.0.7.jar", "json4s-jackson-core_2.13"),
+        ("org.apache.logging.log4j_log4j-api-2.25.3.jar", "log4j-api"),
+        ("RoaringBitmap-1.6.10.jar", "RoaringBitmap"),
+    ],
+)
+def test_the_artifact_of_a_jar(name: str, artifact: str) -> None:
+    assert jars._artifact(Path(name)) == artifact
+
+
+def folder_of_jars(folder: Path, *names: str) -> list[Path]:
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+    return sorted(folder.iterdir())
+
+
+def test_no_jar_goes_before_sparks_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder_of_jars(tmp_path / "spark" / "jars", "jackson-core-2.21.2.jar", "slf4j-api-2.0.17.jar")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    found = folder_of_jars(
+        tmp_path / "jars", f"io.delta_{jars.artifact()}-{jars.version('delta-spark')}.jar",
+        "com.fasterxml.jackson.core_jackson-core-2.13.5.jar", "io.delta_delta-storage-4.4.0.jar",
+    )  # fmt: skip
+    kept = [jar.name for jar in jars.class_path(found)]
+    assert kept == [jar.name for jar in found if "jackson" not in jar.name]
+    monkeypatch.setenv(jars.VARIABLE, str(tmp_path / "jars"))
+    assert jars.configuration(local=True) == {"spark.driver.extraClassPath": ":".join(str(tmp_path / "jars" / name) for name in kept)}
+    assert jars.configuration(local=False) == {"spark.jars": ",".join(map(str, found))}
+
+
+def test_an_archive_belongs_to_one_java_and_one_class_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    one, other = Java(tmp_path / "17", 17, vector=True), Java(tmp_path / "21", 21, vector=True)
+    paths = {archive.path(java, parts) for java in (one, other) for parts in ([], [Path("a.jar")], [Path("a.jar"), Path("b.jar")])}
+    assert len(paths) == 6
+    assert archive.options(one, []) == ""
+    made = archive.path(one, [])
+    made.parent.mkdir(parents=True)
+    made.touch()
+    assert f'"-XX:SharedArchiveFile={made}"' in archive.options(one, [])
+    assert archive.options(other, []) == ""
+
+
+def test_an_archive_that_cannot_be_made_is_said_and_nothing_is_left(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="no Spark to be had"):
+        archive.record(tmp_path / "classes-1.jsa", ["-c", "raise SystemExit('no Spark to be had')"])
+    with pytest.raises(EnvironmentProblem, match="no archive was written"):
+        archive.record(tmp_path / "classes-1.jsa", ["-c", ""])
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_archive_takes_the_place_of_older_ones(tmp_path: Path) -> None:
+    (tmp_path / "classes-0.jsa").touch()
+    write = f"import os; open(os.environ['{archive.RECORD_VARIABLE}'], 'w').write('x')"
+    archive.record(tmp_path / "classes-1.jsa", ["-c", write])
+    assert [path.name for path in tmp_path.iterdir()] == ["classes-1.jsa"]
+
+
+@pytest.mark.parametrize(
+    ("master", "local"), [("local", True), ("local[2]", True), ("local[*]", True), ("local-cluster[2,1,1024]", False), ("yarn", False)]
+)
+def test_which_masters_run_tasks_here(master: str, local: bool) -> None:
+    assert session.is_local(master) is local
+    assert session.Later(pytest.fail, master).local() is local
+
+
+def test_a_session_is_made_once_and_beside_other_work() -> None:
+    made: list[int] = []
+    go = threading.Event()
+
+    def make() -> object:
+        assert go.wait(10)
+        made.append(threading.get_ident())
+        return made
+
+    later = session.Later(make)  # type: ignore[arg-type]
+    later.begin()
+    later.begin()
+    go.set()
+    assert later() is later() is made  # type: ignore[comparison-overlap]
+    assert made != [threading.get_ident()]
+    assert len(made) == 1
+
+
+def test_what_keeps_a_session_from_being_made_is_raised_where_it_is_used() -> None:
+    def fail() -> object:
+        raise EnvironmentProblem("no Java")
+
+    later = session.Later(fail)  # type: ignore[arg-type]
+    later.begin()
+    with pytest.raises(EnvironmentProblem, match="no Java"):
+        later()
+
+
+def test_a_command_was_entered_before_python_began() -> None:
+    program = "import time; time.sleep(0.3); from stompcap.cli.entered import entered; print(time.monotonic() - entered())"
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 0.3 <= float(done.stdout) <= time.monotonic() - began + 0.02
+
+
+def test_a_job_was_entered_when_spark_submit_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "from stompcap.cli.entered import entered; import time; print(time.monotonic() - entered())"
+    shell = f'sleep 0.3; "{sys.executable}" -c "{program}"; true'
+    environment = {**os.environ, "PYSPARK_GATEWAY_PORT": "1"}
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True, env=environment)
+    assert float(done.stdout) >= 0.3
+    assert entered() <= time.monotonic()
