@@ -212,7 +212,7 @@ def _executors(spark: SparkSession) -> Check:
         said = lines[0] if lines else _first_line(error)
         return Check("executors", False, said, same_python)
     if lacking:
-        remedy = "install them there, or ship the environment: --archives env.tar.gz#environment"
+        remedy = "install them there, or ship the environment: --archives stompcap-env.tar.gz#environment (make dist)"
         return Check("executors", False, f"{told} lacks {lacking}", remedy)
     return Check("executors", True, told)
 

@@ -80,3 +80,7 @@ def _lines(name: str) -> Say:
             print(f"{name}: {done} of {total} compiled", file=sys.stderr, flush=True)
 
     return say
+
+
+if __name__ == "__main__":  # where there is no pyspark, which the other commands need
+    typer.run(prepare)
