@@ -67,6 +67,7 @@ def ship(say: Say = lambda done, total: None) -> int:
 
 def compiled() -> bool:
     """Whether all kernels are there, compiled for what numba compiles for now."""
+    kernel_cache.use()  # what came with the environment decides what numba compiles for
     stamp = _stamp()
     return any((folder / stamp).exists() for folder in kernel_cache.folders())
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -139,6 +140,23 @@ def test_done_work_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert said == [(0, 1), (1, 1)]
     assert kernels.compiled()
     assert kernels.prepare() == 0
+
+
+def test_kernels_that_came_with_the_environment_are_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NUMBA_CACHE_DIR", "NUMBA_CPU_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CPU_NAME", "CPU_FEATURES"):
+        monkeypatch.setitem(vars(numba.config), name, None)
+    monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert not kernels.compiled()
+    folder = tmp_path / kernel_cache.name()
+    folder.mkdir()
+    baseline.state(folder, baseline.Baseline("generic", ""))
+    assert not kernels.compiled()
+    assert baseline.in_force() == baseline.Baseline("generic", "")
+    (folder / kernels._stamp()).touch()
+    assert kernels.compiled()
 
 
 @pytest.mark.slow
