@@ -8,7 +8,7 @@ LEFT_OUT := not slow and not brokers and not airflow
 LAKE := demo-lake
 REPORT := report.html
 
-.PHONY: help setup demo test lint docs bench score record airflow clean
+.PHONY: help setup demo test lint docs bench score record dist kernels airflow clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,12 @@ score: setup ## Print how many stream sides of public traces are put together as
 
 record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
 	$(PY) -m data.recorder data
+
+dist: setup ## Build the wheel and an environment for the workers of a cluster, into dist/
+	@.ci/dist
+
+kernels: setup ## Write the list of kernels to compile ahead anew, from what tests call (takes minutes)
+	@$(PY) -m tests.prepare.observed
 
 airflow: ## Set up Airflow in an environment of its own, .venv-airflow
 	@.ci/airflow

@@ -31,10 +31,11 @@ LAYERS = (
     "spark",
     "quality",
     "report",
+    "prepare",
     "cli",
 )
 # Single modules that any layer may use, and those at the top that may use any.
-BASE = {"errors", "kernel", "visible", "units", "options"}
+BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "options"}
 PURE = {"tables", "capture", "tcp", "transport", "stomp", "session", "rules"}
 TOP_LEVEL = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "airflow_dags",

@@ -148,7 +148,7 @@ class Decompressed:
         self.path, self.compression, self.data, self.raw = path, kind, data, raw
         self.limit = limit_in_force() if limit is None else limit
         self.format, self.head = "", b""
-        self.octets: Octets = np.empty(0, np.uint8)
+        self.octets: Octets = np.frombuffer(b"", np.uint8)
         self.base = 0
         self.ended = False
         self.flaw: tuple[str, str] | None = None  # status and damage, where the compressed octets end early
@@ -169,6 +169,7 @@ class Decompressed:
             filled += len(piece)
         if filled == len(rest):
             return False
+        window.flags.writeable = False  # as those of a mapped file are, so that one compiled kernel serves both
         self.octets, self.base = window[:filled], self.base + keep
         return True
 

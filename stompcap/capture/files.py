@@ -143,7 +143,7 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
     if is_uri(path):
         ranges = Ranges(path, size)
         if not ranges.size:
-            return Mapped(path, np.empty(0, np.uint8), "", None)
+            return Mapped(path, np.frombuffer(b"", np.uint8), "", None)
         head = ranges.read(0, min(PCAP_HEADER_OCTETS, ranges.size)).tobytes()
         if kind := format_of(head):
             return Ranged(ranges, kind, head, begin, until)
@@ -151,7 +151,7 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
     else:
         mapping = map_file(path, size)
         if mapping is None:
-            return Mapped(path, np.empty(0, np.uint8), "", None)
+            return Mapped(path, np.frombuffer(b"", np.uint8), "", None)
         data, raw, head = mapping, np.frombuffer(mapping, np.uint8), mapping[:PCAP_HEADER_OCTETS]
         if kind := format_of(head):
             return Mapped(path, raw, kind, mapping)

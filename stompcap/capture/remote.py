@@ -86,7 +86,7 @@ class Ranged:
     def __init__(self, raw: Ranges, kind: str, head: bytes, begin: int = 0, until: int | None = None) -> None:
         self.raw, self.path, self.format, self.head = raw, raw.path, kind, head
         self.base, self.until = begin, len(raw) if until is None else until
-        self.octets: Octets = np.empty(0, np.uint8)
+        self.octets: Octets = np.frombuffer(b"", np.uint8)
         self.sliding: Callable[[int], object] | None = None  # told the offset before which octets are about to go
         self.more(0)
 
@@ -109,6 +109,7 @@ class Ranged:
         begin = self.base + len(self.octets)
         end = min(begin + RANGE_OCTETS, self.until) if begin < self.until else begin + AHEAD_OCTETS
         self.octets = np.concatenate((self.octets[keep:], self.raw.read(begin, min(end, self.size))))
+        self.octets.flags.writeable = False  # as those of a mapped file are, so that one compiled kernel serves both
         self.base += keep
         return True
 

@@ -32,7 +32,7 @@ class Spill:
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(dir=_place())  # noqa: SIM115  lives as long as this
         self._size = 0
-        self._mapped = Mapped("", np.empty(0, np.uint8), "", None)
+        self._mapped = Mapped("", np.frombuffer(b"", np.uint8), "", None)
 
     def take(self, segments: pa.Table) -> pa.Table:
         """Rows of SEGMENTS, their payload in the file and `place` saying where; nothing of `segments` is held."""

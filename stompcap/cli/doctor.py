@@ -160,18 +160,22 @@ def _temporary() -> Check:
 
 
 def _kernels() -> Check:
-    """Where compiled kernels are kept: without such a place each process compiles them anew, which takes a minute."""
+    """Whether the kernels are compiled, and where they are kept: without such a place each process compiles them anew."""
     import numba
 
-    from stompcap.kernel import cache_folder
+    from stompcap import kernel_cache
+    from stompcap.prepare import compiled
 
-    place = cache_folder()
+    shipped, place = kernel_cache.shipped_folder(), kernel_cache.own_folder()
+    if compiled():
+        return Check("compiled kernels", True, f"numba {numba.__version__}, all in {shipped or place}")
     nearest = place
     while not nearest.exists():
         nearest = nearest.parent
-    well = os.access(nearest, os.W_OK | os.X_OK)
-    found = f"numba {numba.__version__}, kept in {place}" if well else f"{place} cannot be written"
-    return Check("compiled kernels", well, found, "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder this user may write")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        remedy = "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder this user may write"
+        return Check("compiled kernels", False, f"{place} cannot be written", remedy)
+    return Check("compiled kernels", True, "not yet, the first run waits a minute for them; compile them now with: stompcap prepare")
 
 
 def _spark(master: str | None) -> Iterator[Check]:
@@ -208,7 +212,7 @@ def _executors(spark: SparkSession) -> Check:
         said = lines[0] if lines else _first_line(error)
         return Check("executors", False, said, same_python)
     if lacking:
-        remedy = "install them there, or ship the environment: --archives env.tar.gz#environment"
+        remedy = "install them there, or ship the environment: --archives stompcap-env.tar.gz#environment (make dist)"
         return Check("executors", False, f"{told} lacks {lacking}", remedy)
     return Check("executors", True, told)
 

@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from stompcap.cli import export_command, lake_commands, rule_commands, run_commands
+from stompcap.cli import export_command, lake_commands, prepare_command, rule_commands, run_commands
 from stompcap.errors import StompcapError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ run_commands.register(app)
 lake_commands.register(app)
 export_command.register(app)
 rule_commands.register(app)
+prepare_command.register(app)
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 

@@ -123,14 +123,16 @@ def column(segments: pa.Table, name: str) -> NDArray[Any]:
 
 
 def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
-    """A binary column whose values all have `width` octets as a matrix."""
+    """A binary column whose values all have `width` octets as a matrix, read-only as Arrow's own octets mostly are."""
     parts = []
     for chunk in values.chunks:
         _, offsets, data = chunk.buffers()
         begin = np.frombuffer(offsets, np.int32)[chunk.offset] if len(chunk) else 0
         octets = np.frombuffer(data, np.uint8)[begin : begin + len(chunk) * width] if len(chunk) else np.empty(0, np.uint8)
         parts.append(octets.reshape(-1, width))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, width), np.uint8)
+    found = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, width), np.uint8)
+    found.flags.writeable = False
+    return found
 
 
 def as_extents(rows: Int64s) -> Extents:

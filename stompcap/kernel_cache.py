@@ -1,0 +1,163 @@
+"""Where compiled kernels are kept, and how numba finds them there again.
+
+numba keeps what it compiled of a file under the path of that file, and looks only at that file when it asks whether it is still good.
+A kernel's code holds what it calls, so here the whole state of the sources counts, and their path does not: kernels lie under the name
+of their module in a folder named by a digest. Checkouts with the same sources share one, wherever they lie.
+
+Looked at, in this order: the folder in NUMBA_CACHE_DIR alone, where that is set; the kernels that came with the environment
+(`stompcap.baseline`), which are never written; the user's cache. What cannot be written is kept in memory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+
+from stompcap import baseline
+
+KEPT_SECONDS = 7 * 24 * 3600  # kernels of sources that nobody used for so long are dropped
+WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
+VARIABLE = "NUMBA_CACHE_DIR"
+
+
+@cache
+def name() -> str:
+    """The name of the folder: a digest of all sources that hold kernels or their constants, and of what compiles them."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+    for source in sorted(package.rglob("*.py")):
+        if source.relative_to(package).parts[0] not in WITHOUT_KERNELS:
+            digest.update(source.read_bytes())
+    return f"kernels-{digest.hexdigest()[:16]}"
+
+
+def own_folder() -> Path:
+    """Where kernels are written: below NUMBA_CACHE_DIR if it is set, else in the user's cache."""
+    named = os.environ.get(VARIABLE)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return (Path(named) if named else Path(base) / "stompcap") / name()
+
+
+def shipped_folder() -> Path | None:
+    """The kernels that came with this environment; None without such, where NUMBA_CACHE_DIR is set or the processor cannot run them."""
+    folder = baseline.folder() / name()
+    return folder if not os.environ.get(VARIABLE) and baseline.fits(folder) else None
+
+
+def folders() -> list[Path]:
+    """All that are looked at, in order."""
+    shipped = shipped_folder()
+    return [own_folder()] if shipped is None else [shipped, own_folder()]
+
+
+def module_folder(module: str) -> str:
+    """Where the kernels of a module lie in any of the folders."""
+    return os.path.join(*module.removeprefix("stompcap.").split(".")[:-1], "")
+
+
+class Locator(_CacheLocator):
+    """Tells numba the place of a function's kernels, and the state of the sources they are good for."""
+
+    def __init__(self, function: Callable[..., Any], source: str) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._py_file = source  # numba names it in a warning
+        self._path = os.path.join(own_folder(), module_folder(function.__module__))
+
+    def get_cache_path(self) -> str:
+        """The folder for the function's index and code."""
+        return self._path
+
+    def get_source_stamp(self) -> str:
+        """What the kernels were made of; the file itself counts too, for it may lie outside this package."""
+        return f"{name()} {hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()}"
+
+    def get_disambiguator(self) -> str:
+        """What tells functions of the same name and module apart."""
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Locator | None:
+        """The locator of a function; None for one without a file."""
+        return cls(py_func, py_file) if os.path.exists(py_file) else None
+
+
+class _Kernels(CompileResultCacheImpl):
+    """numba's way to write down what it compiled, with this module's places."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._locator_classes = [Locator]
+        super().__init__(function)
+
+
+class KernelCache(FunctionCache):
+    """numba's cache of one function, in several folders, of which the last is written.
+
+    numba reads, changes and writes the index of a function without a lock: of two processes that compile it for different types one
+    could then find the other's code under its own types. So writers take turns here.
+    """
+
+    _impl_class = _Kernels
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator, base = self._impl.locator, self._impl.filename_base
+        within = module_folder(function.__module__)
+        self._files = [IndexDataCacheFile(os.path.join(place, within), base, locator.get_source_stamp()) for place in folders()]
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        for file in self._files:
+            with suppress(OSError):  # a folder this user may not read is as good as none
+                data = file.load(key)
+                if data is not None:
+                    return self._impl.rebuild(target_context, data)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for these types; where it cannot be written, this process has it and no other."""
+        with suppress(OSError), writing(own_folder()):
+            super().save_overload(sig, data)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold the right to write in a folder of kernels, which is made first; raises OSError where it cannot be written."""
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        drop_unused(folder.parent)
+    with open(folder / "lock", "ab") as lock:
+        with suppress(OSError):  # a file system without locks is as good as numba's own way
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def drop_unused(base: Path) -> None:
+    """Remove the kernels below a folder that were neither used nor written for a week."""
+    for other in base.glob("kernels-*"):
+        with suppress(OSError):
+            if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def use() -> None:
+    """Begin to use the folders: mark the user's as used today; compile for the baseline where kernels that came with it are used."""
+    with suppress(OSError):
+        place = own_folder()
+        if time.time() - place.stat().st_mtime > KEPT_SECONDS / 7:
+            os.utime(place)
+    shipped = shipped_folder()
+    level = None if shipped is None else baseline.stated(shipped)
+    if level is not None:
+        baseline.use(level)

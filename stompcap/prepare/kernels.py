@@ -1,0 +1,118 @@
+"""All kernels compiled ahead, by as many processes as there are processors.
+
+What one process has compiled the others find. A stamp in the folder of the kernels says when all are there, and for which processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from stompcap import baseline, kernel_cache
+from stompcap.errors import EnvironmentProblem
+from stompcap.prepare.order import Order
+from stompcap.prepare.signatures import LIST, Signature, listed
+
+Say = Callable[[int, int], None]  # how many are done, of how many
+
+
+def prepare(say: Say = lambda done, total: None, processes: int | None = None) -> int:
+    """Compile what is not compiled yet; how many kernels were looked at, 0 where all were known to be there.
+
+    Raises EnvironmentProblem where they cannot be kept.
+    """
+    if compiled():
+        return 0
+    folder = kernel_cache.own_folder()
+    with _writable(folder), kernel_cache.writing(folder):
+        pass
+    wanted = listed()
+    _compile(wanted, say, processes or _processors())
+    with _writable(folder):
+        (folder / _stamp()).write_text(f"{len(wanted)} kernels\n", "utf-8")
+    return len(wanted)
+
+
+def ship(say: Say = lambda done, total: None) -> int:
+    """Compile for the baseline, into this environment, which then brings its kernels wherever it is unpacked.
+
+    Raises EnvironmentProblem where the environment cannot be written, or this machine's processor lacks the baseline.
+    """
+    level = baseline.of_this_machine()
+    if not baseline.runs(level):
+        raise EnvironmentProblem(f"this processor is not of the level {level.cpu_name} that is shipped; use another machine")
+    if kernel_cache.shipped_folder() is not None and compiled():
+        return 0
+    named = {kernel_cache.VARIABLE: str(baseline.folder()), "NUMBA_CPU_NAME": level.cpu_name, "NUMBA_CPU_FEATURES": level.cpu_features}
+    before = {name: os.environ.get(name) for name in named}
+    os.environ.update(named)  # for the processes that compile; this one has imported numba already
+    baseline.use(level)
+    try:
+        count = prepare(say)
+        with _writable(baseline.folder()):
+            baseline.state(kernel_cache.own_folder(), level)
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+    return count
+
+
+def compiled() -> bool:
+    """Whether all kernels are there, compiled for what numba compiles for now."""
+    kernel_cache.use()  # what came with the environment decides what numba compiles for
+    stamp = _stamp()
+    return any((folder / stamp).exists() for folder in kernel_cache.folders())
+
+
+def _stamp() -> str:
+    """The name of the file that says so: it changes with the list and the processor."""
+    level = baseline.in_force()
+    digest = hashlib.sha256("\n".join((level.cpu_name, level.cpu_features, LIST.read_text("utf-8"))).encode())
+    return f"complete-{digest.hexdigest()[:16]}"
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _compile(wanted: list[Signature], say: Say, processes: int) -> None:
+    say(0, len(wanted))
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            for done, _ in enumerate(_one_by_one(pool, Order(wanted), processes), 1):
+                say(done, len(wanted))
+        except BrokenProcessPool as error:
+            remedy = "a process that compiles was ended, mostly for want of memory; free some and run again, what is done stays"
+            raise EnvironmentProblem(remedy) from error
+
+
+def _one_by_one(pool: ProcessPoolExecutor, order: Order, processes: int) -> Iterator[Signature]:
+    """Every signature once it is compiled."""
+    running: dict[Future[None], Signature] = {}
+    while True:
+        while len(running) < processes and (one := order.take()):
+            running[pool.submit(Signature.compile, one)] = one
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            future.result()
+            order.done(running[future])
+            yield running.pop(future)
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        remedy = f"make room, or set {kernel_cache.VARIABLE} or XDG_CACHE_HOME to a folder this user may write"
+        raise EnvironmentProblem(f"{folder}: cannot be written ({error.strerror}); {remedy}") from error
