@@ -12,7 +12,7 @@ import typer
 from stompcap.cli import common
 
 Say = Callable[[int, int], None]  # how many are done, of how many
-Step = tuple[str, Callable[[Say], int]]  # what is prepared, and the function that does it: how many were, 0 where all was there
+Step = tuple[str, Callable[[Say], int]]  # what is prepared, and the function that does it: how many were made, 0 where all was there
 Into = Annotated[
     bool,
     typer.Option("--into-environment", help="Compile for all processors of this kind, into the Python environment, for it to be packed."),
@@ -32,8 +32,14 @@ def _kernels_for_all(say: Say) -> int:
     return ship(say)
 
 
-STEPS: tuple[Step, ...] = (("kernels", _kernels),)
-INTO_ENVIRONMENT: tuple[Step, ...] = (("kernels", _kernels_for_all),)
+def _classes(say: Say) -> int:
+    from stompcap.prepare.classes import record
+
+    return record(say)
+
+
+STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), ("class-data archive of the JVM", _classes))
+INTO_ENVIRONMENT: tuple[Step, ...] = (("compiled kernels", _kernels_for_all),)
 
 
 def register(app: typer.Typer) -> None:
@@ -42,13 +48,13 @@ def register(app: typer.Typer) -> None:
 
 
 def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose: common.Verbose = False) -> None:
-    """Do once what the first run would otherwise wait for: compile the kernels. Quick where that is done."""
+    """Do once what runs would otherwise wait for: compile the kernels, archive the classes of the JVM. Quick where that is done."""
     del verbose
     for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
         with _progress(name, quiet) as say:
             count = step(say)
         if not quiet:
-            print(f"{name}: {f'{count} compiled' if count else 'all there'}", file=sys.stderr)
+            print(f"{name}: {f'{count} made' if count else 'all there'}", file=sys.stderr)
 
 
 @contextmanager
@@ -77,7 +83,7 @@ def _lines(name: str) -> Say:
         tenth = TENTHS * done // total if total else TENTHS
         if tenth != said:
             said = tenth
-            print(f"{name}: {done} of {total} compiled", file=sys.stderr, flush=True)
+            print(f"{name}: {done} of {total} made", file=sys.stderr, flush=True)
 
     return say
 

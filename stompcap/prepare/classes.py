@@ -1,0 +1,74 @@
+"""The class-data archive made ahead (`stompcap.spark.archive`): a small session does what runs do, and its JVM writes what it loaded.
+
+Run as a program, this is that session: what the archive should have in it must happen here.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+
+from stompcap.spark import archive
+
+Say = Callable[[int, int], None]
+
+
+def record(say: Say) -> int:
+    """Make the archive where there is none; 1 if it was made, 0 if it was there or there is no Java or no JAR to make it of.
+
+    Raises EnvironmentProblem where it cannot be made.
+    """
+    goal = archive.lacking()
+    if goal is None:
+        return 0
+    say(0, 1)
+    archive.record(goal, ["-m", "stompcap.prepare.classes"])
+    say(1, 1)
+    return 1
+
+
+def main() -> None:
+    """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, ask SQL; end the JVM."""
+    from delta.tables import DeltaTable
+    from pyspark import SparkContext
+
+    from stompcap.spark.blocks import DDL
+    from stompcap.spark.session import get_session
+    from stompcap.spark.sink import MANIFEST
+
+    spark = get_session("local[2]")
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = spark.range(0, 2, 1, 2).mapInArrow(_blocks, DDL).repartitionById(2, "task").mapInArrow(_nothing, MANIFEST)
+        tasks.collect()
+        spark.range(0, 100).selectExpr("id", "id % 7 AS kind", "CAST(id AS STRING) AS name").write.format("delta").save(f"{folder}/table")
+        spark.read.format("delta").load(f"{folder}/table").createOrReplaceTempView("tables")
+        spark.sql("SELECT kind, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY id) FROM tables GROUP BY kind ORDER BY 2").toArrow()
+        list(spark.sql("SELECT a.name FROM tables a JOIN tables b USING (id) WHERE a.name LIKE '1%' LIMIT 5").toLocalIterator())
+        table = DeltaTable.forPath(spark, f"{folder}/table")
+        table.optimize().executeCompaction()
+        table.vacuum(168)
+    jvm = SparkContext._gateway.proc  # noqa: SLF001 - the archive is written when it ends, which is to be waited for
+    spark.stop()
+    jvm.stdin.close()
+    sys.exit(jvm.wait(archive.LONGEST_S))
+
+
+def _blocks(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - what Spark reads of it at run time is nothing
+    import pyarrow as pa
+
+    from stompcap.spark.blocks import BLOCKS
+
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch.column(0).cast(pa.int32()), pa.array([b"x"] * len(batch), pa.binary())], schema=BLOCKS)
+
+
+def _nothing(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for _ in batches:
+        pass
+    return
+    yield
+
+
+if __name__ == "__main__":
+    main()
