@@ -20,6 +20,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import starts
 from benchmarks.generate import PROFILES, Made, generate
 from benchmarks.measure import CommandFailedError, Run, run
 
@@ -89,7 +90,8 @@ class Pipeline:
         program = Path(sys.executable).with_name("stompcap")
         done = run([str(program), "run", str(made.path), "--lake", str(folder / "lake"), "--json"], keep_output=True)
         summary = json.loads(done.output)
-        self.stages.setdefault(made.path.name, []).append({s["name"]: s["seconds"] for s in summary["stages"]})
+        worked = {s["name"]: s["seconds"] for s in summary["stages"] if s["name"] != "start"}
+        self.stages.setdefault(made.path.name, []).append(worked)
         return done
 
     def inside(self, made: Made, stage: str | None = None) -> float:
@@ -185,13 +187,18 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=main.__doc__)
     parser.add_argument("--sizes", default=os.environ.get("BENCH_SIZES", "100,350"), help="megabytes, comma-separated")
+    parser.add_argument("--starts", default="350,1400", help="megabytes of the captures on which starts are measured")
     parser.add_argument("--repeats", type=int, default=int(os.environ.get("BENCH_REPEATS", "3")))
     parser.add_argument("--profile", choices=PROFILES, default="mixed")
     parser.add_argument("--scratch", type=Path, help="a folder for captures and lakes; default: a temporary one")
     wanted = parser.parse_args()
-    sizes = sorted({int(size) for size in wanted.sizes.split(",")})
+    sizes = sorted({int(size) for size in wanted.sizes.split(",") if size})
+    starts_at = [int(size) for size in wanted.starts.split(",") if size]
+    console = Console(width=max(130, Console().width))
     with tempfile.TemporaryDirectory(dir=wanted.scratch, prefix="stompcap-bench-") as scratch:
-        compare(sizes, wanted.repeats, wanted.profile, Path(scratch), Console(width=max(120, Console().width)))
+        if sizes:
+            compare(sizes, wanted.repeats, wanted.profile, Path(scratch), console)
+        starts.compare(starts_at, wanted.repeats, Path(scratch), console)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,10 @@ def perform(
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # beside the imports that follow: whatever is found is new to a lake that is not there yet
     from pipelines.run import Run, execute
+    from stompcap.prepare import compiled
 
+    if "extract" in stages and not quiet and not as_json and not compiled():
+        print("the kernels are not compiled yet: this run does that, for a minute; stompcap prepare does it ahead", file=sys.stderr)
     # spark-submit mixes standard error into standard output, where --json promises one object alone
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, entered())

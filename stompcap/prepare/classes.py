@@ -3,15 +3,17 @@
 Run as a program, this is that session: what the archive should have in it must happen here.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
 
 from stompcap.spark import archive
 
 Say = Callable[[int, int], None]
+Batches = Iterator[pa.RecordBatch]
 
 
 def record(say: Say) -> int:
@@ -48,26 +50,23 @@ def main() -> None:
         table = DeltaTable.forPath(spark, f"{folder}/table")
         table.optimize().executeCompaction()
         table.vacuum(168)
-    jvm = SparkContext._gateway.proc  # noqa: SLF001 - the archive is written when it ends, which is to be waited for
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - the archive is written when the JVM ends, which is to be waited for
     spark.stop()
-    jvm.stdin.close()
-    sys.exit(jvm.wait(archive.LONGEST_S))
+    gateway.proc.stdin.close()
+    sys.exit(gateway.proc.wait(archive.LONGEST_S))
 
 
-def _blocks(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - what Spark reads of it at run time is nothing
-    import pyarrow as pa
-
+def _blocks(batches: Batches) -> Batches:
     from stompcap.spark.blocks import BLOCKS
 
     for batch in batches:
         yield pa.RecordBatch.from_arrays([batch.column(0).cast(pa.int32()), pa.array([b"x"] * len(batch), pa.binary())], schema=BLOCKS)
 
 
-def _nothing(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _nothing(batches: Batches) -> Batches:
     for _ in batches:
-        pass
-    return
-    yield
+        continue
+    yield from ()
 
 
 if __name__ == "__main__":
