@@ -8,7 +8,9 @@ or a stream may come again in a later batch: sums make that cheap. Nothing is as
 from __future__ import annotations
 
 import importlib
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -19,16 +21,32 @@ from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-JUDGING = "stompcap.quality.judging"
+CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
 
 
 def prepare() -> None:
     """Begin to import Great Expectations, which takes seconds, beside what the caller does next."""
-    Thread(target=importlib.import_module, args=(JUDGING,), daemon=True).start()
+    Thread(target=_judging, daemon=True).start()
+
+
+def _judging() -> ModuleType:
+    """The module that judges, and Great Expectations with it.
+
+    That asks for Spark Connect, and pyspark ends the process where its packages are lacking and the program has no file, as with
+    `python -c` (pyspark.sql.connect.utils.check_dependencies). So it is told meanwhile that there is no such module.
+    """
+    hidden = [name for name in CONNECT if find_spec("grpc") is None and name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is how the import system is told
+    try:
+        return importlib.import_module("stompcap.quality.judging")
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
 
 
 def validate(
@@ -45,7 +63,7 @@ def validate(
     locations = {name: lakes.location(lake, name) for name in names}
     proofs = invariants.provable(names)
     with ThreadPoolExecutor(1) as pool:
-        judging = pool.submit(importlib.import_module, JUDGING)
+        judging = pool.submit(_judging)
         found, sums = profiles(spark, locations, [name for name in names if name not in proofs])
     unproved = {table for table, proof in proofs.items() if not all(sums[name].agree for name in proof)}
     suspects = [name for name in names if name in unproved or (name not in proofs and (found[name].surplus or found[name].torn))]

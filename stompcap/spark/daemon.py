@@ -18,7 +18,6 @@ def main() -> None:
     from pyspark import daemon
 
     import stompcap.assembly
-    import stompcap.quality.profiles
     import stompcap.rules
     import stompcap.spark.tasks  # noqa: F401
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +74,14 @@ def test_a_clean_lake_passes_and_data_docs_are_written(tmp_path: Path) -> None:
     pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
     assert "raw_frames" in pages
     assert "secret" not in pages
+
+
+def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
+    """pyspark ends such a process when Great Expectations asks it for Spark Connect (`python -c`, workers of pytest-xdist)."""
+    lakes.write(tmp_path, lakes.tables(), ["streams"])
+    program = f"from stompcap.quality import validate; print(validate(None, {str(tmp_path)!r}, 'r', tables=['streams']).num_rows)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 0
 
 
 TILING = ("raw_frames", None, "expect_raw_frames_to_tile_directions")
