@@ -44,7 +44,7 @@ LOCAL = {
     JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Xshare:auto",
 }
 # The same for the short-lived JVM in which Spark's launcher puts the real one's command line together.
-LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto")
+LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -Xshare:auto")
 SAID_OCTETS = 8192
 """Of what a JVM says that does not start, the end that is shown."""
 
@@ -140,7 +140,6 @@ def _own(master: str) -> dict[str, str]:
     if master.startswith("local"):
         settings = LOCAL | settings
         settings["spark.pyspark.python"] = os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ.setdefault(*LAUNCHER)
     if is_local(master):
         settings[JAVA_OPTIONS] += " " + archive.options(runtime, jars.class_path(jars.present()))
     return settings
@@ -177,7 +176,14 @@ def _begin_jvm(settings: Mapping[str, str], said: IO[bytes]) -> None:
     if SparkContext._gateway is not None:  # noqa: SLF001 - there is one JVM a process, and no other way to ask for it
         return
     conf = SparkConf().setAppName("stompcap").setAll(list(settings.items()))
-    SparkContext(conf=conf, gateway=launch_gateway(conf, {"stderr": said}))
+    ours = LAUNCHER[0] not in os.environ
+    os.environ.setdefault(*LAUNCHER)
+    try:
+        gateway = launch_gateway(conf, {"stderr": said})
+    finally:
+        if ours:
+            os.environ.pop(LAUNCHER[0], None)
+    SparkContext(conf=conf, gateway=gateway)
 
 
 def _demand_delta(spark: SparkSession) -> None:
