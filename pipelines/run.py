@@ -21,7 +21,7 @@ from pipelines import bronze, gold, ledger, silver
 from pipelines.survey import survey
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
-from stompcap.errors import CaptureError, StompcapError
+from stompcap.errors import StompcapError
 from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
 from stompcap.spark.session import Later
@@ -230,7 +230,7 @@ class Run:
 
     def validate(self) -> None:
         """Check what is new against the expectations; results go to quality_results and Data Docs."""
-        from stompcap.quality import validate
+        from stompcap.quality import failure, validate
 
         batches = ledger.pending(self.lake, ["quality_results"])
         if not batches:
@@ -243,21 +243,13 @@ class Run:
             rows["quality_results"] = lakes.append(self.lake, "quality_results", results, batches, self.result.run_id)
             failed = [row for row in results.to_pylist() if not row["success"]]
         self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
-        for row in failed:
-            column = f".{row['column_name']}" if row["column_name"] else ""
-            self.result.warnings.append(f"quality: {row['table_name']}{column}: {row['expectation']} does not hold")
+        self.result.warnings += [f"quality: {failure(row)}" for row in failed]
 
     # -- inputs -------------------------------------------------------------------------------------------------------------
 
     def _find(self, named: Sequence[str]) -> list[str]:
         """The files meant; those that do not exist are refused, the rest goes on."""
-        found: dict[str, None] = {}
-        for name in named:
-            try:
-                found.update(dict.fromkeys(find([name])))
-            except CaptureError as error:
-                self._refuse(error.path, error.remedy)
-        return list(found)
+        return find(named, lambda error: self._refuse(error.path, error.remedy))
 
     def _refuse(self, path: str, remedy: str) -> None:
         self.result.refused.append(f"{path}: {remedy}")

@@ -36,6 +36,10 @@ class CaptureError(StompcapError):
         return (type(self), (self.path, self.remedy))
 
 
+class NoCapture(CaptureError):
+    """A file could be read and is no capture by its magic."""
+
+
 class LakeBusy(StompcapError):
     """Another run holds the lake."""
 

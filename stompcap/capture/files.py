@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stompcap.capture.compressed import HEAD_OCTETS, Decompressed, compression_of
 from stompcap.capture.remote import Blocks, Ranged, Ranges
 from stompcap.capture.uris import is_uri, local
-from stompcap.errors import CaptureError
+from stompcap.errors import CaptureError, NoCapture
 
 Octets = NDArray[np.uint8]
 
@@ -90,10 +90,10 @@ def format_of(head: bytes) -> str:
 
 
 def is_capture(path: str) -> bool:
-    """Whether a file is a capture by its magic, compressed or not; False for what cannot be read at all."""
+    """Whether a file is a capture by its magic, compressed or not; an empty file is none. Raises CaptureError where it can't be read."""
     try:
         return bool(open_capture(path).format)
-    except CaptureError:
+    except NoCapture:
         return False
 
 
@@ -157,14 +157,14 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
             return Mapped(path, raw, kind, mapping)
     compression = compression_of(head)
     if compression is None:
-        raise CaptureError(path, "is not a pcap or pcapng capture by its first octets; leave it out")
+        raise NoCapture(path, "is not a pcap or pcapng capture by its first octets; leave it out")
     window = Decompressed(path, data, raw, compression, limit)
     window.more(0, HEAD_OCTETS)
     window.head = window.octets[:PCAP_HEADER_OCTETS].tobytes()
     window.format = format_of(window.head)
     if not window.format:
         why = f"; {window.flaw[1]}" if window.flaw else ""
-        raise CaptureError(path, f"is compressed with {compression} and holds no pcap or pcapng capture{why}; leave it out")
+        raise NoCapture(path, f"is compressed with {compression} and holds no pcap or pcapng capture{why}; leave it out")
     return window
 
 

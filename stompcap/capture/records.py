@@ -19,6 +19,7 @@ from stompcap.capture.integers import u32
 
 Search = Callable[[Octets, int, bool], tuple[int, int]]  # octets, from where, nothing behind them: state and place
 NAMED_FLAWS = 8
+LARGEST_SNAPLEN = (1 << 31) - 1  # one beyond is as good as none: no packet is so long
 DOUBT_OCTETS = 1 << 22  # how far a better record is looked for where one is doubtful
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -58,7 +59,8 @@ class Walk:
     status: str = "complete"
     damage: str | None = None
     link_types: list[int] = field(default_factory=list)
-    snaplen: int = 0
+    largest: int = 0
+    unlimited: bool = False
     packets: int = 0
     flaws: list[str] = field(default_factory=list)
 
@@ -76,10 +78,18 @@ class Walk:
             more = len(self.flaws) - NAMED_FLAWS
             self.damage = "; ".join(self.flaws[:NAMED_FLAWS]) + (f"; and {more} more" if more > 0 else "")
 
+    @property
+    def snaplen(self) -> int:
+        """The largest snapshot length of the interfaces; 0 where one has no limit."""
+        return 0 if self.unlimited else self.largest
+
     def _interface(self, link: int, snaplen: int) -> None:
         if link not in self.link_types:
             self.link_types.append(link)
-        self.snaplen = max(self.snaplen, snaplen)
+        if 0 < snaplen <= LARGEST_SNAPLEN:
+            self.largest = max(self.largest, snaplen)
+        else:
+            self.unlimited = True
 
     def _place(self, at: int) -> str:
         """A place in the window, in words."""

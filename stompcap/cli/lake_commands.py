@@ -38,17 +38,20 @@ def sql(
     conf: common.Conf = None,
     verbose: common.Verbose = False,
 ) -> None:
-    """Ask the lake in Spark SQL."""
+    """Ask the lake in Spark SQL; what would change it is refused."""
     del verbose
     from pyspark.errors import AnalysisException, ParseException
 
+    from stompcap.spark import statement
+
     if style not in render.FORMATS:
         raise UsageError(f"--format {style}: say {', '.join(render.FORMATS)}")
+    statement.demand_reading(query)
     lakes.demand(lake)
     spark = common.session(master, conf)()
     lakes.views(spark, lake)
     try:
-        found = spark.sql(query)
+        found = statement.read(spark, query)
     except (AnalysisException, ParseException) as error:
         raise UsageError(_first_line(error)) from error
     rows = _rows(found, limit + 1 if style == "table" else None)

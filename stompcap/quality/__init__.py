@@ -1,5 +1,6 @@
 """Data quality: the lake's tables against their declarations and invariants, judged by Great Expectations."""
 
 from stompcap.quality.validate import prepare, validate
+from stompcap.quality.words import failure
 
-__all__ = ["prepare", "validate"]
+__all__ = ["failure", "prepare", "validate"]

@@ -51,7 +51,8 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
             ))
     name, column_name, word = WHOLE_FILES
     if table.name == name:
-        expectations.append(gxe.ExpectColumnDistinctValuesToBeInSet(
+        # of the distinct values in the evidence; the expectation for these breaks Great Expectations' own Data Docs where it fails
+        expectations.append(gxe.ExpectColumnValuesToBeInSet(
             column=column_name, value_set=[word], severity=WARNING,
             meta=_meta(name, column_name, "expect_column_distinct_values_to_be_in_set"),
         ))

@@ -7,6 +7,7 @@ write, and the driver commits (`stompcap.spark.lake.commit`). A file no commit n
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from typing import Any
 
@@ -28,7 +29,7 @@ class TableWriter:
     def __init__(self, lake: str, table: str) -> None:
         self.table = TABLES[table]
         self.name = f"part-{uuid.uuid4()}.zstd.parquet"
-        self.filesystem, folder = fs.FileSystem.from_uri(_uri(location(lake, table)))
+        self.filesystem, folder = _place(location(lake, table))
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None
         self._statistics = Statistics(self.table)
@@ -161,8 +162,9 @@ def _check(table: Table, rows: pa.Table) -> None:
                 raise ValueError(f"{table.name}.{column.name} holds {wrong}, not one of {column.words}")
 
 
-def _uri(path: str) -> str:
-    """A path or URI as pyarrow's file systems take it."""
-    import os
-
-    return path if "://" in path else f"file://{os.path.abspath(path)}"
+def _place(path: str) -> tuple[fs.FileSystem, str]:
+    """A path or URI as pyarrow's file systems take it; a path may hold any character."""
+    if "://" in path:
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(path)
+        return found
+    return fs.LocalFileSystem(), os.path.abspath(path)

@@ -69,6 +69,10 @@ def examined(
         )
     except CaptureError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - one capture that nobody foresaw must not keep the others from being read
+        line = str(error).strip().splitlines()
+        said = f"{type(error).__name__}: {line[0][:200]}" if line else type(error).__name__
+        return CaptureError(path, f"could not be read ({said}); please report it, the other captures are not touched by it")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stompcap.capture import is_capture, octets, read_segments, survey
+from stompcap.capture.find import find
 from stompcap.errors import CaptureError
 from tests.capture.packaging import Frame, pcap, pcapng
 
@@ -29,9 +30,41 @@ def test_a_capture_is_known_by_its_magic_alone(tmp_path, content, is_one):
     assert is_capture(str(path)) is is_one
 
 
-def test_what_cannot_be_read_is_no_capture(tmp_path):
-    assert not is_capture(str(tmp_path))
-    assert not is_capture(str(tmp_path / "missing"))
+def test_what_cannot_be_read_is_an_error(tmp_path):
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(CaptureError):
+            is_capture(str(path))
+
+
+def test_a_folder_gives_what_can_be_read_and_names_the_rest(tmp_path):
+    (tmp_path / "deep").mkdir()
+    good = pcap(tmp_path / "deep" / "good.pcap", [])
+    bad, closed = pcap(tmp_path / "bad.pcap", []), tmp_path / "lost+found"
+    closed.mkdir()
+    pcap(closed / "hidden.pcap", [])
+    (tmp_path / "notes.txt").write_text("no capture")
+    (tmp_path / "empty.pcap").touch()
+    (tmp_path / "gone.pcap").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    bad.chmod(0)
+    closed.chmod(0)
+    root = os.geteuid() == 0
+    if root:
+        for folder in (tmp_path, *tmp_path.parents):
+            if str(folder).startswith("/tmp/"):
+                folder.chmod(0o755)
+        os.seteuid(NOBODY)
+    try:
+        refused = []
+        assert find([str(tmp_path), str(tmp_path / "missing.pcap")], refused.append) == [str(good)]
+        with pytest.raises(CaptureError):
+            find([str(tmp_path)])
+    finally:
+        if root:
+            os.seteuid(0)
+        closed.chmod(0o755)
+    assert {error.path for error in refused} == {str(bad), str(closed), str(tmp_path / "missing.pcap")}
+    assert all("permission" in error.remedy.lower() for error in refused if "missing" not in error.path)
 
 
 @pytest.mark.parametrize(

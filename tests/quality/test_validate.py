@@ -138,6 +138,30 @@ def test_planted_faults_are_told(
     assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
 
 
+def test_failures_are_told_in_words_and_in_docs_without_a_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from stompcap.quality import failure
+
+    made = lakes.tables()
+    made["captures"] = put("status", 0, "truncated")(made["captures"])
+    made["raw_frames"] = drop(1)(made["raw_frames"])
+    made["deliveries"] = repeat(2)(made["deliveries"])
+    rows = run(lakes.write(tmp_path, made), docs=str(tmp_path / "docs"))
+    told = {failure(row) for row in rows if not row["success"]}
+    stream = f"{0:020x}"
+    assert "captures.status: 1 of 1 rows hold truncated (1), not complete" in told
+    assert "deliveries: 1 of 13 rows have the stream_id, stream_offset of another" in told
+    (line,) = (line for line in told if line.startswith("raw_frames: not so: Sorted by offset,"))
+    assert f"2 places differ, the first: stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1" in line
+    assert capfd.readouterr() == ("", "")
+    sessions = put("outcome", 1, "\x1b[2J")(made["sessions"])
+    loose = pa.schema([field.with_nullable(True) for field in sessions.schema])
+    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
+    lakes.write_loosely(tmp_path / "loose", "sessions", sessions)
+    words = [failure(row) for row in run(tmp_path / "loose", tables=["sessions"]) if not row["success"]]
+    assert "sessions.opened_ns: null in 1 of 3 rows" in words
+    assert any(line.startswith(r"sessions.outcome: 1 of 3 rows hold \x1b[2J (1), not one of ") for line in words)
+
+
 @pytest.mark.spark
 def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from stompcap.quality import profiles

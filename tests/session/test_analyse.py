@@ -36,7 +36,7 @@ DIALOGUES = st.builds(lambda v, lines: OPENINGS[v] + "\n".join(lines), st.sample
 SCOPES = st.sampled_from(["auto", "subscription", "connection"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(DIALOGUES, SCOPES)
 def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
     analysis = run(text, options=Options(ack_scope=scope))

@@ -1,0 +1,55 @@
+"""A failed expectation in words: which table, how many rows, an example of where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from stompcap.quality.invariants import INVARIANTS
+from stompcap.tables import TABLES
+from stompcap.units import count
+from stompcap.visible import visible
+
+SAYS = {rule.name: rule.says for rule in INVARIANTS}
+POINT = ("stream_id", "direction", "stream_offset", "word")
+SHOWN = 40
+"""Characters of a value that are shown."""
+
+
+def failure(row: Mapping[str, Any]) -> str:
+    """What a row of `quality_results` that did not hold says; its values are escaped."""
+    observed = json.loads(row["observed"] or "{}")
+    where = f"{row['table_name']}.{row['column_name']}" if row["column_name"] else row["table_name"]
+    if "error" in observed:
+        return f"{where}: {row['expectation']} could not be judged"
+    if row["expectation"] in SAYS:
+        return f"{where}: not so: {SAYS[row['expectation']]}{_places(observed)}"
+    rows = observed.get("rows", 0)
+    if "repeated" in observed:
+        key = ", ".join(TABLES[row["table_name"]].key)
+        return f"{where}: {count(observed['repeated'])} of {count(rows)} rows have the {key} of another"
+    if row["expectation"].endswith("not_be_null"):
+        return f"{where}: null in {count(observed.get('nulls', 0))} of {count(rows)} rows"
+    return f"{where}: {_values(row, observed.get('values', {}), rows)}"
+
+
+def _places(observed: Mapping[str, Any]) -> str:
+    """How often, and where first."""
+    first = observed.get("first") or []
+    if not first:
+        return ""
+    point = sorted(first[0].items(), key=lambda item: POINT.index(item[0]) if item[0] in POINT else len(POINT))
+    place = ", ".join(f"{key} {visible(str(value), SHOWN)}" for key, value in point if value is not None)
+    return f"; {count(observed['broken'])} places differ, the first: {place}"
+
+
+def _values(row: Mapping[str, Any], values: Mapping[str, int], rows: int) -> str:
+    """Which words should not be there, and in how many rows."""
+    if (row["table_name"], row["column_name"]) == ("captures", "status") and row["severity"] == "warning":
+        wrong, expected = {value: number for value, number in values.items() if value != "complete"}, "complete"
+    else:
+        words = TABLES[row["table_name"]].column(row["column_name"]).words
+        wrong, expected = {value: number for value, number in values.items() if value not in words}, f"one of {', '.join(words)}"
+    held = ", ".join(f"{visible(value, SHOWN)} ({count(number)})" for value, number in wrong.items())
+    return f"{count(sum(wrong.values()))} of {count(rows)} rows hold {held}, not {expected}"

@@ -1,0 +1,49 @@
+"""What `sql` takes and what it refuses; the last word is the parser's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stompcap.errors import UsageError
+from stompcap.spark.statement import demand_reading, first_word, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        ("select 1", "SELECT"), ("  ((VALUES (1)))", "VALUES"), ("-- a remark\nSELECT 1", "SELECT"),
+        ("/* a\nb */ /**/ delete from x", "DELETE"), ("--only", ""), ("", ""), ("SHOW TABLES", "SHOW"), ("/*+ odd", ""),
+    ],
+)  # fmt: skip
+def test_the_word_a_statement_begins_with(statement: str, word: str) -> None:
+    assert first_word(statement) == word
+
+
+COMMANDS = [
+    "DELETE FROM t", "insert into t values (1)", "/* SELECT */ DROP TABLE t", "SET x=1", "", "CREATE TABLE t(a INT)", "TRUNCATE TABLE t",
+    "MERGE INTO t USING s ON 1=1 WHEN MATCHED THEN DELETE", "CALL f()", "CACHE TABLE t",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", COMMANDS)
+def test_what_begins_as_a_command_is_refused(statement: str) -> None:
+    with pytest.raises(UsageError, match="reads a lake and never writes"):
+        demand_reading(statement)
+
+
+@pytest.mark.spark
+def test_what_turns_into_a_command_is_refused(spark: SparkSession) -> None:
+    spark.range(3).createOrReplaceTempView("numbers")
+    mixed = "WITH a AS (SELECT 1 AS id) INSERT INTO numbers SELECT * FROM a", "FROM numbers INSERT OVERWRITE TABLE numbers SELECT *"
+    for statement in mixed:
+        with pytest.raises(UsageError):
+            read(spark, statement)
+    assert read(spark, "WITH a AS (SELECT id FROM numbers) SELECT max(id) AS most FROM a ORDER BY 1;").collect()[0].most == 2
+    assert read(spark, "(SELECT count(*) AS n FROM numbers) -- all").collect()[0].n == 3
+    assert read(spark, "SHOW VIEWS").count() >= 1
+    assert spark.table("numbers").count() == 3
