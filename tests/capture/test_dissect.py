@@ -10,7 +10,7 @@ from stompcap.capture.verdicts import NOT_IP, USED
 from tests.capture.by_scapy import dissect
 from tests.shared import SHARED, shared
 
-TRACES = sorted(p.relative_to(SHARED).as_posix() for p in SHARED.glob("captures/**/*") if is_capture(str(p)))
+TRACES = sorted(p.relative_to(SHARED).as_posix() for p in SHARED.glob("captures/**/*") if p.is_file() and is_capture(str(p)))
 COLUMNS = ("endpoints", "flow", "forward", "seq", "ack", "flags", "window", "ip_id", "ttl", "wire_octets", "captured_octets")
 
 

@@ -30,4 +30,4 @@ def seeds(folder: Path) -> list[bytes]:
         (place := folder / str(i)).mkdir()
         found += packaged(name, packaging, place)
     public = [path for path in sorted(SHARED.glob("captures/**/*")) if path.is_file() and path.stat().st_size <= LARGEST]
-    return found + [path.read_bytes() for path in public if is_capture(str(path))]
+    return found + [path.read_bytes() for path in public if path.is_file() and is_capture(str(path))]
