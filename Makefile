@@ -22,10 +22,10 @@ demo: setup ## Run the whole pipeline on the bundled captures of real brokers; e
 	@.venv/bin/stompcap report --lake $(LAKE) -o $(REPORT)
 	@printf '\nThe lake:    %s\nThe report:  %s\n' "$(CURDIR)/$(LAKE)" "$(CURDIR)/$(REPORT)"
 
-test: setup ## Run the tests: those without Spark side by side, then those with Spark in one process
+test: setup ## Run the tests, two at a time: those without Spark, then those with it
 	@failed=0; \
 	$(PY) -m pytest -q -n 2 --dist worksteal -m "not spark and $(LEFT_OUT)" || failed=1; \
-	$(PY) -m pytest -q -m "spark and $(LEFT_OUT)" || failed=1; \
+	$(PY) -m pytest -q -n 2 --dist loadfile -m "spark and $(LEFT_OUT)" || failed=1; \
 	exit $$failed
 
 lint: ## Check style and types

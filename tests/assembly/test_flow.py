@@ -71,7 +71,8 @@ def check(wire: Wire, block: int, window: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "change", "block", "window"), [
-    (SOME[0], "as it is", 20, 3000), (SOME[0], "10% lost", 25, WINDOW), (SOME[1], "as it is", 16, WINDOW),
+    pytest.param(SOME[0], "as it is", 20, 3000, marks=pytest.mark.slow),
+    pytest.param(SOME[0], "10% lost", 25, WINDOW, marks=pytest.mark.slow), (SOME[1], "as it is", 16, WINDOW),
     (SOME[2], "out of order", 90, 20_000), (SOME[2], "stalled", 12, WINDOW), (SOME[2], "one flow", 20, 500),
     (SOME[2], "end not captured", 12, WINDOW),
 ])  # fmt: skip

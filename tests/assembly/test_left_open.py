@@ -14,7 +14,6 @@ from tests.e2e.truth import DATA
 
 @pytest.mark.slow  # a turn every other frame
 @pytest.mark.parametrize(("name", "block", "window"), [
-    ("activemq_gostomp.pcap", 60, WINDOW), ("activemq_gostomp.pcap", 90, 2000),
     ("activemq_library.pcap", 60, WINDOW), ("artemis_stompest.pcapng", 90, 2000),
 ])  # fmt: skip
 def test_in_blocks_as_whole(name: str, block: int, window: int, monkeypatch: pytest.MonkeyPatch) -> None:

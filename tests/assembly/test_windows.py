@@ -17,6 +17,7 @@ def whole() -> dict[str, list[str]]:
     return rows(tables_of(SOME))
 
 
+@pytest.mark.slow
 def test_many_small_frames_make_smaller_windows(whole: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     made, delimited = [], windows._Reader._delimited
     monkeypatch.setattr(windows, "MOST_NULS", 300)

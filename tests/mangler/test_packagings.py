@@ -58,6 +58,7 @@ def test_the_packagings_are_many_enough():
     assert len(ALL) > 100
 
 
+@pytest.mark.slow
 def test_taken_apart_and_put_together_it_is_the_capture_itself(plain):
     for name in RECORDED:  # on senders, whose cards were to fill the checksums in
         assert not differences(plain(name, Packaging()), rows_of([DATA / name]), {"streams": both_ways("bad_checksum_segments")})
@@ -68,6 +69,7 @@ def test_tables_are_the_same(number, packaging, plain, tmp_path):
     check(BROKERS[number % len(BROKERS)], ALL[packaging], plain, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packaging", [*SEGMENTATIONS, "padded, with a frame check sequence", "fragments", "IPv6, jumbo", "VXLAN", "gzip"])
 def test_tables_of_large_segments_are_the_same(packaging, plain, tmp_path):
     check("activemq_bodies.pcap", ALL[packaging], plain, tmp_path)

@@ -148,7 +148,7 @@ def test_runs_of_lost_packets(width: int, whole: Wire, told: Seen) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("width", [1, 2, 4])
 def test_whichever_packets_are_lost(width: int, whole: Wire, told: Seen) -> None:
     """Of connections that are long enough to lose any: the others are those of the whole capture."""
     place, flow = places(whole), whole.segments.column("flow").to_numpy()

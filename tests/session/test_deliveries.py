@@ -213,6 +213,7 @@ NAMED_AGAIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED_AGAIN)
 def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(name: str) -> None:
     memory, text = NAMED_AGAIN[name]

@@ -91,7 +91,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("memory", "step"), [(4, 1), (3, 2), (1, 5)])
+@pytest.mark.parametrize(("memory", "step"), [(3, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((4, 1), (1, 5)))])
 def test_it_comes_out_in_pieces_as_whole(memory: int, step: int) -> None:
     sessions, options = made(*CASES.values()), Options(memory=memory)
     last = max(sessions["segments"]["packet"].to_pylist())

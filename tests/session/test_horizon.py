@@ -100,6 +100,7 @@ def repeated(opening: str, runs: list[tuple[str, int, int]]) -> str:
 HOSTILE = st.builds(repeated, st.sampled_from(["", *OPENINGS.values()]), RUNS)
 
 
+@pytest.mark.slow
 @settings(max_examples=16, deadline=None)
 @given(st.lists(HOSTILE, min_size=1, max_size=8), CUTS, SCOPES, st.sampled_from([1, 3, 10]))
 def test_hostile_sessions_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:

@@ -208,7 +208,7 @@ def cut_anywhere(version: str, server: str, habit: str, memory: int, seed: objec
 MEMORIES = [(BEHAVED, 4), (REPEATS, 65_536), (REUSES, 65_536), (ANEW, 65_536), (ANEW, 4), (UNNAMED, 65_536), (UNNAMED, 4)]
 
 
-@pytest.mark.parametrize(("habit", "memory"), MEMORIES)
+@pytest.mark.parametrize(("habit", "memory"), [MEMORIES[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in MEMORIES[1:])])
 def test_what_is_told_in_pieces_is_told_whole(habit: str, memory: int) -> None:
     assert cut_anywhere("1.2", "Other/1", habit, memory, 0) == []
 

@@ -60,6 +60,7 @@ def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: st
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 65_536]), st.sampled_from([2, 3, 6]))
 def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: list[int], scope: str, memory: int, most: int) -> None:
@@ -67,6 +68,7 @@ def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: l
     assert differences(resumed(sessions, [], options), resumed(sessions, cuts, options)) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), SCOPES, st.sampled_from([2, 3, 6]))
 def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
