@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -197,7 +198,7 @@ def _table(*columns: str) -> Table:
 
 def _places(result: dict[str, Any]) -> Table:
     """Where things lie, and what to try next."""
-    lake = visible(str(result["lake"]))
+    lake, quoted = visible(str(result["lake"])), shlex.quote(visible(str(result["lake"])))
     places = Table.grid(padding=(0, 2))
     places.add_column(style="bold", no_wrap=True)
     places.add_column(overflow="fold")
@@ -205,7 +206,7 @@ def _places(result: dict[str, Any]) -> Table:
     if result.get("report"):
         places.add_row("Report", Text(visible(str(result["report"]))))
     else:
-        places.add_row("Report", Text(f"stompcap report --lake {lake} -o report.html", style="dim"))
+        places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
     query = "SELECT rule_id, count(*) FROM compliance_findings GROUP BY 1 ORDER BY 2 DESC"
-    places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {lake}', style="dim"))
+    places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {quoted}', style="dim"))
     return places

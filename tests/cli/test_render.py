@@ -183,3 +183,9 @@ def test_the_latency_says_what_it_is(direct: int, cumulative: int, uncertain: in
     total = {"deliveries": 5, "direct": direct, "cumulative": cumulative, "uncertain": uncertain, "unsettled": 2,
              "cumulative_p50_us": 2000, "cumulative_p95_us": 3000}  # fmt: skip
     assert words in printed(summary(result(overview={"ack_total": [total]})))
+
+
+def test_the_commands_it_names_can_be_typed_for_any_lake() -> None:
+    shown = printed(summary(result(lake="/my lakes/one")))
+    assert "stompcap report --lake '/my lakes/one' -o report.html" in shown
+    assert "Lake /my lakes/one Report" in shown
