@@ -19,6 +19,7 @@ from stompcap.spark import jars, java
 SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 RECORD_VARIABLE = "STOMPCAP_RECORD_CLASSES"
 LONGEST_S = 300
+KEPT = 3  # archives, of 200 MB each: other checkouts and environments of this user have theirs
 
 
 def path(runtime: java.Java, class_path: Sequence[Path]) -> Path:
@@ -65,9 +66,9 @@ def record(archive: Path, command: Sequence[str]) -> None:
         if done.returncode or not made.is_file():
             told = (done.stderr or "").strip().splitlines()
             raise EnvironmentProblem(f"the class-data archive could not be made ({told[-1] if told else 'no archive was written'})")
-        for old in archive.parent.glob("classes-*.jsa"):
-            old.unlink(missing_ok=True)
         os.replace(made, archive)
+        for old in sorted(archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            old.unlink(missing_ok=True)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EnvironmentProblem(f"{archive}: the class-data archive could not be made ({error})") from error
     finally:

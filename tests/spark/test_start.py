@@ -75,11 +75,13 @@ def test_an_archive_that_cannot_be_made_is_said_and_nothing_is_left(tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
-def test_an_archive_takes_the_place_of_older_ones(tmp_path: Path) -> None:
-    (tmp_path / "classes-0.jsa").touch()
+def test_an_archive_takes_the_place_of_the_oldest(tmp_path: Path) -> None:
+    for age in range(archive.KEPT):
+        (tmp_path / f"classes-{age}.jsa").touch()
+        os.utime(tmp_path / f"classes-{age}.jsa", (0, 1000 - age))
     write = f"import os; open(os.environ['{archive.RECORD_VARIABLE}'], 'w').write('x')"
-    archive.record(tmp_path / "classes-1.jsa", ["-c", write])
-    assert [path.name for path in tmp_path.iterdir()] == ["classes-1.jsa"]
+    archive.record(tmp_path / "classes-new.jsa", ["-c", write])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["classes-0.jsa", "classes-1.jsa", "classes-new.jsa"]
 
 
 @pytest.mark.parametrize(
