@@ -81,10 +81,9 @@ def test_blocks_change_nothing(name, change, block, window, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("turn", range(3))
 @pytest.mark.parametrize("name", RECORDED)
-def test_blocks_change_nothing_of_any_recorded_capture(name, turn, tmp_path):
-    number = 3 * RECORDED.index(name) + turn
+def test_blocks_change_nothing_of_any_recorded_capture(name, tmp_path):
+    number = RECORDED.index(name)
     change = list(CHANGES)[number % len(CHANGES)]
     wire = wire_of(list(map(str, Packaging(CHANGES[change]).files(DATA / name, tmp_path))))
     check(wire, *((60, WINDOW), (90, 3000))[number % 2])

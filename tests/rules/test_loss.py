@@ -23,7 +23,7 @@ Row = dict[str, object]
 Key = tuple[object, ...]
 LOST = 0.01
 LONG = 60  # packets; some connections are longer
-SEEDS = 200
+SEEDS = 100
 POWER = 0.97  # of the opportunities that the whole capture can judge, so many are still judged: more than two packets bear on one
 TABLES = ("compliance", "compliance_findings", "heartbeat_violations")
 
