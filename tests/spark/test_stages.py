@@ -51,8 +51,8 @@ def submit(script: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake made by one job after the other."""
-    lake, script = tmp_path_factory.mktemp("staged"), tmp_path_factory.mktemp("jobs") / "one_by_one.py"
+    """A lake made by one job after the other, at a path that wants care."""
+    lake, script = tmp_path_factory.mktemp("staged") / "la ke [1]", tmp_path_factory.mktemp("jobs") / "one_by_one.py"
     told = json.loads(submit(JOBS / "extract.py", "--lake", str(lake), "--json", *CAPTURES))
     assert told["status"] == "done"
     assert told["rows"]["captures"] == 2
@@ -154,3 +154,7 @@ def test_sql(staged: Path) -> None:
     wrong = stompcap("sql", "SELECT nothing FROM captures", "--lake", str(staged))
     assert wrong.returncode == 2
     assert "Traceback" not in wrong.stderr
+    writing = stompcap("sql", "DELETE FROM captures", "--lake", str(staged))
+    assert writing.returncode == 2
+    assert "never writes" in writing.stderr
+    assert DeltaTable(str(staged / "captures")).to_pyarrow_table().num_rows == 2
