@@ -169,7 +169,10 @@ def _started(settings: Mapping[str, str], *, submitted: bool) -> SparkSession:
 
 
 def _begin_jvm(settings: Mapping[str, str], said: IO[bytes]) -> None:
-    """Start the JVM and its Spark context, its standard error going to `said`; one that runs already is left as it is."""
+    """Start the JVM and its Spark context; one that runs already is left as it is.
+
+    What it says goes to `said`: standard output too, or who reads that of this process would wait for the JVM to end.
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -179,7 +182,7 @@ def _begin_jvm(settings: Mapping[str, str], said: IO[bytes]) -> None:
     ours = LAUNCHER[0] not in os.environ
     os.environ.setdefault(*LAUNCHER)
     try:
-        gateway = launch_gateway(conf, {"stderr": said})
+        gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
     finally:
         if ours:
             os.environ.pop(LAUNCHER[0], None)
