@@ -13,7 +13,7 @@ REPORT := report.html
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Set up only: .venv, a Java runtime if none is found, Delta's JARs
+setup: ## Set up only: .venv, a Java runtime if none is found, Delta's JARs, kernels and the class-data archive
 	@.ci/setup test
 
 demo: setup ## Run the whole pipeline on the bundled captures of real brokers; ends with a summary

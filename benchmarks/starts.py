@@ -76,7 +76,7 @@ def table(bare: float, inputs: list[Input]) -> Table:
     """Seconds, and how they compare."""
     shown = Table(caption=f"medians; a bare script with the same session and one Python job: {bare:.1f} s")
     shown.add_column("stompcap run")
-    for column in ("s", "to bare", "to tshark", "nothing new, s", "beyond sha256sum, s", "told amiss by, s"):
+    for column in ("s", "to bare", "to tshark", "nothing new, s", "beyond sha256sum, s", "told and clock apart, s"):
         shown.add_column(column, justify="right")
     for one in inputs:
         first, again, digest = one.median("run") or 0.0, one.median("run, nothing new") or 0.0, one.median("sha256sum") or 0.0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stompcap.capture import Survey
     from stompcap.options import Options
     from stompcap.spark.lake import DataFile
-    from stompcap.spark.session import Later
+    from stompcap.spark.session import LazySession
 
 DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments
 OCTETS_PER_TASK = 128 * 1024 * 1024
@@ -70,7 +70,7 @@ def tasks_for(captures: Sequence[Survey], cores: int) -> int:
 
 
 def extract(
-    session: Later,
+    session: LazySession,
     lake: str,
     captures: Sequence[Survey],
     batch_id: str,

@@ -24,7 +24,7 @@ from stompcap.capture.find import find
 from stompcap.errors import StompcapError
 from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
-from stompcap.spark.session import Later
+from stompcap.spark.session import LazySession
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Run:
         entered: float | None = None,
     ) -> None:
         """`spark` makes or gives the session, which is asked for when first needed; `entered`: when the run began (time.monotonic)."""
-        self.spark = spark if isinstance(spark, Later) else Later(spark)
+        self.spark = spark if isinstance(spark, LazySession) else LazySession(spark)
         self.lake = lake
         self.options = options
         self.progress = progress or Progress()

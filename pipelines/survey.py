@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stompcap.options import Options
-    from stompcap.spark.session import Later
+    from stompcap.spark.session import LazySession
 
 DRIVER_OCTETS = 1 << 28
 """Octets of files that the driver of a cluster looks at by itself."""
@@ -42,7 +42,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Again:
+class KnownFile:
     """A file whose octets are those of a capture of the lake: its path, and that capture's row."""
 
     path: str
@@ -54,12 +54,12 @@ class Surveyed:
     """What a look at the files found: captures, such as the lake has, empty files, files refused."""
 
     captures: list[Survey]
-    again: list[Again]
+    again: list[KnownFile]
     empty: list[str]
     refused: list[Refused]
 
 
-def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any]], spark: Later, progress: Progress) -> Surveyed:
+def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any]], spark: LazySession, progress: Progress) -> Surveyed:
     """Look at every file once: digest, format, counts, times, and the parts to read it in.
 
     `known` are rows of table captures: a file that begins as one of the same source and name did goes on from there. `spark` is
@@ -76,7 +76,7 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
     counter = Counter(progress)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         digests = dict(zip(candidates, pool.map(lambda path: _digest(path, counter), candidates), strict=True))
-    again = [Again(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
+    again = [KnownFile(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
     told = {one.path for one in again}
     rest = [path for path in paths if path not in told]
     if len(again) + len(rest) > len(paths):
@@ -116,7 +116,7 @@ def _digest(path: str, counter: Counter) -> str | None:
 
 
 def _examine(
-    paths: Sequence[str], octets: Sequence[int], options: Options, known: Iterable[dict[str, Any]], spark: Later, counter: Counter
+    paths: Sequence[str], octets: Sequence[int], options: Options, known: Iterable[dict[str, Any]], spark: LazySession, counter: Counter
 ) -> list[tuple[str, Survey | CaptureError | None]]:
     """What each file is, in order of path."""
     beginnings = defaultdict(list)

@@ -32,10 +32,10 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
     """
     from pipelines.run import STAGES, Run, execute
     from stompcap.options import Options
-    from stompcap.spark.session import Later, active, get_session
+    from stompcap.spark.session import LazySession, active, get_session
 
     given = spark or active()  # a thread of its own, in which a new session is made, knows no active one
-    session = Later(lambda: given) if given else Later(get_session)
+    session = LazySession(lambda: given) if given else LazySession(get_session)
     return execute(Run(session, lake, options or Options()), STAGES, captures)
 
 

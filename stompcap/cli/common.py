@@ -11,7 +11,7 @@ from stompcap.errors import UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
-    from stompcap.spark.session import Later
+    from stompcap.spark.session import LazySession
 
 Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one Delta table a folder.", show_default=False)]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master; local[*] unless spark-submit has set one.", show_default=False)]
@@ -78,9 +78,9 @@ def options(
     return replace(found, settings=settings_of(settings))
 
 
-def session(master: str | None, conf: list[str] | None) -> Later:
+def session(master: str | None, conf: list[str] | None) -> LazySession:
     """The session of a command, not yet begun; raises UsageError for a malformed --conf."""
-    from stompcap.spark.session import Later, get_session, named_master
+    from stompcap.spark.session import LazySession, get_session, named_master
 
     settings = {}
     for item in conf or []:
@@ -88,4 +88,4 @@ def session(master: str | None, conf: list[str] | None) -> Later:
         if not sign or not key:
             raise UsageError(f"--conf {item}: say KEY=VALUE")
         settings[key] = value
-    return Later(lambda: get_session(master, settings), settings.get("spark.master") or named_master(master))
+    return LazySession(lambda: get_session(master, settings), settings.get("spark.master") or named_master(master))

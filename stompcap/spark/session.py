@@ -49,7 +49,7 @@ SAID_OCTETS = 8192
 """Of what a JVM says that does not start, the end that is shown."""
 
 
-class Later:
+class LazySession:
     """A session made beside other work: begun when it is known to be needed, waited for where it is used.
 
     `master` is the one it will have, where that is known before.

@@ -47,7 +47,7 @@ def _number() -> int:
 
 
 @cache
-def _settle_in() -> None:
+def _freeze_loaded() -> None:
     """Once a worker: keep what is loaded by now from Python's garbage collector, which else walks through all of it again and again.
 
     What tasks make is columns, freed when nothing refers to it; the collector still runs over what is new.
@@ -84,7 +84,7 @@ class Survey:
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield pickled pairs of path and what it is."""
-        _settle_in()
+        _freeze_loaded()
         for batch in batches:
             mine = [one for task in batch.column(0).to_pylist() for one in self.packs[task]]
             found = [(path, examined(path, self.options, known)) for path, known in mine]
@@ -103,7 +103,7 @@ class Read:
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
-        _settle_in()
+        _freeze_loaded()
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 yield from pack(self._read(task), self.tasks)
@@ -131,7 +131,7 @@ class Extract:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import Assembly, Meaning
 
-        _settle_in()
+        _freeze_loaded()
         sink = Sink(self.lake, self.outputs)
         spill = Spill()
         order = {name: rank for rank, (_, name) in enumerate(self.captures)}
@@ -172,7 +172,7 @@ class Decode:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import redecode
 
-        _settle_in()
+        _freeze_loaded()
         sink = Sink(self.lake, ("frames",))
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
@@ -193,7 +193,7 @@ class Correlate:
         """Write the rows; yield the manifest."""
         from stompcap.assembly import Meaning, Sessions
 
-        _settle_in()
+        _freeze_loaded()
         sink = Sink(self.lake, self.outputs)
         meaning = Meaning(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):

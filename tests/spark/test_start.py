@@ -89,7 +89,7 @@ def test_an_archive_takes_the_place_of_the_oldest(tmp_path: Path) -> None:
 )
 def test_which_masters_run_tasks_here(master: str, local: bool) -> None:
     assert session.is_local(master) is local
-    assert session.Later(pytest.fail, master).local() is local
+    assert session.LazySession(pytest.fail, master).local() is local
 
 
 def test_a_session_is_made_once_and_beside_other_work() -> None:
@@ -101,7 +101,7 @@ def test_a_session_is_made_once_and_beside_other_work() -> None:
         made.append(threading.get_ident())
         return made
 
-    later = session.Later(make)  # type: ignore[arg-type]
+    later = session.LazySession(make)  # type: ignore[arg-type]
     later.begin()
     later.begin()
     go.set()
@@ -114,7 +114,7 @@ def test_what_keeps_a_session_from_being_made_is_raised_where_it_is_used() -> No
     def fail() -> object:
         raise EnvironmentProblem("no Java")
 
-    later = session.Later(fail)  # type: ignore[arg-type]
+    later = session.LazySession(fail)  # type: ignore[arg-type]
     later.begin()
     with pytest.raises(EnvironmentProblem, match="no Java"):
         later()
