@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,7 +47,7 @@ def held(lake: str) -> Iterator[None]:
 
 def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what tells them, and the files that go on where they end, again."""
-    columns = ["capture_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
+    columns = ["capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return rows
 
@@ -74,9 +74,10 @@ def record(
     started: datetime.datetime,
     inputs: Sequence[str],
     rows: dict[str, int],
+    options: Mapping[str, str],
     error: str | None = None,
 ) -> None:
-    """Enter a stage of a run, ended now, into table runs."""
+    """Enter a stage of a run, ended now, into table runs; `options` as `pipelines.chosen` names them."""
     entry: dict[str, Any] = {
         "run_id": run_id,
         "stage": stage,
@@ -85,6 +86,7 @@ def record(
         "status": "failed" if error else "done",
         "inputs": list(inputs),
         "rows": list(rows.items()),
+        "options": list(options.items()),
         "tool_version": __version__,
         "error": error,
     }

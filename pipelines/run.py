@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pipelines import bronze, gold, ledger, silver
+from pipelines.chosen import chosen, differing
 from pipelines.survey import survey
+from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import StompcapError
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 COMMITS_AT_ONCE = 4
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
+WHOLE = ("decode", "correlate", "metrics")
+"""Stages that a run from captures to metrics does in the same pass as extract."""
 
 
 @dataclass
@@ -76,6 +80,7 @@ class Run:
         self.options = options
         self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake)
+        self._whole = False
         self._entered = self._told = time.monotonic() if entered is None else entered
 
     def lap(self, name: str) -> None:
@@ -86,19 +91,20 @@ class Run:
         self._told = now
 
     @contextmanager
-    def stage(self, name: str, inputs: Sequence[str]) -> Iterator[dict[str, int]]:
-        """Time a stage and enter it into `runs`, done or failed; yields the row counts to fill."""
+    def stage(self, name: str, inputs: Sequence[str], within: Sequence[str] = ()) -> Iterator[dict[str, int]]:
+        """Time a stage and enter it into `runs`, done or failed; yields the row counts to fill. `within`: stages done in the same pass."""
         if not self.result.stages:
             self.lap("start")
         started = ledger.now()
         rows: dict[str, int] = {}
+        options = chosen(self.options, (name, *within))
         try:
             yield rows
         except BaseException as error:
             line = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
-            ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, line)
+            ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options, line)
             raise
-        ledger.record(self.lake, self.result.run_id, name, started, inputs, rows)
+        ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options)
         self.lap(name)
         for table, count in rows.items():
             self.result.rows[table] = self.result.rows.get(table, 0) + count
@@ -119,6 +125,7 @@ class Run:
 
     def extract(self, named: Sequence[str], *, whole: bool) -> None:
         """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass."""
+        self._whole = whole
         paths = self._find(named)
         if not paths:
             self.result.warnings.append("no captures found: nothing to do")
@@ -129,14 +136,19 @@ class Run:
         for problem in found.refused:
             self._refuse(problem.path, problem.remedy)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
-        for again in found.again:
-            self._tell(again.path, again.row, "known")
+        named_again = [again.row | {"path": again.path} for again in found.again]
+        for row in named_again:
+            self._tell(row["path"], row, "known")
         for one in found.captures:
             row, is_new = one.row, bronze.is_new(one, ids)
             if is_new and changed(row, self._before(row["path"], known)):
                 says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
                 self.result.warnings.append(f"{row['path']}: {says}")
             self._tell(row["path"], row, row["status"] if is_new else "known")
+            named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
+        if named_again:
+            stages = STAGES if whole else ("extract",)
+            self.result.warnings += differing(chosen(self.options, stages), stages, named_again, self.lake)
         self.result.captures.sort(key=lambda capture: capture["path"] or "")
         new = bronze.ranked(found.captures, ids)
         if new:
@@ -162,13 +174,14 @@ class Run:
             prepare()
         self.progress.begin("starting Spark")
         self.spark()
-        with self.stage("extract", [one.row["capture_id"] for one in captures]) as rows:
+        with self.stage("extract", [one.row["capture_id"] for one in captures], within=WHOLE if whole else ()) as rows:
             files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs, self.progress)
             self.admit(files, batch, rows, outputs)
             table = pa.Table.from_pylist(
                 [{**one.row, "batch_id": batch, "run_id": self.result.run_id} for one in captures], schema=TABLES["captures"].arrow
             )
             rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
+        self.result.warnings += unread(self.lake, batch, self.options.ports, self.spark)
         if whole:
             self.aggregate([batch], {})
 
@@ -176,7 +189,9 @@ class Run:
 
     def decode(self) -> None:
         """Frames of every batch that has none yet."""
-        for batch in ledger.pending(self.lake, ["frames"]):
+        batches = ledger.pending(self.lake, ["frames"])
+        self._without_use("decode", batches)
+        for batch in batches:
             self.progress.begin("decoding")
             with self.stage("decode", [batch]) as rows:
                 files = silver.decode(self.spark(), self.lake, [batch], self.options)
@@ -184,7 +199,9 @@ class Run:
 
     def correlate(self) -> None:
         """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
-        for batch in self._ready(silver.SESSION_TABLES, ["frames"], "decode"):
+        batches = self._ready(silver.SESSION_TABLES, ["frames"], "decode")
+        self._without_use("correlate", batches)
+        for batch in batches:
             self.progress.begin("correlating")
             with self.stage("correlate", [batch]) as rows:
                 self._sessions(batch, silver.SESSION_TABLES, rows)
@@ -193,6 +210,7 @@ class Run:
         """The metrics named, of every batch that was correlated and lacks them; then the aggregates over all."""
         wanted = [table for table in gold.SESSION_TABLES if table in tables]
         batches = self._ready(tables, silver.SESSION_TABLES, "correlate")
+        self._without_use("metrics", batches)
         rows: dict[str, int] = {}
         for batch in batches:
             self.progress.begin("judging sessions")
@@ -206,6 +224,13 @@ class Run:
         if waiting:
             self.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")
         return [batch for batch in ledger.pending(self.lake, tables) if batch not in waiting]
+
+    def _without_use(self, stage: str, batches: Sequence[str]) -> None:
+        """Warn where options were given for a stage that finds nothing to do."""
+        given = chosen(self.options, [stage])
+        if given and not batches and not self._whole:
+            words = ", ".join(given.values())
+            self.result.warnings.append(f"{stage}: nothing is new, and {words} changes nothing in rows that are there; name another --lake")
 
     def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
         """Compute and admit tables made session by session."""
@@ -262,9 +287,9 @@ def execute(job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_t
 
     `metric_tables` narrows the stage metrics to some of its tables.
     """
-    if "extract" in stages:
-        lakes.create(job.lake)
-    lakes.demand(job.lake)
+    if "extract" not in stages:
+        lakes.demand(job.lake)
+    lakes.create(job.lake)
     with ledger.held(job.lake):
         try:
             if "extract" in stages:

@@ -23,7 +23,8 @@ class Options:
     But for `split_octets`, how much of a capture one task reads, and `max_decompressed`, beyond how many octets a compressed one is
     refused (None: as `stompcap.capture.compressed` says).
 
-    `ports` are servers' ports that may speak STOMP; `all_ports` looks at every connection. `body_preview` counts octets.
+    `ports` are servers' ports where STOMP is believed of a connection caught in the middle that shows no whole frame; `all_ports` looks
+    deeper for one. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
     `vlan`: VLAN ids tell connections apart. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """

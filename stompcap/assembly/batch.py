@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # what sessions and rules never look at
-LEARNED = ("spoken", "client", "protocol", "version", "version_source", "possible")
+LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_source", "possible")
 
 
 class Batch:
@@ -52,6 +52,7 @@ class Batch:
         self.lasting = lasting
         self.spoken = choice.spoken_by(said)
         self.protocol = choice.protocols(kept, said)
+        self.transport = choice.transports(said)
         self.client = choice.clients(reassembly, self.spoken, assembly.options)
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
@@ -113,7 +114,9 @@ class Batch:
     def streams(self, which: Ints) -> pa.Table:
         """Rows of table streams."""
         a = self.assembly
-        return stream_rows(self.reassembly, which, self.client, self.protocol, self.conflicts, a.options.source, a.batch_id)
+        return stream_rows(
+            self.reassembly, which, self.client, self.protocol, self.transport, self.conflicts, a.options.source, a.batch_id
+        )
 
     def _learn(self, window: Window) -> None:
         """Client, protocol and version of the window's streams, from their frames."""

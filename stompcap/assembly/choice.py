@@ -1,12 +1,13 @@
-"""Which connections may speak STOMP, and who is the client.
+"""Which connections speak STOMP, and who is the client.
 
-A connection is looked at if its port is known or every port is asked for, and judged by the first octets of both sides: never by
-packet order. The handshake tells the client; without one, the commands do; without those, the port.
+A connection is judged by the first octets of both sides, on whatever port: never by packet order. On the ports named, STOMP is believed
+of a connection caught in the middle that says nothing clear. The handshake tells the client; without one, the commands do; without
+those, the port.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -17,21 +18,29 @@ from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp.peek import CLIENT, SERVER
 from stompcap.stomp.peek import HTTP as SAYS_HTTP
+from stompcap.stomp.peek import OTHER as SAYS_OTHER
 from stompcap.stomp.peek import TLS as SAYS_TLS
 from stompcap.stomp.peek import UNKNOWN as SAYS_NOTHING
-from stompcap.tables.words import PROTOCOLS
+from stompcap.stomp.peek import WEBSOCKET as SAYS_WEBSOCKET
+from stompcap.tables.words import PROTOCOLS, TRANSPORTS
 from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
-GLANCE = 2048  # octets of a direction that are looked at
+Bools = NDArray[np.bool_]
+GLANCE = 1 << 11
+DEEPER = 1 << 20
+DEEPEST = 1 << 24
+"""Octets of a direction that are looked at: of every connection, where those say nothing, and where a deeper look is asked for."""
+LOOKED_AT_ONCE = 1 << 26  # octets
 STOMP, TLS, HTTP, OTHER = (PROTOCOLS.index(name) for name in ("stomp", "tls", "http", "other"))
+PLAIN, OVER_TLS, OVER_WEBSOCKET = (TRANSPORTS.index(name) for name in ("tcp", "tls", "websocket"))
 LOW, HIGH, UNKNOWN = 0, 1, -1
 
 
-def first_stretches(extents: Extents, wanted: NDArray[np.bool_]) -> tuple[Extents, Ints]:
-    """The first contiguous octets of each side of the wanted streams, at most GLANCE, and which side (2 * stream + side) each is of."""
+def first_stretches(extents: Extents, wanted: Bools, most: int) -> tuple[Extents, Ints]:
+    """The first contiguous octets of the wanted sides, at most so many, and which side (2 * stream + side) each extent is of."""
     side = extents.stream.astype(np.int64) * 2 + extents.side
-    chosen = np.flatnonzero(wanted[extents.stream])
+    chosen = np.flatnonzero(wanted[side])
     side, offset, length = side[chosen], extents.offset[chosen], extents.length[chosen]
     first = np.ones(side.size, bool)
     first[1:] = side[1:] != side[:-1]
@@ -42,41 +51,73 @@ def first_stretches(extents: Extents, wanted: NDArray[np.bool_]) -> tuple[Extent
     gaps = np.cumsum(broken)
     behind_gap = gaps - gaps[starts][group] > 0 if starts.size else broken
     into = offset - offset[starts][group] if starts.size else offset
-    keep = ~behind_gap & (into < GLANCE)
+    keep = ~behind_gap & (into < most)
     short = extents.take(chosen[keep])
-    cut = np.minimum(short.length, GLANCE - into[keep])
+    cut = np.minimum(short.length, most - into[keep])
     return Extents(short.stream, short.side, short.offset, cut, short.row, short.skip), side[keep]
 
 
 def look(
-    reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options
-) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """Whose octets are kept, and what both sides say: (streams,) and role codes of shape (streams, 2)."""
+    reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options, wanted: Bools
+) -> tuple[Bools, NDArray[np.int8]]:
+    """Whose octets are kept, and what both sides say: (streams,) and role codes of shape (streams, 2).
+
+    Only the `wanted` streams are looked at; nothing is said of the others.
+    """
     streams = reassembly.streams
-    count = len(streams)
-    known = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
-    candidate = np.ones(count, bool) if options.all_ports else known
-    said = np.full((count, 2), SAYS_NOTHING, np.int8)
-    glances, side = first_stretches(reassembly.extents, candidate)
-    if len(glances):
+    expected = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
+    said = np.full((len(streams), 2), SAYS_NOTHING, np.int8)
+    _listen(said, np.repeat(wanted, 2), GLANCE, reassembly, segments, sources, expected)
+    depth = DEEPEST if options.all_ports else DEEPER
+    silent = wanted & ((said == SAYS_NOTHING) | (said == SAYS_OTHER)).all(axis=1)
+    longer = np.zeros(2 * len(streams), bool)
+    longer[np.flatnonzero((said.reshape(-1) == SAYS_NOTHING) & (streams.sides.octets.reshape(-1) > GLANCE))] = True
+    _listen(said, np.repeat(silent, 2) & longer, depth, reassembly, segments, sources, expected)
+    speaks = np.isin(said, (CLIENT, SERVER)).any(axis=1)
+    refuses = np.isin(said, (SAYS_TLS, SAYS_HTTP, SAYS_WEBSOCKET)).any(axis=1)
+    kept = wanted & ~refuses & (speaks | (expected & (streams.sides.octets.sum(axis=1) > 0)))
+    return kept, said
+
+
+def _listen(
+    said: NDArray[np.int8], wanted: Bools, most: int, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source],
+    expected: Bools,
+) -> None:
+    """Enter what the first `most` octets of the wanted sides say; so many octets are held at a time."""
+    streams = reassembly.streams
+    for sides in _some(np.flatnonzero(wanted), np.minimum(streams.sides.octets.reshape(-1), most)):
+        now = np.zeros(wanted.size, bool)
+        now[sides] = True
+        glances, side = first_stretches(reassembly.extents, now, most)
+        if not len(glances):
+            continue
         octets = tcp.gather(glances, segments, sources)
         starts = np.flatnonzero(np.concatenate(([True], side[1:] != side[:-1])))
         ends = np.cumsum(glances.length)
         position = (ends - glances.length)[starts]
         length = np.add.reduceat(glances.length, starts)
-        synced = streams.sides.synced.reshape(-1)[side[starts]] & (glances.offset[starts] == 0)
-        said.reshape(-1)[side[starts]] = stomp.peek(octets, position, length, synced)
-    speaks = np.isin(said, (CLIENT, SERVER)).any(axis=1)
-    refuses = np.isin(said, (SAYS_TLS, SAYS_HTTP)).any(axis=1)
-    kept = candidate & ~refuses & (speaks | (known & (streams.sides.octets.sum(axis=1) > 0)))
-    return kept, said
+        of = side[starts]
+        synced = streams.sides.synced.reshape(-1)[of] & (glances.offset[starts] == 0)
+        said.reshape(-1)[of] = stomp.peek(octets, position, length, synced, expected[of // 2])
 
 
-def protocols(kept: NDArray[np.bool_], said: NDArray[np.int8]) -> NDArray[np.int8]:
+def _some(sides: Ints, octets: Ints) -> Iterator[Ints]:
+    """Sides in groups of a bounded number of octets, of one side at least."""
+    group = np.cumsum(octets[sides]) // LOOKED_AT_ONCE
+    yield from np.split(sides, np.flatnonzero(np.diff(group)) + 1)
+
+
+def protocols(kept: Bools, said: NDArray[np.int8]) -> NDArray[np.int8]:
     """The protocol of each stream by its first octets: STOMP if a side says so; what is kept besides is judged by its frames."""
     speaks = kept & np.isin(said, (CLIENT, SERVER)).any(axis=1)
-    choices = [speaks, (said == SAYS_TLS).any(axis=1), (said == SAYS_HTTP).any(axis=1)]
+    choices = [speaks, (said == SAYS_TLS).any(axis=1), np.isin(said, (SAYS_HTTP, SAYS_WEBSOCKET)).any(axis=1)]
     return np.select(choices, [STOMP, TLS, HTTP], default=OTHER).astype(np.int8)
+
+
+def transports(said: NDArray[np.int8]) -> NDArray[np.int8]:
+    """What carries each stream, by its first octets."""
+    choices = [(said == SAYS_TLS).any(axis=1), (said == SAYS_WEBSOCKET).any(axis=1)]
+    return np.select(choices, [OVER_TLS, OVER_WEBSOCKET], default=PLAIN).astype(np.int8)
 
 
 def clients(reassembly: Reassembly, spoken: NDArray[np.int8], options: Options) -> NDArray[np.int8]:

@@ -60,7 +60,9 @@ class Flow:
         a, found = self.assembly, step.reassembly
         before = {number - step.first: one for number, one in self.underway.items()}
         segments, reassembly = _together(step, before)
-        kept, said = choice.look(reassembly, segments, a.sources, a.options)
+        unknown = np.ones(len(found.streams), np.bool_)
+        unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
+        kept, said = choice.look(reassembly, segments, a.sources, a.options, unknown)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         batch = Batch(a, segments, reassembly, said, conflicts, kept, step.lasting)
         looked = found.over.copy()

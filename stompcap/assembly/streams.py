@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.assembly import addresses
-from stompcap.assembly.choice import TLS
+from stompcap.assembly.choice import PLAIN
 from stompcap.assembly.rows import as_table, coded, constant, moments
 from stompcap.capture.outer import encapsulation, vlan_ids
 from stompcap.tables import words
@@ -22,11 +22,12 @@ def stream_rows(
     which: Ints,
     client: NDArray[np.int8],
     protocol: NDArray[np.int8],
+    transport: NDArray[np.int8],
     conflicts: Ints,
     source: str,
     batch_id: str,
 ) -> pa.Table:
-    """Rows of table streams for the streams `which`; `client`, `protocol` and `conflicts` are of all streams."""
+    """Rows of table streams for the streams `which`; what follows, up to `conflicts`, is of all streams."""
     s = reassembly.streams
     low_is_client = client[which] == 0
     low = [addresses.text(bytes(address)) for address in s.low[which]]
@@ -46,7 +47,7 @@ def stream_rows(
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
         "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
         "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
-        "transport": coded(words.TRANSPORTS, np.where(protocol[which] == TLS, words.TRANSPORTS.index("tls"), 0)),
+        "transport": coded(words.TRANSPORTS, transport[which]),
         "protocol": coded(words.PROTOCOLS, protocol[which]),
         "first_ns": first,
         "last_ns": last,
@@ -63,20 +64,20 @@ def stream_rows(
     }
     for index, way in enumerate(words.DIRECTIONS):
         side = client[which].astype(np.int64) ^ index
-        columns |= _side(reassembly, which, side, way, protocol[which], conflicts)
+        columns |= _side(reassembly, which, side, way, transport[which], conflicts)
     return as_table("streams", columns)
 
 
 def _side(
-    reassembly: Reassembly, which: Ints, side: Ints, way: str, protocol: NDArray[np.int8], conflicts: Ints
+    reassembly: Reassembly, which: Ints, side: Ints, way: str, transport: NDArray[np.int8], conflicts: Ints
 ) -> dict[str, pa.Array]:
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
     outer = sides.octets[which, side]
     fin = sides.fin_ns[which, side]
     return {
-        # octets count the inner STOMP octets: none can be read inside TLS
-        f"octets_{way}": pa.array(np.where(protocol == TLS, 0, outer)),
+        # octets count the inner STOMP octets: none can be read inside TLS or WebSocket
+        f"octets_{way}": pa.array(np.where(transport == PLAIN, outer, 0)),
         f"outer_octets_{way}": pa.array(outer),
         f"segments_{way}": pa.array(sides.segments[which, side]),
         f"retransmitted_octets_{way}": pa.array(sides.retransmitted_octets[which, side]),

@@ -26,8 +26,20 @@ SettingsFile = Annotated[
 Overlap = Annotated[
     str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
 ]
-Ports = Annotated[str, typer.Option("--ports", help="Extra server ports that may speak STOMP, comma-separated.", show_default=False)]
-AllPorts = Annotated[bool, typer.Option("--all-ports", help="Look for STOMP on every port.")]
+Ports = Annotated[
+    str,
+    typer.Option(
+        "--ports", show_default=False,
+        help="Ports, comma-separated, where STOMP is believed of a connection that is caught in the middle and shows no whole frame; "
+        f"always: {', '.join(map(str, sorted(STOMP_PORTS)))}. What begins with STOMP is found on any port.",
+    ),
+]  # fmt: skip
+AllPorts = Annotated[
+    bool,
+    typer.Option(
+        "--all-ports", help="Look for a frame in the first 16 MiB of each direction that is caught in the middle, not in the first one alone."
+    ),
+]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
 Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into tunnels (GRE, VXLAN, ...), or take their outer packets.")]
 SplitOctets = Annotated[

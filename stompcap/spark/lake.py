@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.errors import EnvironmentProblem
@@ -57,6 +57,8 @@ def files(table: DeltaTable) -> list[str]:
 def create(lake: str) -> None:
     """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
 
+    A table that an older version made is given the columns it lacks: null in the rows that are there.
+
     Raises EnvironmentProblem where the lake's place cannot be made or written.
     """
     try:
@@ -69,9 +71,13 @@ def create(lake: str) -> None:
 
 
 def _create_table(lake: str, table: Table) -> None:
-    """One table, in one commit, if it is not there."""
+    """One table, in one commit, if it is not there; else the columns it lacks, in one commit."""
     where = location(lake, table.name)
     if DeltaTable.is_deltatable(where):
+        delta = DeltaTable(where)
+        there = {field.name for field in delta.schema().fields}
+        if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
+            delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
         return
     constraints = {
         f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
@@ -154,8 +160,8 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
 
     schema = TABLES[table].arrow
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    parts = [parquet.ParquetFile(path).read(wanted.names) for path in files(delta)]
-    return pa.concat_tables([part.select(wanted.names).cast(wanted) for part in parts]) if parts else wanted.empty_table()
+    parts = [parquet.ParquetFile(path).read(wanted.names) for path in files(delta)]  # those of an older version may lack some
+    return pa.concat_tables([wanted.empty_table(), *parts], promote_options="permissive").select(wanted.names).cast(wanted)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:

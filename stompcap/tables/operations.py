@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from stompcap.tables import words
-from stompcap.tables.schema import COUNTS, Column, Table, big, flag, moment, text
+from stompcap.tables.schema import COUNTS, WORDS, Column, Table, big, flag, moment, text
 
 RUNS = Table(
     "runs",
@@ -17,6 +17,7 @@ RUNS = Table(
         text("status", "How it ended", *words.RUN_STATUSES, nullable=False),
         Column("inputs", pa.list_(pa.string()), "Captures by id, or what else it read"),
         Column("rows", COUNTS, "Rows written, by table"),
+        Column("options", WORDS, "Options that change what was written, as on the command line; those left at their defaults are not here"),
         text("tool_version", "Version of stompcap"),
         text("error", "What went wrong, secrets removed; null if nothing"),
     ),

@@ -14,6 +14,7 @@ TIMESTAMP = pa.timestamp("us", "UTC")
 HEADERS = pa.list_(pa.struct([pa.field("name", pa.string()), pa.field("value", pa.string())]))
 HEADER_MAP = pa.map_(pa.string(), pa.string())
 COUNTS = pa.map_(pa.string(), pa.int64())
+WORDS = pa.map_(pa.string(), pa.string())
 
 
 @dataclass(frozen=True)
