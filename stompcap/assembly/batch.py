@@ -54,6 +54,7 @@ class Batch:
         self.protocol = choice.protocols(kept, said)
         self.transport = choice.transports(said)
         self.client = choice.clients(reassembly, self.spoken, assembly.options)
+        self.passcodes: dict[int, frozenset[bytes]] = {}  # of streams that go on in another window
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
@@ -85,7 +86,7 @@ class Batch:
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         of = np.repeat(streams, 2)
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
-        view = shown(window.octets, window.rows, a.options)
+        view = shown(window.octets, window.rows, a.options, self._passcodes(window))
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
@@ -95,6 +96,14 @@ class Batch:
             tables["streams"] = self.streams(streams)
         tables["segments"] = self._segments(window)
         return Part(tables)
+
+    def _passcodes(self, window: Window) -> stomp.Passcodes:
+        """The passcodes that the connections of a window have given so far."""
+        known = {number: self.passcodes[stream] for number, stream in enumerate(window.streams.tolist()) if stream in self.passcodes}
+        found = stomp.passcodes_of(window.octets, window.rows, known)
+        if not window.last:
+            self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items()}
+        return found
 
     def _sessions(self, window: Window, part: Part) -> Sessions:
         """The STOMP sessions that a window's rows tell, or pieces of them."""

@@ -37,7 +37,8 @@ NOT_STALLED = NO_STALLS, NO_REPEATS
 class _Underway:
     """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls not told yet.
 
-    `learned` and `resumed` are None where it was not looked at yet, the latter also where it is not kept.
+    `learned` and `resumed` are None where it was not looked at yet, the latter also where it is not kept. `passcodes` are those that it
+    gave, in memory alone.
     """
 
     learned: dict[str, int] | None
@@ -46,6 +47,7 @@ class _Underway:
     extents: Extents
     segments: pa.Table
     stalls: tuple[ZeroWindows, Retransmissions]
+    passcodes: frozenset[bytes]
 
 
 class Flow:
@@ -68,6 +70,7 @@ class Flow:
         looked = found.over.copy()
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
+            batch.passcodes[stream] = one.passcodes
             looked[stream] |= one.learned is not None or len(one.extents) > 0
             if one.learned is not None:
                 batch.know(stream, one.learned)
@@ -88,7 +91,8 @@ class Flow:
             dropped = looked[stream] and not kept[stream]
             left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, way)
             stalls = NOT_STALLED if told[stream] or dropped else _stalls(stream, reassembly)
-            self.underway[step.first + stream] = _Underway(learned, way, conflicts[stream], left, rows, stalls)
+            passcodes = batch.passcodes.get(stream, frozenset())
+            self.underway[step.first + stream] = _Underway(learned, way, conflicts[stream], left, rows, stalls, passcodes)
 
     def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""

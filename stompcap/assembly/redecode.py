@@ -33,7 +33,7 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     sides = np.tile(np.array([0, 1], np.int8), len(names))
     of = np.repeat(np.arange(len(names)), 2)
     versions = stomp.negotiate(octets, rows, of, sides, len(names))
-    return frames(shown(octets, rows, options), rows, raw, versions.take(of), options)
+    return frames(shown(octets, rows, options, stomp.passcodes_of(octets, rows)), rows, raw, versions.take(of), options)
 
 
 def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:

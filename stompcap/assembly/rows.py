@@ -113,11 +113,16 @@ class Shown:
     redacted: NDArray[np.bool_]
 
 
-def shown(octets: NDArray[np.uint8], rows: Rows, options: Options) -> Shown:
-    """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence."""
+def shown(octets: NDArray[np.uint8], rows: Rows, options: Options, passcodes: stomp.Passcodes) -> Shown:
+    """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence.
+
+    `passcodes` are those that each connection gave.
+    """
     if options.keep_credentials:
         return Shown(octets, np.zeros(len(rows), bool))
-    return Shown(*stomp.redact(octets, rows))
+    masked, redacted = stomp.redact(octets, rows)
+    masked, repeated = stomp.mask_repeats(masked, rows, passcodes)
+    return Shown(masked, redacted | repeated)
 
 
 def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str) -> pa.Table:

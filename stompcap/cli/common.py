@@ -37,7 +37,7 @@ Ports = Annotated[
 AllPorts = Annotated[
     bool,
     typer.Option(
-        "--all-ports", help="Look for a frame in the first 16 MiB of each direction that is caught in the middle, not in the first one alone."
+        "--all-ports", help="Look for a frame in the first 16 MiB of a direction that is caught in the middle, not in the first MiB alone."
     ),
 ]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]

@@ -1,7 +1,7 @@
 """Byte streams to frames, without I/O and without Spark: delimiter, decoder, version, redaction.
 
 `parse` reads a few octets into objects, `serialise` writes them again, `Delimiter` takes octets as they come. `delimit`,
-`negotiate`, `redact` and `decode` do the same for many stream directions at once, from one buffer into columns.
+`negotiate`, `redact`, `mask_repeats` and `decode` do the same for many stream directions at once, from one buffer into columns.
 """
 
 from stompcap.stomp.decoder import decode
@@ -11,11 +11,12 @@ from stompcap.stomp.incremental import Delimiter, Row
 from stompcap.stomp.negotiate import Versions, negotiate
 from stompcap.stomp.peek import peek
 from stompcap.stomp.redact import redact
+from stompcap.stomp.repeats import Passcodes, mask_repeats, passcodes_of
 from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.write import serialise, write_frame
 
 __all__ = [
-    "Delimiter", "Frame", "Row", "Rows", "Runs", "State", "Syntax", "Versions", "beginning", "decode", "decode_column", "delimit",
-    "negotiate", "parse", "peek", "redact", "serialise", "write_frame",
+    "Delimiter", "Frame", "Passcodes", "Row", "Rows", "Runs", "State", "Syntax", "Versions", "beginning", "decode", "decode_column",
+    "delimit", "mask_repeats", "negotiate", "parse", "passcodes_of", "peek", "redact", "serialise", "write_frame",
 ]

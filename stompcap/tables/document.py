@@ -45,7 +45,8 @@ knows Delta's reader version 1. Names and meanings are public: queries rely on t
   in `raw_frames.raw`.
 - **Secrets.** Values of `passcode` headers are masked before anything is written, unless a run is told
   `--keep-credentials`: in `raw` by as many asterisks as the value has octets (then `redacted` is true), in header
-  columns by `***`.
+  columns by `***`. The passcode of a connection's CONNECT, if it has six octets or more, is masked likewise wherever that connection
+  repeats it: in bodies, in values of other headers, in what is no frame.
 - **Gaps.** Octets that the capture lacks make a `gap` row in `raw_frames` and a `not_evaluable` where a rule would need
   them; they are never guessed.
 """

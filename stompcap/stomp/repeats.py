@@ -1,0 +1,177 @@
+"""Passcodes said again: what a connection's CONNECT gave as passcode is masked wherever that connection's octets repeat it.
+
+Brokers quote it in an ERROR, clients put it into a body or a header of their own. Commands, names of headers, and the headers whose
+values are numbers or versions of the protocol stay as they are, so that no passcode makes a frame mean something else. A passcode of
+fewer octets than LEAST is not looked for: it would be found where nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.stomp import rows as r
+from stompcap.stomp.grammar import BACKSLASH, COLON, CONNECT, LF, STOMP, pack
+from stompcap.stomp.octets import Octets, equals, readonly, secret_value
+from stompcap.stomp.passcodes import cover, line_end
+from stompcap.stomp.rows import Bools, Ints, Rows
+
+LEAST = 6
+MOST = 8
+"""Spellings that are looked for in one connection; further ones, of a client that tries many passcodes on it, are not."""
+NUMERIC_OCTETS, NUMERIC_LENGTHS = pack(("accept-version", "content-length", "heart-beat", "version"))
+Passcodes = Mapping[int, frozenset[bytes]]
+"""By connection (direction // 2): the spellings to look for."""
+
+
+@kernel
+def _values(octets: Octets, position: Ints, body: Ints, begins: Ints, ends: Ints) -> None:
+    """The value of each head's first passcode line; begin -1 where there is none."""
+    for row in range(position.size):
+        begins[row] = -1
+        line, end = position[row], position[row] + body[row]
+        while line < end:
+            stop = line_end(octets, line, end)
+            value, _ = secret_value(octets, line, stop)
+            if value >= 0:
+                begins[row], ends[row] = value, stop
+                break
+            while stop < end and octets[stop] != LF:
+                stop += 1
+            line = stop + 1
+
+
+def passcodes_of(octets: Octets, rows: Rows, known: Passcodes | None = None) -> dict[int, frozenset[bytes]]:
+    """The passcodes that CONNECT and STOMP frames among these rows gave, as they may be spelled elsewhere, and those known before."""
+    found = dict(known or {})
+    opening = rows.take((rows.kind == r.FRAME) & ((rows.command == CONNECT) | (rows.command == STOMP)))
+    begins, ends = np.full(len(opening), -1, np.int64), np.zeros(len(opening), np.int64)
+    _values(readonly(octets), opening.position, opening.body, begins, ends)
+    for row in np.flatnonzero(ends - begins >= LEAST):
+        if begins[row] >= 0:
+            connection = int(opening.direction[row]) // 2
+            before = found.get(connection, frozenset())
+            if len(before) < MOST:
+                found[connection] = before | _spellings(octets[begins[row] : ends[row]].tobytes())
+    return found
+
+
+def _spellings(passcode: bytes) -> frozenset[bytes]:
+    """A passcode as it stands, unescaped and escaped (STOMP 1.2, Value Encoding)."""
+    plain = passcode.replace(b"\\\\", b"\0").replace(b"\\c", b":").replace(b"\\n", b"\n").replace(b"\\r", b"\r").replace(b"\0", b"\\")
+    escaped = passcode.replace(b"\\", b"\\\\").replace(b":", b"\\c")
+    return frozenset(one for one in (passcode, plain, escaped) if len(one) >= LEAST)
+
+
+def _end_to_end(passcodes: Passcodes, connections: int) -> tuple[Octets, Ints, Ints]:
+    """All spellings in one buffer, where each begins and the last one ends, and which is the first of each connection."""
+    words = [(connection, word) for connection in sorted(passcodes) for word in sorted(passcodes[connection])]
+    at = np.cumsum([0, *(len(word) for _, word in words)])
+    first = np.searchsorted(np.array([connection for connection, _ in words], np.int64), np.arange(connections + 1))
+    return readonly(np.frombuffer(b"".join(word for _, word in words), np.uint8)), at.astype(np.int64), first.astype(np.int64)
+
+
+@kernel
+def _skips(needle: Octets, skip: Ints) -> None:
+    """How far a search may go on by the octet that stands at the needle's last place (Horspool)."""
+    skip[:] = needle.size
+    for k in range(needle.size - 1):
+        skip[needle[k]] = needle.size - 1 - k
+
+
+@kernel
+def _may_cover(octets: Octets, begin: int, at: int, stop: int) -> bool:
+    """Whether [at, stop) in the head at `begin` lies in one value, of a header that is no number of the protocol's."""
+    for k in range(at, stop):
+        if octets[k] == LF:
+            return False
+    line = at
+    while line > begin and octets[line - 1] != LF:
+        line -= 1
+    colon = line
+    while colon < at and octets[colon] != COLON:
+        colon += 1
+    if line == begin or colon == at:
+        return False
+    for word in range(NUMERIC_LENGTHS.size):
+        if colon - line == NUMERIC_LENGTHS[word] and equals(octets, line, colon, NUMERIC_OCTETS[word, : NUMERIC_LENGTHS[word]]):
+            return False
+    return True
+
+
+@kernel
+def _search(octets: Octets, masked: Octets, begin: int, head: int, end: int, needle: Octets, skip: Ints, apply: bool) -> bool:
+    """Mask the needle in [begin, end), in whose part before `head` only values are masked; whether it was there."""
+    found = False
+    size = needle.size
+    i = begin
+    while i + size <= end:
+        if octets[i + size - 1] == needle[size - 1] and equals(octets, i, i + size, needle):
+            if i >= head:
+                found |= cover(octets, masked, i, i + size, apply)
+                i += size
+                continue
+            if _may_cover(octets, begin, i, i + size):
+                first = i
+                while first > begin and octets[first - 1] == BACKSLASH:
+                    first -= 1
+                # half an escape left in front of the mask would be an undefined one
+                found |= cover(octets, masked, i - (i - first) % 2, i + size, apply)
+                i += size
+                continue
+        i += skip[octets[i + size - 1]]
+    return found
+
+
+@kernel
+def _mask(
+    octets: Octets, masked: Octets, direction: Ints, position: Ints, length: Ints, kind: Ints, body: Ints,
+    needles: Octets, needle_at: Ints, first: Ints, flags: Bools, apply: bool,
+) -> bool:
+    """Flag the rows that repeat a passcode of their connection; where `apply` says so mask it in those that are flagged."""
+    skip = np.empty((MOST + 3, 256), np.int64)
+    prepared = -1
+    any_found = False
+    for row in range(position.size):
+        connection = direction[row] // 2
+        low, high = first[connection], first[connection + 1]
+        if low == high or kind[row] == r.GAP or kind[row] == r.EOL or (apply and not flags[row]):
+            continue
+        if prepared != connection:
+            for n in range(low, high):
+                _skips(needles[needle_at[n] : needle_at[n + 1]], skip[n - low])
+            prepared = connection
+        begin, end = position[row], position[row] + length[row]
+        head = begin + body[row] if kind[row] == r.FRAME else begin
+        for n in range(low, high):
+            needle = needles[needle_at[n] : needle_at[n + 1]]
+            if _search(octets, masked, begin, head, end, needle, skip[n - low], apply):
+                flags[row] = True
+                any_found = True
+    return any_found
+
+
+def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octets, Bools]:
+    """The octets with the passcodes of each connection masked wherever they stand in its rows, in both directions.
+
+    Args:
+        octets: the buffer that the rows lie in; it is not changed.
+        rows: rows as `delimit` gives them; directions 2 * c and 2 * c + 1 are connection c's.
+        passcodes: as `passcodes_of` gives them.
+
+    Returns:
+        The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
+    """
+    flags = np.zeros(len(rows), np.bool_)
+    if not passcodes or not len(rows):
+        return octets, flags
+    needles = _end_to_end(passcodes, int(rows.direction.max()) // 2 + 1)
+    view = readonly(octets)
+    columns = (rows.direction, rows.position, rows.length, rows.kind, rows.body, *needles, flags)
+    if not _mask(view, np.empty(0, np.uint8), *columns, False):
+        return octets, flags
+    masked = octets.copy()
+    _mask(view, masked, *columns, True)
+    return masked, flags
