@@ -150,3 +150,10 @@ def test_a_second_run_adds_nothing_and_needs_no_spark(lake: Path) -> None:
     assert {capture["status"] for capture in result.captures} == {"known"}
     assert files() == before
     assert {name: read(lake, name).num_rows for name in rows} == rows
+
+
+def test_captures_named_again_with_other_options_are_never_silently_known(lake: Path) -> None:
+    named = captures()[:2]
+    assert execute(Run(no_spark, str(lake), Options()), STAGES, named).warnings == []
+    [warning] = execute(Run(no_spark, str(lake), Options(overlap="last")), STAGES, named).warnings
+    assert warning.endswith("taken in with the defaults: their rows stay as they are; to have --overlap last, name another --lake")

@@ -1,0 +1,27 @@
+"""A lake that an older version made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from stompcap.spark import lake as lakes
+from stompcap.tables import TABLES
+
+
+def test_a_lake_of_an_older_version_is_given_the_columns_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, whole = str(tmp_path / "old"), TABLES["runs"]
+    without = replace(whole, columns=tuple(column for column in whole.columns if column.name != "options"))
+    monkeypatch.setitem(lakes.TABLES, "runs", without)
+    lakes.create(where)
+    row = {"run_id": "r", "stage": "extract", "status": "done", "inputs": ["a"], "rows": [("captures", 1)]}
+    lakes.append(where, "runs", pa.Table.from_pylist([row], schema=without.arrow), ["r:extract"], "r")
+    monkeypatch.undo()
+    lakes.create(where)
+    lakes.append(where, "runs", pa.Table.from_pylist([row | {"options": [("vlan", "--vlan")]}], schema=whole.arrow), ["s:extract"], "s")
+    assert sorted(map(str, lakes.small(where, "runs", ["options"]).column(0).to_pylist())) == ["None", "[('vlan', '--vlan')]"]
+    assert DeltaTable(f"{where}/runs").to_pyarrow_table().num_rows == 2
