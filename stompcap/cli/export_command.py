@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap.cli import common
+from stompcap.cli import common, streams
 from stompcap.cli.progress import shown
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
 from stompcap.spark import lake as lakes
@@ -18,7 +18,10 @@ from stompcap.spark import lake as lakes
 if TYPE_CHECKING:
     from stompcap.assembly.packets import Kept, Packets
 
-StreamId = Annotated[str, typer.Argument(metavar="STREAM_ID", help="The stream_id of any table.", show_default=False)]
+StreamId = Annotated[
+    str,
+    typer.Argument(metavar="STREAM_ID", help="The stream_id of any table, or as many first digits of it as tell it.", show_default=False),
+]
 Out = Annotated[
     str, typer.Option("-o", "--output", help="The file to write, over an older one; pcapng by that extension.", show_default=False)
 ]
@@ -42,6 +45,7 @@ def export(
     del verbose
     lakes.demand(lake)
     stream, captures = known(lake, stream_id)
+    stream_id = stream["stream_id"]
     _spare(output, [row["path"] for row in captures])
     with shown(quiet or as_json) as progress:
         progress.begin("looking for the packets")
@@ -57,15 +61,10 @@ def export(
 
 
 def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The row of a stream, and those of the captures of its source.
-
-    Raises UsageError for a stream the lake does not have.
-    """
-    rows = lakes.small(lake, "streams", filters=[("stream_id", "=", stream_id)]).to_pylist()
-    if not rows:
-        raise UsageError(f"{stream_id}: no such stream in {lake}; list them with: stompcap sql 'SELECT * FROM streams' --lake {lake}")  # noqa: S608  words, not a query
-    captures: list[dict[str, Any]] = lakes.small(lake, "captures", filters=[("source", "=", rows[0]["source"])]).to_pylist()
-    return rows[0], captures
+    """The row of a stream, by its id or the beginning of it, and those of the captures of its source; raises what `streams.stream` does."""
+    row = streams.stream(lake, stream_id)
+    captures: list[dict[str, Any]] = lakes.small(lake, "captures", filters=[("source", "=", row["source"])]).to_pylist()
+    return row, captures
 
 
 def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> list[Kept]:
