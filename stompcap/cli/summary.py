@@ -26,7 +26,7 @@ def summary(result: dict[str, Any]) -> RenderableType:
     """What a run did and what the lake now holds.
 
     `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
-    optionally, `overview` (stompcap.report.overview: what the whole lake holds) and `report` (path of the HTML report).
+    optionally, `overview` (stompcap.report.overview: what the whole lake holds), `report` and `data_docs` (paths of pages).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
     facts = Table.grid(padding=(0, 2))
@@ -170,9 +170,10 @@ def _brokers(rows: Rows) -> Table:
 
 
 def _worst(rules: Rows) -> Rows:
-    """The rules broken most, MUST first, by findings of that level: informational ones are left out."""
-    broken = [row for row in rules if row["musts"] or row["shoulds"]]
-    return sorted(broken, key=lambda row: (-row["musts"], -row["shoulds"]))[:TOP_RULES]
+    """The rules broken most, as the report has them; informational findings are left out."""
+    from stompcap.report.ranking import ranked
+
+    return [row for row in ranked(rules) if row["musts"] or row["shoulds"]][:TOP_RULES]
 
 
 def _broken(rows: Rows) -> Table:
@@ -207,6 +208,8 @@ def _places(result: dict[str, Any]) -> Table:
         places.add_row("Report", Text(visible(str(result["report"]))))
     else:
         places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
+    if result.get("data_docs"):
+        places.add_row("Data Docs", Text(visible(str(result["data_docs"]))))
     query = "SELECT rule_id, count(*) FROM compliance_findings GROUP BY 1 ORDER BY 2 DESC"
     places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {quoted}', style="dim"))
     return places

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from stompcap.errors import EnvironmentProblem
 from stompcap.report.page import build, records
 from stompcap.report.queries import QUERIES, SUMMARY
+from stompcap.report.writing import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
 
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
     """The answers to the named questions; one whose tables the lake does not have (yet) is left out.
@@ -49,7 +49,7 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession]) -> None:
     made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
     page = build(ask(lake, QUERIES, spark), lake, made)
     try:
-        _replace(Path(out), page)
+        replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written here ({error.strerror or error}); name another -o") from error
 
@@ -60,16 +60,3 @@ def _version() -> str:
         return version("stompcap")
     except PackageNotFoundError:
         return "(not installed)"
-
-
-def _replace(path: Path, page: str) -> None:
-    """Write beside the goal, then rename: a reader never sees half a page."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(page)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

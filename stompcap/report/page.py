@@ -15,8 +15,9 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units
-from stompcap.report import charts
+from stompcap.report import charts, gap_charts
 from stompcap.report.queries import QUERIES
+from stompcap.report.ranking import ranked, worst
 from stompcap.report.remarks import remarks
 from stompcap.visible import visible
 
@@ -78,7 +79,7 @@ def _environment() -> jinja2.Environment:
         ratio=units.ratio,
         level=lambda level: LEVELS.get(level, level),
     )
-    environment.globals.update(share=units.share, WAYS=charts.WAYS, endpoint=units.endpoint)
+    environment.globals.update(share=units.share, WAYS=gap_charts.WAYS, endpoint=units.endpoint)
     return environment
 
 
@@ -94,10 +95,10 @@ def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, 
     return products, {rule: found for rule, found in cells.items() if any(cell["failed"] for cell in found.values())}
 
 
-def _order(rule: dict[str, Any]) -> tuple[int, int, str]:
-    """MUST before SHOULD before informational, the often broken first."""
-    level = str(rule["level"] or "I")
-    return min("MSI".find(letter) for letter in level if letter in "MSI"), -rule["failed"], rule["rule_id"]
+def render(name: str, **values: Any) -> str:
+    """A template of this folder, in the one style."""
+    template = _environment().from_string(files("stompcap.report").joinpath(name).read_text("utf-8"))
+    return template.render(style=Markup(files("stompcap.report").joinpath("style.css").read_text("utf-8")), **values)  # noqa: S704  our own
 
 
 def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str:
@@ -111,16 +112,16 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
     findings: dict[str, Rows] = {}
     for row in answers["findings"]:
         findings.setdefault(row["rule_id"], []).append(row)
-    template = _environment().from_string(files("stompcap.report").joinpath("page.html").read_text("utf-8"))
-    return template.render(
-        style=Markup(files("stompcap.report").joinpath("style.css").read_text("utf-8")),  # noqa: S704  our own file
+    return render(
+        "page.html",
         lake=lake,
         made=made,
         answers=answers,
         total={name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")},
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
-        rules=sorted(answers["rules"], key=_order),
+        rules=ranked(answers["rules"]),
+        worst=worst,
         findings=findings,
         products=products,
         by_product=by_product,
@@ -128,7 +129,7 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
             "ranges": charts.latency_ranges(answers["ack_destinations"]),
             "histogram": charts.latency_histogram(answers["ack_histogram"]),
             "timeline": charts.latency_timeline(answers["ack_timeline"]),
-            "gaps": charts.gap_histogram(answers["heartbeat_ratios"]),
-            "worst": charts.worst_gaps(answers["heartbeats"]),
+            "gaps": gap_charts.gap_histogram(answers["heartbeat_ratios"]),
+            "worst": gap_charts.worst_gaps(answers["heartbeats"]),
         },
     )

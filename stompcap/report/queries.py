@@ -256,10 +256,8 @@ QUERIES = {
             SELECT table_name, column_name, expectation, severity, success, observed, total, failing
             FROM (SELECT *, count(*) OVER () AS total,
                          sum(CASE WHEN success THEN 0 ELSE 1 END) OVER () AS failing
-                  FROM (SELECT *, row_number() OVER (PARTITION BY table_name, column_name, expectation
-                                                     ORDER BY checked_ts DESC, run_id) AS nth
-                        FROM quality_results) q
-                  WHERE nth = 1) latest
+                  FROM quality_results
+                  WHERE run_id = (SELECT max_by(run_id, checked_ts) FROM quality_results)) latest
             ORDER BY success, CASE severity WHEN 'error' THEN 0 ELSE 1 END, table_name, column_name, expectation
             LIMIT 25""",
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from stompcap.report.ranking import ranked
 from stompcap.units import count, duration, share, size
 
 Rows = list[dict[str, Any]]
@@ -37,8 +38,8 @@ def _compliance(answers: dict[str, Rows]) -> list[Remark]:
     found = []
     broken = {level: sum(r["findings"] for r in answers.get("levels", []) if r["level"] == level) for level in "MSI"}
     if broken["M"]:
-        worst = max((r for r in answers["rules"] if r["musts"]), key=lambda r: r["musts"], default=None)
-        most = f"; most often {worst['rule_id']}: {worst['title'] or ''}" if worst else ""
+        first = ranked(answers["rules"])[0]
+        most = f"; most often {first['rule_id']}: {first['title'] or ''}" if first["musts"] else ""
         found.append(Remark("bad", f"{_number(broken['M'], 'violation', 'violations')} of MUST rules{most}.", "compliance"))
     if broken["S"]:
         found.append(Remark("warn", f"{_number(broken['S'], 'departure', 'departures')} from SHOULD rules.", "compliance"))

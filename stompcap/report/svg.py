@@ -15,13 +15,15 @@ from stompcap.visible import visible
 
 @dataclass
 class Drawing:
-    """Shapes collected on a canvas of `width` by `height`; `name` is unique on the page."""
+    """Shapes collected on a canvas of `width` by `height`, shown `shown` wide at most; `name` is unique on the page."""
 
     name: str
     title: str
     description: str
     width: int
     height: int
+    shown: int
+    kind: str
     shapes: list[Markup] = field(default_factory=list)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
@@ -68,9 +70,11 @@ class Drawing:
     def markup(self) -> Markup:
         """The drawing as an element."""
         head = Markup(
-            '<svg viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img" aria-labelledby="{n}-t {n}-d">'
+            '<svg viewBox="0 0 {w} {h}" style="max-width:{m}px" class="{k}" role="img" aria-labelledby="{n}-t {n}-d">'
             '<title id="{n}-t">{t}</title><desc id="{n}-d">{d}</desc>'
-        ).format(w=self.width, h=self.height, n=self.name, t=visible(self.title), d=visible(self.description))
+        ).format(
+            w=self.width, h=self.height, m=self.shown, k=self.kind, n=self.name, t=visible(self.title), d=visible(self.description)
+        )
         return head + Markup("").join(self.shapes) + Markup("</svg>")
 
     def _add(self, shape: str, *values: object) -> None:

@@ -213,6 +213,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                 "severity": "warning",
                 "success": success,
                 "observed": '{"n": 1}',
+                "checked_ts": START // 1000,
             }
         )
     return {name: table(name, found) for name, found in rows.items()}

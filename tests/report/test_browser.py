@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from stompcap.report import build
+from stompcap.report.checks import checks
 from tests.report.sample import HOSTILE, ask, lake
+from tests.report.test_checks import ROWS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -25,7 +27,6 @@ FLAGS = (
     "--disable-default-apps",
     "--enable-logging=stderr",
     "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--window-size=1400,3000",
 )
 
 
@@ -42,7 +43,7 @@ def browser() -> str:
     return found
 
 
-def look(browser: str, page: str, folder: Path) -> tuple[bytes, list[str], set[str]]:
+def look(browser: str, page: str, folder: Path, width: int = 1400) -> tuple[bytes, list[str], set[str]]:
     """A picture of the page, its console's lines, and the addresses it asked the network for.
 
     Chromium phones home by itself; such requests have no initiator, those of the page have one.
@@ -51,6 +52,7 @@ def look(browser: str, page: str, folder: Path) -> tuple[bytes, list[str], set[s
     command = [
         browser,
         *FLAGS,
+        f"--window-size={width},3000",
         f"--user-data-dir={folder / 'profile'}",
         f"--log-net-log={folder / 'net.json'}",
         f"--screenshot={folder / 'page.png'}",
@@ -66,10 +68,13 @@ def look(browser: str, page: str, folder: Path) -> tuple[bytes, list[str], set[s
 
 
 @pytest.mark.slow
-def test_renders_without_errors_or_requests(browser: str, tmp_path: Path) -> None:
-    picture, console, asked = look(browser, build(ask(lake()), f"/lake/{HOSTILE}", "made now"), tmp_path)
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", ["report", "Data Docs"])
+def test_renders_without_errors_or_requests(browser: str, tmp_path: Path, name: str, width: int) -> None:
+    page = build(ask(lake()), f"/lake/{HOSTILE}", "made now") if name == "report" else checks(f"/lake/{HOSTILE}", ROWS)
+    picture, console, asked = look(browser, page, tmp_path, width)
     assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 100_000, "an empty page is a small picture"
+    assert len(picture) > (100_000 if name == "report" else 30_000), "an empty page is a small picture"
     assert console == []
     assert asked == set()
 

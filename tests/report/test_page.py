@@ -90,7 +90,7 @@ def test_the_style_of_meters_takes_numbers_only(page: str) -> None:
 
 def test_drawings_have_titles_and_descriptions(page: str) -> None:
     drawings = [attributes for tag, attributes in outline(page).tags if tag == "svg"]
-    assert len(drawings) == 5
+    assert [attributes["class"] for attributes in drawings] == ["wide", "narrow"] * 5
     for attributes in drawings:
         assert attributes["role"] == "img"
         for label in (attributes["aria-labelledby"] or "").split():
@@ -103,6 +103,19 @@ def test_shapes_lie_on_their_drawings(page: str) -> None:
         for x, y in re.findall(r' c?x="([\d.-]+)" c?y="([\d.-]+)"', drawing):
             assert 0 <= float(x) <= width
             assert 0 <= float(y) <= height
+
+
+def test_words_lie_on_their_drawings_and_are_readable_on_a_telephone(page: str) -> None:
+    """A page of 360 has 314 for a drawing; text is 12 high in a drawing's own units."""
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        width = int(re.findall(r'viewBox="0 0 (\d+) ', drawing)[0])
+        assert 'class="wide"' in drawing or 12 * 314 / width > 10
+        for x, anchor, words in re.findall(r'<text x="([\d.-]+)".*?text-anchor="(\w+)">(.*?)</text>', drawing):
+            long = 6.6 * len(html.unescape(words))
+            begin = float(x) - {"start": 0, "middle": long / 2, "end": long}[anchor]
+            assert begin > -12, words
+            assert begin + long < width + 12, words
+    assert re.search(r"@media \(max-width: 820px\) \{.*svg\.wide \{ display: none; \}.*svg\.narrow \{ display: block; \}", page, re.DOTALL)
 
 
 SHOWN = (

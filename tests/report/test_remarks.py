@@ -6,7 +6,7 @@ from stompcap.report.remarks import remarks
 
 
 def rule(name: str, musts: int, failed: int) -> dict[str, object]:
-    return {"rule_id": name, "level": "M/I", "title": f"title of {name}", "musts": musts, "failed": failed}
+    return {"rule_id": name, "level": "M/I", "title": f"title of {name}", "musts": musts, "shoulds": 0, "failed": failed}
 
 
 def test_the_worst_rule_is_the_one_with_most_findings_of_level_must() -> None:
