@@ -56,10 +56,11 @@ class Result:
     warnings: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     failed_expectations: int = 0
+    data_docs: str | None = None
 
     def public(self) -> dict[str, Any]:
         """The promised keys alone."""
-        names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings")
+        names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings", "data_docs")
         return {name: value for name, value in asdict(self).items() if name in names}
 
 
@@ -253,22 +254,42 @@ class Run:
                 if name not in gold.SESSION_TABLES:
                     lakes.commit(self.lake, name, [], batches, run_id)
 
-    def validate(self) -> None:
-        """Check what is new against the expectations; results go to quality_results and Data Docs."""
-        from stompcap.quality import failure, validate
+    def validate(self, *, whole: bool = False) -> None:
+        """Check the lake against the expectations, if something of it is new or the `whole` is asked for.
+
+        Results go to quality_results and, where the lake is files, to a page beside the tables. What did not hold fails until it does.
+        """
+        from stompcap.quality import failure, last
 
         batches = ledger.pending(self.lake, ["quality_results"])
-        if not batches:
-            return
-        # Data Docs are files for a browser: beside the tables where these are files too
-        docs = None if "://" in self.lake else os.path.join(self.lake, "_data_docs")
+        entered, results = last(self.lake)
+        failed = [row for row in results if not row["success"] and row["severity"] == "error"]
+        stands = ""
+        if whole or batches:
+            results = self._judge(batches, 0 if whole or failed else entered)
+            failed = [row for row in results if not row["success"]]
+        elif failed:
+            stands = f" (run {results[0]['run_id']} found so; stompcap validate looks again)"
+        self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
+        self.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
+        self.result.data_docs = docs if results and (docs := data_docs(self.lake)) and os.path.exists(docs) else None
+
+    def _judge(self, batches: Sequence[str], since: int) -> list[dict[str, Any]]:
+        """The results of a validation, entered; batches that have been through all stages are done with."""
+        from stompcap.quality import validate
+        from stompcap.report.checks import write_checks
+
         self.progress.begin("checking expectations")
         with self.stage("validate", batches) as rows:
-            results = validate(self.spark, self.lake, self.result.run_id, docs=docs)
-            rows["quality_results"] = lakes.append(self.lake, "quality_results", results, batches, self.result.run_id)
-            failed = [row for row in results.to_pylist() if not row["success"]]
-        self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
-        self.result.warnings += [f"quality: {failure(row)}" for row in failed]
+            waiting = ledger.pending(self.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
+            run_id = self.result.run_id
+            results = validate(self.spark, self.lake, run_id, since=since)
+            units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
+            rows["quality_results"] = lakes.append(self.lake, "quality_results", results, units, run_id)
+            told: list[dict[str, Any]] = results.to_pylist()
+            if docs := data_docs(self.lake):
+                write_checks(self.lake, docs, told)
+        return told
 
     # -- inputs -------------------------------------------------------------------------------------------------------------
 
@@ -282,10 +303,17 @@ class Run:
         self.result.warnings.append(f"{path}: {remedy}")
 
 
-def execute(job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_tables: Sequence[str] | None = None) -> Result:
+def data_docs(lake: str) -> str | None:
+    """Where the page of a lake's last validation lies: beside the tables where these are files, for it is one for a browser."""
+    return os.path.join(lake, "_data_docs", "index.html") if lakes.is_local(lake) else None
+
+
+def execute(
+    job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_tables: Sequence[str] | None = None, *, whole: bool = False
+) -> Result:
     """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError.
 
-    `metric_tables` narrows the stage metrics to some of its tables.
+    `metric_tables` narrows the stage metrics to some of its tables; `whole` has the stage validate judge the lake though nothing is new.
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
@@ -301,7 +329,7 @@ def execute(job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_t
             if "metrics" in stages:
                 job.metrics(metric_tables or gold.TABLES)
             if "validate" in stages:
-                job.validate()
+                job.validate(whole=whole)
         except StompcapError:
             job.result.status = "failed"
             raise

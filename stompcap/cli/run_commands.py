@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
 FailOn = Annotated[
     list[str] | None,
-    typer.Option("--fail-on", help="End with code 1 if the run found: quality (an expectation failed).", show_default=False),
+    typer.Option("--fail-on", help="End with code 1 on: quality (an expectation does not hold, or did not last time).", show_default=False),
 ]
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="One metric: ack_latency, heartbeats or compliance; repeatable.", show_default=False)
 ]
+New = Annotated[bool, typer.Option("--new", help="Only if something is new, as run does; what did not hold before still fails.")]
 METRICS = {
     "ack_latency": ("ack_latency",),
     "heartbeats": ("heartbeats", "heartbeat_violations"),
@@ -155,6 +156,7 @@ def metrics(
 
 def validate(
     lake: common.Lake,
+    new: New = False,
     master: common.Master = None,
     conf: common.Conf = None,
     fail_on: FailOn = None,
@@ -162,9 +164,9 @@ def validate(
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
-    """Check the tables against the expectations; results in quality_results and Data Docs."""
+    """Check the lake as it is against the expectations; results in quality_results and on a page, _data_docs/index.html of the lake."""
     del verbose
-    perform(("validate",), [], lake, common.options(), master, conf, as_json, quiet, fail_on)
+    perform(("validate",), [], lake, common.options(), master, conf, as_json, quiet, fail_on, whole=not new)
 
 
 def perform(
@@ -178,6 +180,8 @@ def perform(
     quiet: bool,
     fail_on: Sequence[str] | None = None,
     metric_tables: Sequence[str] | None = None,
+    *,
+    whole: bool = False,
 ) -> None:
     """Do stages, print what came of them and end with the right code."""
     for gate in fail_on or ():
@@ -194,7 +198,7 @@ def perform(
     # spark-submit mixes standard error into standard output, where --json promises one object alone
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, entered())
-        result = execute(job, stages, captures, metric_tables)
+        result = execute(job, stages, captures, metric_tables, whole=whole)
         readable = any(capture["capture_id"] for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:

@@ -1,6 +1,7 @@
 """Data quality: the lake's tables against their declarations and invariants, judged by Great Expectations."""
 
+from stompcap.quality.last import last
 from stompcap.quality.validate import prepare, validate
 from stompcap.quality.words import failure
 
-__all__ = ["failure", "prepare", "validate"]
+__all__ = ["failure", "last", "prepare", "validate"]

@@ -1,4 +1,4 @@
-"""The one place Great Expectations runs: an ephemeral context, the suites, their results as rows, the Data Docs.
+"""The one place Great Expectations runs: an ephemeral context, the suites, their results as rows.
 
 `observed` is short and holds nothing from the wire: counts, the lake's own words, stream ids, and at most a few characters of a
 word the lake should not have.
@@ -20,6 +20,7 @@ import great_expectations as gx
 
 from stompcap.quality import suites
 from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.ranges import Faults, checks
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -36,21 +37,24 @@ def judge(
     sums: dict[str, Sums],
     offenders: dict[str, dict[str, Any]],
     run_id: str,
-    docs: str | None,
 ) -> pa.Table:
     """Rows of `quality_results` for the profiles and the invariants that have `sums`.
 
     `surplus` has the rows that repeat a key, per table that has some; `offenders`, by the name of a broken invariant, how many points
     break it and the first of them.
     """
-    context = _context(docs)
+    context = _context()
     rows: list[dict[str, Any]] = []
     pandas = context.data_sources.add_or_update_pandas("profiles")
     for name, profile in profiles.items():
         repeated = surplus.get(name, 0)
         frame = suites.evidence(profile, repeated)
         result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), frame)
-        rows += [_row(run_id, one, _profiled(profile, repeated, _meta(one)["column_name"])) for one in result.results]
+        for one in result.results:
+            if _meta(one)["expectation"] == suites.BROKEN:
+                rows += _checked(run_id, one, profile)
+            else:
+                rows.append(_row(run_id, one, _profiled(profile, repeated, _meta(one)["column_name"])))
     rules = {rule.name: rule for rule in INVARIANTS if rule.name in sums}
     if rules:
         asset = pandas.add_dataframe_asset("invariants")
@@ -59,30 +63,21 @@ def judge(
             rule = rules[_meta(one)["expectation"]]
             sides = {rule.names[0]: sums[rule.name].left[0], rule.names[1]: sums[rule.name].right[0]}
             rows.append(_row(run_id, one, sides | offenders.get(rule.name, {})))
-    if docs:
-        context.build_data_docs()
     return pa.Table.from_pylist(rows, schema=TABLES["quality_results"].arrow)
 
 
-def _context(docs: str | None) -> EphemeralDataContext:
-    """A context that lives in memory, silent, with one site of Data Docs if a folder is named."""
+def _context() -> EphemeralDataContext:
+    """A context that lives in memory, silent, and makes no pages: Great Expectations' own show nothing without the network."""
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
     for site in context.get_site_names():
         context.delete_data_docs_site(site)
-    if docs:
-        context.add_data_docs_site("stompcap", {
-            "class_name": "SiteBuilder",
-            "show_how_to_buttons": False,
-            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
-            "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": os.path.abspath(docs)},
-        })
     return context
 
 
 def _run(context: EphemeralDataContext, asset: DataAsset, suite: gx.ExpectationSuite, frame: Any) -> ExpectationSuiteValidationResult:
-    """Judge one frame by one suite; the context keeps the result for the Data Docs."""
+    """Judge one frame by one suite."""
     definition = gx.ValidationDefinition(
         name=suite.name, data=asset.add_batch_definition_whole_dataframe("all"), suite=context.suites.add(suite)
     )
@@ -111,6 +106,17 @@ def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, A
         "observed": json.dumps(observed, sort_keys=True),
         "checked_ts": datetime.datetime.now(datetime.UTC),
     }
+
+
+def _checked(run_id: str, result: ExpectationValidationResult, profile: Profile) -> list[dict[str, Any]]:
+    """A row for each check of a table's rows, out of the one verdict on all of them."""
+    broken, told = set(result.result.get("unexpected_list", [])), []
+    for check in checks(profile.table):
+        faults = profile.faults.get(check.label, Faults())
+        row = _row(run_id, result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
+        held = bool(result.success or (broken and check.label not in broken))
+        told.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
+    return told
 
 
 def _profiled(profile: Profile, repeated: int, column: str | None) -> dict[str, Any]:

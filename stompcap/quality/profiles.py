@@ -18,8 +18,9 @@ from deltalake import DeltaTable
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from stompcap.quality import invariants
+from stompcap.quality import invariants, ranges
 from stompcap.quality.invariants import INVARIANTS, Invariant
+from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES, Column, Table
@@ -42,18 +43,19 @@ DRIVER_ROWS = 2 * TASK_ROWS
 REPORT = pa.schema([
     ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
 ])
-"""What a task gives per file. `facts` is JSON: rows, values, surplus, sums. `groups`: the distinct hashes of streams, or of keys in
+"""What a task gives per file. `facts` is JSON: rows, values, surplus, sums, faults. `groups`: the distinct hashes of streams, or of keys in
 tables without. `others`, of table streams: for each stream that does not speak STOMP its hash and what it adds to the tiling's left
 side should its octets be kept. Hashes are 8 octets each."""
 
-Plan = list[list[tuple[int, str, str]]]
+Part = list[tuple[int, str, str, bool]]
 
 
 @dataclass
 class Profile:
     """What one table holds: rows, rows that repeat a key (as far as one file tells), and per checked column its values with their rows.
 
-    `torn` says that rows of one stream (or one key) lie in several files, in which case only a query tells whether keys repeat.
+    `faults` are the rows that break a check of their own (stompcap.quality.ranges), by its label. `torn` says that rows of one stream
+    (or one key) lie in several files, in which case only a query tells whether keys repeat.
     """
 
     table: Table
@@ -61,6 +63,7 @@ class Profile:
     surplus: int = 0
     torn: bool = False
     values: dict[str, dict[str | None, int]] = field(default_factory=dict)
+    faults: dict[str, Faults] = field(default_factory=dict)
 
 
 @dataclass
@@ -87,16 +90,17 @@ def checked(table: Table) -> tuple[Column, ...]:
 
 
 def profiles(
-    spark: Callable[[], SparkSession], locations: dict[str, str], counted: Iterable[str]
+    spark: Callable[[], SparkSession], locations: dict[str, str], counted: Iterable[str], since: int = 0
 ) -> tuple[dict[str, Profile], dict[str, Sums]]:
     """The profiles of the tables at `locations` and the sums of the invariants among them, by name.
 
-    Repeated keys are looked for in the tables `counted`. `spark` gives the session, which a small lake does not need.
+    Repeated keys are looked for in the tables `counted`, rows that break a check of their own in the files that were added at `since`
+    (milliseconds since the epoch) or later. `spark` gives the session, which a small lake does not need.
     """
     found = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
     rules = invariants.among(list(locations))
     sums = {rule.name: Sums() for rule in rules}
-    plan = _plan(locations)
+    plan = _plan(locations, since)
     if not plan:
         return found, sums
     groups: dict[str, list[Hashes]] = {name: [] for name in locations}
@@ -110,6 +114,8 @@ def profiles(
                 profile.values[column][value] = profile.values[column].get(value, 0) + rows
         for name, (left, right) in facts["sums"].items():
             sums[name].add(left, right)
+        for label, (rows, first) in facts["faults"].items():
+            profile.faults.setdefault(label, Faults()).add(rows, first)
         groups[report["table_name"]].append(np.frombuffer(report["groups"], "<u8"))
         others.append(np.frombuffer(report["others"], "<u8").reshape(-1, 2))
     for name, parts in groups.items():
@@ -122,20 +128,21 @@ def profiles(
     return found, sums
 
 
-def _plan(locations: dict[str, str]) -> Plan:
-    """The files of each task, as rows, table and URI: large ones first, each to the task with the fewest rows."""
-    files = []
+def _plan(locations: dict[str, str], since: int) -> list[Part]:
+    """The files of each task: rows, table, URI, whether new at `since`. Large ones first, each to the task with the fewest rows."""
+    files: Part = []
     for name, location in locations.items():
         delta = DeltaTable(location)
-        rows = pa.table(delta.get_add_actions()).column("num_records").to_pylist()
-        files += [(count or 0, name, uri) for count, uri in zip(rows, lakes.files(delta), strict=True)]
-    tasks = min(len(files), 2 + sum(rows for rows, _, _ in files) // TASK_ROWS)
-    plan: Plan = [[] for _ in range(tasks)]
+        added = pa.table(delta.get_add_actions()).select(["num_records", "modification_time"]).to_pylist()
+        for action, uri in zip(added, lakes.files(delta), strict=True):
+            files.append((action["num_records"] or 0, name, uri, action["modification_time"] >= since))
+    tasks = min(len(files), 2 + sum(rows for rows, *_ in files) // TASK_ROWS)
+    plan: list[Part] = [[] for _ in range(tasks)]
     loads = [0] * tasks
-    for rows, name, uri in sorted(files, reverse=True):
+    for one in sorted(files, reverse=True):
         least = loads.index(min(loads))
-        plan[least].append((rows, name, uri))
-        loads[least] += rows + 1
+        plan[least].append(one)
+        loads[least] += one[0] + 1
     return plan
 
 
@@ -146,15 +153,15 @@ class _Look:
     counted: frozenset[str]
     judged: frozenset[str]
 
-    def __call__(self, part: Iterable[tuple[int, str, str]]) -> list[dict[str, Any]]:
+    def __call__(self, part: Part) -> list[dict[str, Any]]:
         """The reports on one task's files."""
         rules = [rule for rule in INVARIANTS if rule.name in self.judged]
-        return [_file(TABLES[name], uri, name in self.counted, rules) for _, name, uri in part]
+        return [_file(TABLES[name], uri, name in self.counted, rules, fresh) for _, name, uri, fresh in part]
 
 
-def _reports(plan: Plan, look: _Look, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
+def _reports(plan: list[Part], look: _Look, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
     """The reports on all files, by threads or by Spark."""
-    if sum(rows for part in plan for rows, _, _ in part) <= DRIVER_ROWS:
+    if sum(rows for part in plan for rows, *_ in part) <= DRIVER_ROWS:
         with ThreadPoolExecutor(len(plan)) as pool:
             return [report for reports in pool.map(look, plan) for report in reports]
 
@@ -168,8 +175,8 @@ def _reports(plan: Plan, look: _Look, spark: Callable[[], SparkSession]) -> Iter
     return [row.asDict() for row in rows]
 
 
-def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant]) -> dict[str, Any]:
-    """The report on one Parquet file, a row group at a time."""
+def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fresh: bool) -> dict[str, Any]:
+    """The report on one Parquet file, a row group at a time; what each row shows by itself is looked at in a fresh one."""
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
@@ -180,15 +187,20 @@ def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant]) -> 
         strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
     values: dict[str, dict[str | None, int]] = {c.name: {} for c in columns}
     sums = {rule.name: Sums() for rule in rules}
+    faults: dict[str, Faults] = {}
     keys, groups, others = [], [], []
     with pq.ParquetFile(path, filesystem=filesystem, read_dictionary=sorted(strings)) as file:
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = strings | {c.name for c in columns if c.name not in required}
         wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
+        checks = ranges.untold(file, ranges.checks(table)) if fresh else []
+        wanted = wanted.union(*(check.columns for check in checks))
         for number in range(file.num_row_groups):
-            rows = Rows(file.read_row_group(number, columns=sorted(wanted)))
+            group = file.read_row_group(number, columns=sorted(wanted))
+            rows = Rows(group)
             if not rows.size:
                 continue
+            ranges.look(file, number, group, checks, faults)
             for column in columns:
                 for value, count in _values(rows, column, column.name in required):
                     values[column.name][value] = values[column.name].get(value, 0) + count
@@ -205,6 +217,7 @@ def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant]) -> 
     facts = {
         "rows": size, "surplus": surplus, "values": {name: list(counts.items()) for name, counts in values.items()},
         "sums": {name: (s.left, s.right) for name, s in sums.items() if any(s.left + s.right)},
+        "faults": {label: (found.rows, found.first) for label, found in faults.items()},
     }
     return {
         "table_name": table.name, "facts": json.dumps(facts),

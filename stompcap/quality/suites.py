@@ -1,12 +1,12 @@
 """The suites: which expectations each table of the lake must meet, derived from the tables' own declarations.
 
-Keys are unique and not null, enumerations hold their words, columns that may not be null are not, invariants hold. An expectation
-knows the table and column it speaks of, and the name its result goes by, from its `meta`.
+Keys are unique and not null, enumerations hold their words, columns that may not be null are not, numbers lie in their ranges and
+order, invariants hold. An expectation knows the table and column it speaks of, and the name its result goes by, from its `meta`; that
+of numbers speaks of all checks of a table at once, for Great Expectations takes long for each of its own.
 """
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import great_expectations as gx
@@ -14,6 +14,7 @@ import great_expectations.expectations as gxe
 import pandas as pd
 
 from stompcap.quality.profiles import checked
+from stompcap.quality.ranges import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,9 @@ SEVERITIES = {ERROR: "error", WARNING: "warning", "info": "warning"}
 
 WHOLE_FILES = ("captures", "status", "complete")
 """Table, column and the one word without a warning: what a damaged capture lacks, the lake lacks."""
+
+BROKEN, NONE = "broken checks", "none"
+"""The column of the evidence that names the broken checks of rows (stompcap.quality.ranges), and what it holds where there is none."""
 
 
 def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:
@@ -51,7 +55,6 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
             ))
     name, column_name, word = WHOLE_FILES
     if table.name == name:
-        # of the distinct values in the evidence; the expectation for these breaks Great Expectations' own Data Docs where it fails
         expectations.append(gxe.ExpectColumnValuesToBeInSet(
             column=column_name, value_set=[word], severity=WARNING,
             meta=_meta(name, column_name, "expect_column_distinct_values_to_be_in_set"),
@@ -61,15 +64,17 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
         description=f"No two rows have the same {', '.join(table.key)}",
         meta=_meta(table.name, None, "expect_compound_columns_to_be_unique"),
     ))
+    if checks(table):
+        expectations.append(gxe.ExpectColumnValuesToBeInSet(
+            column=BROKEN, value_set=[NONE], severity=ERROR, meta=_meta(table.name, None, BROKEN),
+        ))
     return gx.ExpectationSuite(name=table.name, expectations=expectations)
 
 
 def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
-    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are.
-
-    A value the lake should not have may be anything, and Data Docs show it as it is: here it is escaped.
-    """
-    columns = {name: [v if v is None else html.escape(v) for v in values] for name, values in profile.values.items()}
+    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are."""
+    columns = {name: list(values) for name, values in profile.values.items()}
+    columns[BROKEN] = list(profile.faults) or [NONE] * bool(profile.rows)
     height = max(map(len, columns.values()), default=0)
     filled = {name: values + values[:1] * (height - len(values)) for name, values in columns.items()}
     return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=profile.rows - surplus)

@@ -1,8 +1,9 @@
-"""Validation of a lake with Great Expectations: results as rows of `quality_results`, and Data Docs for people.
+"""Validation of a lake with Great Expectations: results as rows of `quality_results`.
 
 One pass adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Where an
 invariant's sums differ, a query finds the points that break it. The whole lake is judged each time, as a key
-or a stream may come again in a later batch: sums make that cheap. Nothing is asked of the network, nothing is left cached.
+or a stream may come again in a later batch: sums make that cheap. What each row shows by itself is looked at once, in a run, unless
+something of it did not hold. Nothing is asked of the network, nothing is left cached.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ def _judging() -> ModuleType:
 
 
 def validate(
-    spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, docs: str | None = None
+    spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, *, since: int = 0
 ) -> pa.Table:
     """Validate `tables` of the lake (all by default); one row per expectation, of the schema of `quality_results`.
 
-    An invariant that joins tables is judged where all of them are among `tables`. `docs` names the local folder that the Data Docs
-    are written to, `index.html` at its top; without it none are written. `spark` gives the session, asked for where the lake is
-    large or an invariant is broken. Raises KeyError for a table the lake does not have.
+    An invariant that joins tables is judged where all of them are among `tables`; what each row shows by itself in files added at
+    `since` (milliseconds since the epoch) or later, all by default. `spark` gives the session, asked for where the lake is large or an
+    invariant is broken. Raises KeyError for a table the lake does not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
 
@@ -64,10 +65,10 @@ def validate(
     proofs = invariants.provable(names)
     with ThreadPoolExecutor(1) as pool:
         judging = pool.submit(_judging)
-        found, sums = profiles(spark, locations, [name for name in names if name not in proofs])
+        found, sums = profiles(spark, locations, [name for name in names if name not in proofs], since)
     unproved = {table for table, proof in proofs.items() if not all(sums[name].agree for name in proof)}
     suspects = [name for name in names if name in unproved or (name not in proofs and (found[name].surplus or found[name].torn))]
     repeated = exact.surplus(lake, suspects, spark)
     broken = exact.offenders(lake, [rule for rule in invariants.INVARIANTS if rule.name in sums and not sums[rule.name].agree], spark)
-    results: pa.Table = judging.result().judge(found, repeated, sums, broken, run_id, docs)
+    results: pa.Table = judging.result().judge(found, repeated, sums, broken, run_id)
     return results

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.ranges import checks
 from stompcap.tables import TABLES
 from stompcap.units import count
 from stompcap.visible import visible
 
+CHECKS = {(table.name, check.column.name, check.expectation): check for table in TABLES.values() for check in checks(table)}
 SAYS = {rule.name: rule.says for rule in INVARIANTS}
 POINT = ("stream_id", "direction", "stream_offset", "word")
 SHOWN = 40
@@ -26,6 +28,8 @@ def failure(row: Mapping[str, Any]) -> str:
     if row["expectation"] in SAYS:
         return f"{where}: not so: {SAYS[row['expectation']]}{_places(observed)}"
     rows = observed.get("rows", 0)
+    if check := CHECKS.get((row["table_name"], row["column_name"], row["expectation"])):
+        return f"{where}: {count(observed['broken'])} of {count(rows)} rows are {check.says}{_example(observed)}"
     if "repeated" in observed:
         key = ", ".join(TABLES[row["table_name"]].key)
         return f"{where}: {count(observed['repeated'])} of {count(rows)} rows have the {key} of another"
@@ -39,9 +43,19 @@ def _places(observed: Mapping[str, Any]) -> str:
     first = observed.get("first") or []
     if not first:
         return ""
-    point = sorted(first[0].items(), key=lambda item: POINT.index(item[0]) if item[0] in POINT else len(POINT))
-    place = ", ".join(f"{key} {visible(str(value), SHOWN)}" for key, value in point if value is not None)
-    return f"; {count(observed['broken'])} places differ, the first: {place}"
+    return f"; {count(observed['broken'])} places differ, the first: {_place(first[0])}"
+
+
+def _example(observed: Mapping[str, Any]) -> str:
+    """One of the rows."""
+    first = observed.get("first") or []
+    return f"; for instance {_place(first[0])}" if first else ""
+
+
+def _place(point: Mapping[str, Any]) -> str:
+    """Where, the columns that name a place in front."""
+    named = sorted(point.items(), key=lambda item: POINT.index(item[0]) if item[0] in POINT else len(POINT))
+    return ", ".join(f"{key} {visible(str(value), SHOWN)}" for key, value in named if value is not None)
 
 
 def _values(row: Mapping[str, Any], values: Mapping[str, int], rows: int) -> str:

@@ -48,7 +48,7 @@ class TableWriter:
                 compression="zstd",
                 compression_level=COMPRESSION_LEVEL,
                 use_dictionary=[name for name in _leaves(self.table) if name not in plain],
-                write_statistics=list(self.table.statistics),
+                write_statistics=[*{*self.table.statistics, *(column.name for column in self.table.ranged)}],
                 dictionary_pagesize_limit=DICTIONARY_LIMIT * 16,
                 store_schema=False,
             )

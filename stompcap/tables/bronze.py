@@ -39,6 +39,7 @@ CAPTURES = Table(
     ),
     key=("capture_id",),
     statistics=("capture_id", "source", "first_ns", "last_ns"),
+    ascending=(("first_ns", "last_ns"), ("used_octets", "size_octets"), ("tcp_segments", "packets")),
 )
 
 
@@ -61,9 +62,9 @@ def _per_direction() -> tuple[Column, ...]:
 
 ENDPOINTS = (
     text("client_ip", "Address of the client"),
-    integer("client_port", "Port of the client"),
+    integer("client_port", "Port of the client", most=65535),
     text("server_ip", "Address of the server"),
-    integer("server_port", "Port of the server"),
+    integer("server_port", "Port of the server", most=65535),
 )
 
 STREAMS = Table(
@@ -97,6 +98,11 @@ STREAMS = Table(
     ),
     key=("stream_id",),
     statistics=("stream_id", "batch_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts"),
+    ascending=(
+        ("first_ns", "last_ns"),
+        ("first_ts", "last_ts"),
+        *((f"truncated_octets_{way}", f"gap_octets_{way}", f"outer_octets_{way}") for way in words.DIRECTIONS),
+    ),
 )
 
 LINEAGE = (
@@ -128,6 +134,7 @@ RAW_FRAMES = Table(
     ),
     key=("stream_id", "direction", "stream_offset"),
     statistics=("stream_id", "batch_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
+    ascending=(("first_ns", "last_ns"),),
 )
 
 SEGMENTS = Table(
@@ -162,6 +169,7 @@ STALLS = Table(
     ),
     key=("stream_id", "direction", "kind", "begin_ns"),
     statistics=("stream_id", "batch_id", "direction", "begin_ns"),
+    ascending=(("begin_ns", "end_ns"),),
 )
 
 TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS, STALLS)

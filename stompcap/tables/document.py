@@ -39,6 +39,9 @@ knows Delta's reader version 1. Names and meanings are public: queries rely on t
   `subscribed_ns`, `requested_ns`, `settled_ns`); what a server does with the last one of its own (`delivered_ns`,
   `answered_ns`).
 - **Units.** Durations end in `_us` or `_ms`, sizes in `_octets`.
+- **Ranges.** Counts, sizes, offsets, places and durations are not negative (`prefetch` is as the client sent it), times lie between 1970
+  and 2100, rates between 0 and 1, ports below 65,536; no `last` lies before its `first`, no end before its begin, no percentile below a
+  lower one. `stompcap validate` holds every row against it.
 - **Not known.** A value that is not known is null; the word `unknown` says that the capture cannot tell. Enumerations
   hold the words listed here and no other: each is a CHECK constraint of its table.
 - **Text.** Strings from the wire are UTF-8; octets that are not stay visible as backslash escapes. The exact octets are

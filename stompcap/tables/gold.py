@@ -29,6 +29,12 @@ ACK_LATENCY = Table(
     ),
     key=("hour_ts", "destination", "ack_mode", "settled_by", "server_product"),
     statistics=("hour_ts", "destination"),
+    ascending=(
+        ("uncertain", "settled", "deliveries"),
+        ("unsettled", "deliveries"),
+        ("p50_us", "p90_us", "p95_us", "p99_us", "max_us"),
+        ("mean_us", "max_us"),
+    ),
 )
 
 HEARTBEATS = Table(
@@ -50,6 +56,7 @@ HEARTBEATS = Table(
     ),
     key=("stream_id", "direction"),
     statistics=("stream_id", "direction", "max_gap_ms"),
+    ascending=(("late", "gaps"), ("violations", "gaps"), ("dead", "gaps")),
 )
 
 HEARTBEAT_VIOLATIONS = Table(
@@ -72,6 +79,7 @@ HEARTBEAT_VIOLATIONS = Table(
     ),
     key=("stream_id", "direction", "gap_start_ns"),
     statistics=("stream_id", "direction", "gap_start_ns", "gap_start_ts", "ratio"),
+    ascending=(("gap_start_ns", "gap_end_ns"),),
 )
 
 COMPLIANCE = Table(
@@ -123,10 +131,11 @@ COMPLIANCE_SUMMARY = Table(
         big("passed", "Opportunities kept", nullable=False),
         big("failed", "Opportunities broken", nullable=False),
         big("not_evaluable", "Opportunities the capture cannot judge", nullable=False),
-        real("failure_rate", "failed / (passed + failed)"),
+        real("failure_rate", "failed / (passed + failed)", most=1),
     ),
     key=("rule_id", "server_product", "client_product", "version"),
     statistics=("rule_id",),
+    ascending=(("passed", "applicable"), ("failed", "applicable"), ("not_evaluable", "applicable"), ("sessions", "applicable")),
 )
 
 RULES = Table(

@@ -1,4 +1,4 @@
-"""What a table is: columns, their words and comments, the constraint that each enumeration makes.
+"""What a table is: columns, their words, ranges and comments, the constraint that each enumeration makes.
 
 Every name, comment and constraint of the lake is declared once, in `bronze`, `silver`, `gold` and `operations`; the Arrow schema,
 the Delta table and the data dictionary in docs/tables.md are derived from these objects.
@@ -7,6 +7,7 @@ the Delta table and the data dictionary in docs/tables.md are derived from these
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -15,17 +16,24 @@ HEADERS = pa.list_(pa.struct([pa.field("name", pa.string()), pa.field("value", p
 HEADER_MAP = pa.map_(pa.string(), pa.string())
 COUNTS = pa.map_(pa.string(), pa.int64())
 WORDS = pa.map_(pa.string(), pa.string())
+LATEST_S = 4_102_444_800
+"""2100-01-01: a later time is that of a clock that is wrong, as is one before 1970."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it means, whether it may be null, and the only words it may hold."""
+    """One column: its Arrow type, what it means, whether it may be null, the only words it may hold, the range of its numbers.
+
+    A value lies between `least` and `most`, both included; None is no bound. Those of a TIMESTAMP are microseconds since the epoch.
+    """
 
     name: str
     type: pa.DataType
     comment: str
     nullable: bool = True
     words: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
 
     @property
     def sql_type(self) -> str:
@@ -47,7 +55,8 @@ class Table:
     """One Delta table of the lake.
 
     `key` names the columns that identify a row; `statistics` the ones Delta keeps minima and maxima of
-    (those people filter by, never octets).
+    (those people filter by, never octets); each of `ascending` some columns of which none is less than the one named before it,
+    where neither is null.
     """
 
     name: str
@@ -56,6 +65,7 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     statistics: tuple[str, ...] = field(default=())
+    ascending: tuple[tuple[str, ...], ...] = ()
 
     @property
     def arrow(self) -> pa.Schema:
@@ -75,6 +85,16 @@ class Table:
     def enumerations(self) -> tuple[Column, ...]:
         """The columns restricted to fixed words."""
         return tuple(c for c in self.columns if c.words)
+
+    @property
+    def ranged(self) -> tuple[Column, ...]:
+        """The columns whose numbers have a range."""
+        return tuple(c for c in self.columns if c.least is not None or c.most is not None)
+
+    @property
+    def ordered(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of columns of which the second is not less than the first."""
+        return tuple(pair for columns in self.ascending for pair in pairwise(columns))
 
 
 _SQL_SCALARS: dict[pa.DataType, str] = {
@@ -105,14 +125,14 @@ def text(name: str, comment: str, *words: str, nullable: bool = True) -> Column:
     return Column(name, pa.string(), comment, nullable, tuple(words))
 
 
-def big(name: str, comment: str, *, nullable: bool = True) -> Column:
-    """A BIGINT column."""
-    return Column(name, pa.int64(), comment, nullable)
+def big(name: str, comment: str, *, nullable: bool = True, least: int | None = 0) -> Column:
+    """A BIGINT column: a time where its name ends in _ns, else a count, size, offset or duration, negative only where `least` is None."""
+    return Column(name, pa.int64(), comment, nullable, least=least, most=LATEST_S * 10**9 if name.endswith("_ns") else None)
 
 
-def integer(name: str, comment: str, *, nullable: bool = True) -> Column:
-    """An INT column."""
-    return Column(name, pa.int32(), comment, nullable)
+def integer(name: str, comment: str, *, nullable: bool = True, most: int | None = None) -> Column:
+    """An INT column, never negative."""
+    return Column(name, pa.int32(), comment, nullable, least=0, most=most)
 
 
 def flag(name: str, comment: str, *, nullable: bool = True) -> Column:
@@ -120,11 +140,11 @@ def flag(name: str, comment: str, *, nullable: bool = True) -> Column:
     return Column(name, pa.bool_(), comment, nullable)
 
 
-def real(name: str, comment: str) -> Column:
-    """A DOUBLE column."""
-    return Column(name, pa.float64(), comment)
+def real(name: str, comment: str, *, most: int | None = None) -> Column:
+    """A DOUBLE column, never negative."""
+    return Column(name, pa.float64(), comment, least=0, most=most)
 
 
 def moment(name: str, comment: str) -> Column:
     """A TIMESTAMP column: microseconds, UTC."""
-    return Column(name, TIMESTAMP, comment)
+    return Column(name, TIMESTAMP, comment, least=0, most=LATEST_S * 10**6)

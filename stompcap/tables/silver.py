@@ -52,6 +52,7 @@ FRAMES = Table(
     key=("stream_id", "direction", "stream_offset"),
     statistics=("stream_id", "batch_id", "direction", "stream_offset", "first_ns", "last_ns", "first_ts", "command",
                 "destination", "message_id", "version"),
+    ascending=(("first_ns", "last_ns"), ("body_octets", "length_octets")),
 )
 
 SESSIONS = Table(
@@ -99,6 +100,7 @@ SESSIONS = Table(
     key=("stream_id",),
     statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "version",
                 "server_product", "outcome"),
+    ascending=(("opened_ns", "closed_ns"), ("opened_ts", "closed_ts")),
 )
 
 SUBSCRIPTIONS = Table(
@@ -111,7 +113,7 @@ SUBSCRIPTIONS = Table(
         text("subscription", "Its id, or the destination where 1.0 gives none"),
         text("destination", "Its destination"),
         text("ack_mode", "auto, client or client-individual; another value as sent"),
-        big("prefetch", "prefetch-count, activemq.prefetchSize or consumer-window-size"),
+        big("prefetch", "prefetch-count, activemq.prefetchSize or consumer-window-size, as sent: -1 has a meaning", least=None),
         big("subscribed_ns", "First octet of the SUBSCRIBE", nullable=False),
         big("unsubscribed_ns", "First octet of the UNSUBSCRIBE"),
         moment("subscribed_ts", "subscribed_ns in microseconds, UTC"),
@@ -124,6 +126,7 @@ SUBSCRIPTIONS = Table(
     ),
     key=("stream_id", "subscribe_offset"),
     statistics=("stream_id", "destination", "subscribed_ns", "subscribed_ts"),
+    ascending=(("subscribed_ns", "unsubscribed_ns"), *((part, "delivered") for part in ("acked", "nacked", "unsettled", "max_in_flight"))),
 )
 
 DELIVERIES = Table(
@@ -157,6 +160,7 @@ DELIVERIES = Table(
     ),
     key=("stream_id", "stream_offset"),
     statistics=("stream_id", "stream_offset", "delivered_ns", "delivered_ts", "destination", "message_id", "ack_latency_us"),
+    ascending=(("delivered_ns", "settled_ns"),),
 )
 
 TRANSACTIONS = Table(
@@ -179,6 +183,7 @@ TRANSACTIONS = Table(
     ),
     key=("stream_id", "begin_offset"),
     statistics=("stream_id", "begun_ns", "begun_ts"),
+    ascending=(("begun_ns", "ended_ns"),),
 )
 
 RECEIPTS = Table(
@@ -199,6 +204,7 @@ RECEIPTS = Table(
     ),
     key=("stream_id", "request_offset"),
     statistics=("stream_id", "requested_ns", "requested_ts", "latency_us"),
+    ascending=(("requested_ns", "answered_ns"),),
 )
 
 TABLES = (FRAMES, SESSIONS, SUBSCRIPTIONS, DELIVERIES, TRANSACTIONS, RECEIPTS)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Fault = Callable[[pa.Table], pa.Table]
 KEYS = "expect_compound_columns_to_be_unique"
 WORDS = "expect_column_values_to_be_in_set"
+BETWEEN = "expect_column_values_to_be_between"
 
 
 def no_spark() -> SparkSession:
@@ -60,9 +61,8 @@ def put(column: str, row: int, value: Any) -> Fault:
     return change
 
 
-def test_a_clean_lake_passes_and_data_docs_are_written(tmp_path: Path) -> None:
-    lake = lakes.write(tmp_path / "lake", lakes.tables())
-    rows = run(lake, docs=str(tmp_path / "docs"))
+def test_a_clean_lake_passes(tmp_path: Path) -> None:
+    rows = run(lakes.write(tmp_path / "lake", lakes.tables()))
     assert failed(rows) == set()
     keys = [(r["table_name"], r["column_name"], r["expectation"]) for r in rows]
     assert len(set(keys)) == len(keys), "the key of quality_results"
@@ -70,10 +70,8 @@ def test_a_clean_lake_passes_and_data_docs_are_written(tmp_path: Path) -> None:
     for table in TABLES.values():
         told = {r["column_name"] for r in rows if r["table_name"] == table.name and r["expectation"] == WORDS}
         assert told == {c.name for c in table.enumerations}
-    assert (tmp_path / "docs" / "index.html").is_file()
-    pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
-    assert "raw_frames" in pages
-    assert "secret" not in pages
+        between = {r["column_name"] for r in rows if r["table_name"] == table.name and r["expectation"] == BETWEEN}
+        assert between == {c.name for c in table.ranged}
 
 
 def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
@@ -138,18 +136,26 @@ def test_planted_faults_are_told(
     assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
 
 
-def test_failures_are_told_in_words_and_in_docs_without_a_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from stompcap.quality import failure
 
     made = lakes.tables()
     made["captures"] = put("status", 0, "truncated")(made["captures"])
     made["raw_frames"] = drop(1)(made["raw_frames"])
-    made["deliveries"] = repeat(2)(made["deliveries"])
-    rows = run(lakes.write(tmp_path, made), docs=str(tmp_path / "docs"))
+    made["deliveries"] = put("ack_latency_us", 1, -5)(repeat(2)(made["deliveries"]))
+    made["frames"] = put("first_ns", 0, 9)(made["frames"])
+    made["sessions"] = put("opened_ns", 2, 2**62)(made["sessions"])
+    rows = run(lakes.write(tmp_path, made))
     told = {failure(row) for row in rows if not row["success"]}
     stream = f"{0:020x}"
     assert "captures.status: 1 of 1 rows hold truncated (1), not complete" in told
     assert "deliveries: 1 of 13 rows have the stream_id, stream_offset of another" in told
+    place = f"stream_id {stream}, stream_offset 303"
+    assert f"deliveries.ack_latency_us: 1 of 13 rows are below 0; for instance {place}, ack_latency_us -5" in told
+    place = f"stream_id {stream}, direction c2s, stream_offset 0"
+    assert f"frames.last_ns: 1 of 45 rows are below first_ns; for instance {place}, first_ns 9, last_ns 0" in told
+    (line,) = (line for line in told if line.startswith("sessions.opened_ns:"))
+    assert line == f"sessions.opened_ns: 1 of 3 rows are before 1970 or after 2099; for instance stream_id {2:020x}, opened_ns {2**62}"
     (line,) = (line for line in told if line.startswith("raw_frames: not so: Sorted by offset,"))
     assert f"2 places differ, the first: stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1" in line
     assert capfd.readouterr() == ("", "")
@@ -241,13 +247,19 @@ def test_keys_are_told_across_files(tmp_path: Path) -> None:
     assert json.loads(observed) == {"rows": made["segments"].num_rows + 2, "repeated": 2}
 
 
-def test_data_docs_escape_what_should_not_be_there(tmp_path: Path) -> None:
-    sessions = put("outcome", 1, "<script>alert(1)</script>")(lakes.tables()["sessions"])
+def test_data_docs_show_what_should_not_be_there_as_text(tmp_path: Path) -> None:
+    from stompcap.report.checks import write_checks
+
+    sessions = put("outcome", 1, "<script>alert(1)</script>\x1b")(lakes.tables()["sessions"])
     lakes.write_loosely(tmp_path, "sessions", sessions)
-    assert failed(run(tmp_path, tables=["sessions"], docs=str(tmp_path / "docs"))) == {("sessions", "outcome", WORDS)}
-    pages = "".join(page.read_text() for page in (tmp_path / "docs").rglob("*.html"))
-    assert "alert(1)" in pages
-    assert "<script>alert(1)" not in pages
+    rows = run(tmp_path, tables=["sessions"])
+    assert failed(rows) == {("sessions", "outcome", WORDS)}
+    write_checks("a <lake>", str(tmp_path / "docs" / "index.html"), rows)
+    page = (tmp_path / "docs" / "index.html").read_text()
+    assert page.count("&lt;script&gt;alert(1)") == page.count("alert(1)") == 3, "in words and twice as observed"
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "a &lt;lake&gt;" in page
 
 
 def test_a_table_the_lake_does_not_have_is_an_error(tmp_path: Path) -> None:

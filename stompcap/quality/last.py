@@ -1,0 +1,29 @@
+"""What the last validation of a lake has found: it stands until another one finds otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from pyarrow import fs
+
+from stompcap.spark import lake as lakes
+
+
+def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
+    """When its results were entered (milliseconds since the epoch), and they, rows of `quality_results`; 0 and none where there was none.
+
+    A validation judges all tables and is one file, of which the newest is read; in one that was compacted the latest run counts.
+    """
+    delta = DeltaTable(lakes.location(lake, "quality_results"))
+    entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
+    if not entered:
+        return 0, []
+    when, uri = max(zip(entered, lakes.files(delta), strict=True))
+    filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
+    with pq.ParquetFile(path, filesystem=filesystem) as file:
+        rows = file.read().to_pylist()
+    run_id = max(rows, key=lambda row: row["checked_ts"])["run_id"]
+    return when, [row for row in rows if row["run_id"] == run_id]

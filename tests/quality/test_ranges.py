@@ -1,0 +1,107 @@
+"""Numbers outside their range and columns out of their order are told, by files with statistics and by those without."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import write_deltalake
+
+from stompcap.quality.profiles import profiles
+from stompcap.quality.ranges import Faults, checks, untold
+from stompcap.tables import TABLES
+from tests.quality import lakes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+END_NS = 4_102_444_800 * 10**9  # 2100-01-01
+NOON = 1_764_000_000 * 10**9
+BETWEEN, AT_LEAST = "expect_column_values_to_be_between", "expect_column_values_to_be_at_least_"
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("a small lake needs no Spark")
+
+
+def faults(lake: Path, table: str, since: int = 0) -> dict[str, Faults]:
+    return profiles(no_spark, {table: str(lake / table)}, [table], since)[0][table].faults
+
+
+def rows(table: str, number: int = 3, **columns: list[Any]) -> pa.Table:
+    return lakes.fill(table, number, columns)
+
+
+CASES: list[tuple[str, dict[str, list[Any]], dict[str, int]]] = [
+    ("deliveries", {"ack_latency_us": [None, -1, 5]}, {f"ack_latency_us {BETWEEN}": 1}),
+    ("deliveries", {"delivered_ns": [5, 9, 9], "settled_ns": [4, 9, None]}, {f"settled_ns {AT_LEAST}delivered_ns": 1}),
+    ("streams", {"octets_c2s": [0, -7, -9]}, {f"octets_c2s {BETWEEN}": 2}),
+    ("streams", {"client_port": [65_535, 65_536, -1]}, {f"client_port {BETWEEN}": 2}),
+    ("streams", {"first_ns": [NOON] * 3, "last_ns": [NOON - 1, NOON, NOON + 1]}, {f"last_ns {AT_LEAST}first_ns": 1}),
+    ("streams", {"gap_octets_s2c": [5, 5, 5], "outer_octets_s2c": [4, 5, 6]}, {f"outer_octets_s2c {AT_LEAST}gap_octets_s2c": 1}),
+    ("frames", {"first_ns": [-1, 0, 0]}, {f"first_ns {BETWEEN}": 1}),
+    ("segments", {"ts_ns": [0, END_NS, END_NS + 1]}, {f"ts_ns {BETWEEN}": 1}),
+    ("sessions", {"opened_ts": [None, 2**62, END_NS // 1000]}, {f"opened_ts {BETWEEN}": 1}),
+    ("subscriptions", {"prefetch": [-1, None, 1], "delivered": [1, 1, 1], "acked": [2, 1, 0]}, {f"delivered {AT_LEAST}acked": 1}),
+    ("ack_latency", {"deliveries": [2, 2, 2], "settled": [1, 1, 1], "p50_us": [5, 5, None], "p90_us": [5, 4, 3], "p95_us": [7, 7, 7]},
+     {f"p90_us {AT_LEAST}p50_us": 1}),
+    ("ack_latency", {"deliveries": [2, 2, 2], "settled": [1, 3, 2]}, {f"deliveries {AT_LEAST}settled": 1}),
+    ("compliance_summary", {"failure_rate": [1.5, math.nan, 1.0]}, {f"failure_rate {BETWEEN}": 2}),
+    ("compliance_summary", {"failure_rate": [-0.1, None, math.inf]}, {f"failure_rate {BETWEEN}": 2}),
+    ("heartbeat_violations", {"gap_ms": [-3, 0, 1], "ratio": [-0.5, 0.0, 400.0]}, {f"gap_ms {BETWEEN}": 1, f"ratio {BETWEEN}": 1}),
+    ("stalls", {"begin_ns": [5, 6, 7], "end_ns": [4, 6, 6]}, {f"end_ns {AT_LEAST}begin_ns": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "columns", "expected"), CASES)
+def test_what_breaks_a_range_or_an_order_is_counted(
+    tmp_path: Path, table: str, columns: dict[str, list[Any]], expected: dict[str, int]
+) -> None:
+    lakes.write(tmp_path, {table: rows(table, **columns)}, [table])
+    assert {label: found.rows for label, found in faults(tmp_path, table).items()} == expected
+    assert all(1 <= len(found.first) <= 3 for found in faults(tmp_path, table).values())
+
+
+def test_every_number_and_time_has_its_range() -> None:
+    def has(column: pa.DataType) -> bool:
+        return pa.types.is_integer(column) or pa.types.is_floating(column) or pa.types.is_timestamp(column)
+
+    without = {f"{t.name}.{c.name}" for t in TABLES.values() for c in t.columns if has(c.type) and c not in t.ranged}
+    assert without == {"subscriptions.prefetch"}
+    for table in TABLES.values():
+        assert all(column.most for column in table.ranged if column.name.endswith(("_ns", "_ts")))
+        for pair in table.ordered:
+            assert len({table.column(name).type for name in pair}) == 1
+        names = [(check.column.name, check.expectation) for check in checks(table)]
+        assert len(set(names)) == len(names), "the key of quality_results"
+
+
+def test_an_example_names_the_row_and_nothing_from_the_wire(tmp_path: Path) -> None:
+    secret = "\x1b[2Jsecret"
+    made = rows("ack_latency", 1, destination=[secret], server_product=[secret], ack_mode=[secret], p50_us=[-5], hour_ts=[2**62])
+    lakes.write(tmp_path, {"ack_latency": made}, ["ack_latency"])
+    found = faults(tmp_path, "ack_latency")
+    assert found[f"p50_us {BETWEEN}"].first == [{"hour_ts": 2**62, "settled_by": None, "p50_us": -5}]
+    assert secret not in str(found)
+
+
+def test_statistics_spare_the_look_and_their_lack_does_not(tmp_path: Path) -> None:
+    made, table = rows("receipts", latency_us=[1, 2, None], requested_ns=[1, 1, 1]), TABLES["receipts"]
+    ranges = [check for check in checks(table) if check.lesser is None]
+    for name, statistics in (("with", True), ("without", False)):
+        pq.write_table(made, tmp_path / f"{name}.parquet", write_statistics=statistics)
+    assert untold(pq.ParquetFile(tmp_path / "with.parquet"), ranges) == []
+    assert untold(pq.ParquetFile(tmp_path / "without.parquet"), ranges) == ranges
+
+
+def test_files_of_before_are_passed_over_where_that_is_asked_for(tmp_path: Path) -> None:
+    for wrong in (-1, -2):
+        write_deltalake(str(tmp_path / "receipts"), rows("receipts", 1, latency_us=[wrong]), mode="append")
+    assert faults(tmp_path, "receipts", since=2**62) == {}
+    found = faults(tmp_path, "receipts")[f"latency_us {BETWEEN}"]
+    assert found.rows == 2
+    assert [row["latency_us"] for row in found.first] == [-1, -2]
