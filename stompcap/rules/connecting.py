@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from stompcap.rules import offers
 from stompcap.rules.case import Case
-from stompcap.rules.columns import matched
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, until_close
-from stompcap.session.dialogue import CLIENT, SERVER, Bools
-from stompcap.tables import words
+from stompcap.session.dialogue import CLIENT
 
 CONNECTING = Chapter("Connecting")
-
-REFUSED, UNANSWERED = words.OUTCOMES.index("refused"), words.OUTCOMES.index("unanswered")
-UNKNOWN_COMMAND = (
-    r"(?i)\b(un(known|supported|defined|expected|recogni[sz]ed)|invalid|not supported)\b"
-    r"[^\n]{0,40}\b(command|action|STOMP)\b"
-)
-
-
-def names_command(case: Case) -> Bools:
-    """Sessions whose first ERROR complains of a command it does not know."""
-    error = case.s.error
-    texts = [case.at(error, name) for name in ("message", "body_preview")]
-    return (error >= 0) & (matched(texts[0], UNKNOWN_COMMAND) | matched(texts[1], UNKNOWN_COMMAND))
 
 
 @CONNECTING.rule(
@@ -116,40 +101,24 @@ def cn_04(case: Case) -> Judged:
 
 @CONNECTING.rule(
     "CN-05", versions="1.1 1.2", side="client", level="S", observed="F", negotiated=False,
-    settles="at close",
     clause="1.1 CONNECT or STOMP Frame; 1.2 CONNECT or STOMP Frame",
     breaks="""
         C: STOMP⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
-        S: ERROR⏎message:Unknown command STOMP⏎⏎␀
-        S closes
+        S: CONNECTED⏎version:1.1⏎⏎␀
     """,
     keeps="""
-        C: STOMP⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
+        C: CONNECT⏎accept-version:1.0,1.1⏎host:h⏎⏎␀
         S: CONNECTED⏎version:1.1⏎⏎␀
     """,
 )
 def cn_05(case: Case) -> Judged:
-    """CONNECT rather than STOMP, where the server may be an old one.
+    """Clients connect by CONNECT rather than STOMP.
 
-    Clients should keep to CONNECT to stay compatible with 1.0 servers; STOMP is allowed at the price of those. So
-    it fails where that price was paid: the server complains of the command or closes without a word. It passes
-    where the server answers CONNECTED. A refusal for another reason says nothing: not evaluable. stomp.py sends
-    STOMP by default.
+    Servers of 1.1 and later take either, those of 1.0 know CONNECT alone, so clients should keep to it. Judged once a
+    session, by the frame that opens it, whatever the server answers. stomp.py opens by STOMP unless it is told to speak 1.0.
     """
-    stomp = case.of("STOMP") & case.opening
-    outcome = case.outcome[case.d.session]
-    complains = names_command(case)[case.d.session]
-    silent = (outcome == UNANSWERED) & closed_by_server(case)
-    refused = (outcome == REFUSED) | (outcome == UNANSWERED)
-    return Judged(stomp | case.has("accept-version", case.of("CONNECT")), stomp & refused & (complains | silent),
-                  "the server does not take STOMP", unevaluable=stomp & refused & ~complains & ~silent,
-                  told=until_close(stomp))
-
-
-def closed_by_server(case: Case) -> Bools:
-    """Frames of sessions that the server ended without a word, with nothing of what it may have said missing."""
-    silent: Bools = case.ends.closed_by_server & case.ends.whole[:, SERVER] & (case.ends.spoke_ns[:, SERVER] < 0)
-    return silent[case.d.session]
+    stomp = case.of("STOMP")
+    return Judged(case.opening & (stomp | case.has("accept-version")), stomp, "the session is opened by STOMP")
 
 
 @CONNECTING.rule(

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.rules import offers
 from stompcap.rules.case import Case
-from stompcap.rules.connecting import REFUSED
+from stompcap.rules.negotiating import REFUSED
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import SERVER
 

@@ -11,11 +11,24 @@ import pyarrow.compute as pc
 from stompcap.rules import offers
 from stompcap.rules.case import Case
 from stompcap.rules.columns import decided, matched, unicode
-from stompcap.rules.connecting import REFUSED, UNANSWERED, closed_by_server, names_command
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.dialogue import I64, SERVER, Bools
+from stompcap.tables import words
 
 NEGOTIATING = Chapter("Negotiating")
+
+REFUSED, UNANSWERED = words.OUTCOMES.index("refused"), words.OUTCOMES.index("unanswered")
+UNKNOWN_COMMAND = (
+    r"(?i)\b(un(known|supported|defined|expected|recogni[sz]ed)|invalid|not supported)\b"
+    r"[^\n]{0,40}\b(command|action|STOMP)\b"
+)
+
+
+def _names_command(case: Case) -> Bools:
+    """Sessions whose first ERROR complains of a command it does not know."""
+    error = case.s.error
+    texts = [case.at(error, name) for name in ("message", "body_preview")]
+    return (error >= 0) & (matched(texts[0], UNKNOWN_COMMAND) | matched(texts[1], UNKNOWN_COMMAND))
 
 
 def _pairs(case: Case) -> pa.Array:
@@ -145,11 +158,17 @@ def _valid(values: pa.Array) -> Bools:
     return np.asarray(values.is_valid())
 
 
+def _closed_by_server(case: Case) -> Bools:
+    """Frames of sessions that the server ended without a word, with nothing of what it may have said missing."""
+    silent: Bools = case.ends.closed_by_server & case.ends.whole[:, SERVER] & (case.ends.spoke_ns[:, SERVER] < 0)
+    return silent[case.d.session]
+
+
 def _refusal(case: Case, applicable: Bools, evidence: str) -> Judged:
     """A CONNECT not accepted: ERROR and close pass, silence or a lingering connection fail, else not evaluable."""
     outcome = case.outcome[case.d.session]
     rejected = (outcome == REFUSED) | (outcome == UNANSWERED)
-    silent = (outcome == UNANSWERED) & closed_by_server(case)
+    silent = (outcome == UNANSWERED) & _closed_by_server(case)
     lingers = (outcome == REFUSED) & _lingers(case)
     told = (outcome == REFUSED) & _closed_after_error(case)
     return Judged(applicable & rejected, silent | lingers, evidence, unevaluable=~silent & ~lingers & ~told)
@@ -205,7 +224,7 @@ def cn_13(case: Case) -> Judged:
     """
     s, d = case.s, case.d
     speaks = matched(case.at(s.error, "version"), r"\b1\.2\b")
-    wrong = (names_command(case) & speaks & (s.connected < 0))[d.session]
+    wrong = (_names_command(case) & speaks & (s.connected < 0))[d.session]
     stomp = case.of("STOMP") & case.opening
     offered = case.distinct("accept-version", lambda text: "1.2" in offers.offered(text), stomp)
     due = offered & ((d.version == 2) | (d.version < 0))

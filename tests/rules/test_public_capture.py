@@ -27,6 +27,7 @@ def test_findings():
     found = {(row["rule_id"], row["level"], row["side"]) for row in judge(analysis)["compliance_findings"].to_pylist()}
     assert found == {
         ("CN-02", "M", "client"),  # no host
+        ("CN-05", "S", "client"),  # STOMP
         ("FR-04", "M", "server"),  # message in lower case
         ("FR-27", "S", "client"),  # a body without content-type
         ("FR-27", "S", "server"),

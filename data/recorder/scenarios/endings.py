@@ -30,6 +30,7 @@ def cut(stage: Stage, ending: str) -> None:
 def stomp_command(stage: Stage) -> None:
     """The session opens with STOMP instead of CONNECT."""
     client = stage.client()
+    client.log.plant("CN-05", "client", 0, "STOMP instead of CONNECT")
     client.connect(stage.version, command="STOMP")
     client.disconnect()
 
