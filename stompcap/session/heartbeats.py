@@ -1,6 +1,7 @@
 """Heart-beats: in each direction with a negotiated interval, the times without a new octet.
 
-Watching begins when CONNECTED is complete and ends with that side's FIN, an RST of either side or the stream's last captured packet.
+Watching begins when CONNECTED is complete and ends with the first FIN or RST of either side or the stream's last captured packet: once
+one side has said that it is done, silence is nobody's fault.
 A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the
 sender was busy retransmitting: then silence does not show that nothing was sent.
 """
@@ -132,8 +133,8 @@ def tables(
     opened = dialogue.last_ns[notes.connected[session]]
     judged = before.now.reshape(-1)[watched]
     begin = np.where(judged >= 0, judged, opened)
-    shut = np.where(side == CLIENT, notes.shut_c2s[session], notes.shut_s2c[session])
-    end = np.where(side == CLIENT, notes.end_c2s[session], notes.end_s2c[session])
+    shut = notes.closed_ns[session] >= 0
+    end = np.where(shut, notes.closed_ns[session], notes.last_ns[session])
     closing = progress.closing[session]
     latest = begin.copy()
     np.maximum.at(latest, watch, ts)
@@ -173,6 +174,9 @@ def tables(
         },
         schema=HEARTBEAT_VIOLATIONS.arrow,
     )
+    given_up = (ender == CLOSE) & (excuse < 0) & _given_up(dialogue, notes, session[found], side[found], start + limit[found], stop)
+    cut = np.zeros(len(watched), np.int64)
+    cut[found[given_up]] = (stop - start)[given_up]
     fresh = (progress.row_told[arrivals.beat_row] & SEEN) == 0
     stands = fresh & (arrivals.beat_ts > opened[arrivals.beat_watch])
     stands &= (arrivals.beat_ts <= end[arrivals.beat_watch]) | ~(closing | shut)[arrivals.beat_watch]
@@ -185,8 +189,8 @@ def tables(
 
     new = {"beats": counted(arrivals.beat_watch[stands]), "gaps": gaps, "excused": counted(found[excuse >= 0])}
     new |= {name: counted(found[severity == s]) for name, s in (("late", LATE), ("violations", VIOLATION), ("dead", DEAD))}
-    sums = before.added(watched, new, {"longest": longest, "worst": worst, "now": ends})
-    total = {name: getattr(sums, name).reshape(-1)[watched] for name in (*new, "longest", "worst")}
+    sums = before.added(watched, new, {"longest": longest, "worst": worst, "cut": cut, "now": ends})
+    total = {name: getattr(sums, name).reshape(-1)[watched] for name in (*new, "longest", "worst", "cut")}
     verdict = np.where(total["gaps"] == total["excused"], NOT_EVALUABLE, OK)
     return pa.table(
         {
@@ -199,11 +203,24 @@ def tables(
             "late": pa.array(total["late"]),
             "violations": pa.array(total["violations"]),
             "dead": pa.array(total["dead"]),
+            "cut_off_after_intervals": pa.array(total["cut"] / (interval * MILLISECOND), mask=total["cut"] == 0),
             "observed_ms": pa.array(np.maximum(end - opened, 0) // MILLISECOND),
             "verdict": listed(np.where(total["worst"] > 0, total["worst"], verdict).astype(np.int8), words.HEARTBEAT_VERDICTS),
         },
         schema=HEARTBEATS.arrow,
     ).filter(pa.array(closing, pa.bool_())), violations, sums
+
+
+def _given_up(dialogue: Dialogue, notes: SessionNotes, session: I64, side: I64, late_ns: I64, closed_ns: I64) -> Bools:
+    """Silences of a side, late from `late_ns` on, that the other side may have ended for their length: it closed first.
+
+    Not where it had another reason: a DISCONNECT, or an ERROR from before the silence was late.
+    """
+    closer, left, error = notes.closed_by[session], notes.disconnect[session], notes.error[session]
+    agreed = (left >= 0) & (dialogue.first_ns[left] < closed_ns)
+    refused = (error >= 0) & (dialogue.last_ns[error] <= late_ns)
+    given_up: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
+    return given_up
 
 
 def _passed(dialogue: Dialogue, progress: Progress, row: I64) -> Bools:

@@ -26,6 +26,7 @@ class Sums:
     lengthy   offset of the frame under way that holds back nothing any more (stompcap.session.placing), -1 where there is none
     freed     the place behind which such a frame stands
     turns     how often it was looked at what is open (stompcap.session.turns), the first number of each session
+    cut       heart-beats: how long a side had been silent when the other cut it off, in nanoseconds; 0 where it did not
     beats, gaps, longest, late, violations, dead, excused, worst  heart-beats so far: as table heartbeats, times in nanoseconds
     """
 
@@ -33,6 +34,7 @@ class Sums:
     leaks: I64
     rows: I64
     now: I64
+    cut: I64
     lengthy: I64
     freed: I64
     turns: I64

@@ -52,6 +52,9 @@ HEARTBEATS = Table(
         big("violations", "of them violations, no worse", nullable=False),
         big("dead", "of them dead", nullable=False),
         big("observed_ms", "How long the direction was watched", nullable=False),
+        real("cut_off_after_intervals",
+             "Intervals of silence after which the side that waited closed the connection; null where it did not, or had another reason: "
+             "a DISCONNECT, an ERROR from before the silence was late"),
         text("verdict", "The worst", *words.HEARTBEAT_VERDICTS, nullable=False),
     ),
     key=("stream_id", "direction"),

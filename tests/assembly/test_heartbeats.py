@@ -112,7 +112,7 @@ ENDS = {
     "close": (lambda wire: wire.client(4500, b"", 1, "FA"), "fin", "client"),
     "close of the other by RST": (lambda wire: wire.server(4500, 1, "RA"), "rst", "server"),
     "capture_end": (lambda wire: wire.server(4500, 1), "open", None),
-    "capture_end behind a FIN of the other": (lambda wire: wire.server(2000, 1, "FA").client(4500, b"", 1), "fin", "server"),
+    "close of the other by FIN": (lambda wire: wire.server(4500, 1, "FA").client(9000, b"", 1), "fin", "server"),
 }
 
 

@@ -63,7 +63,7 @@ ENDS = [
     ("@402 > FIN\n", "close"),
     ("@402 < RST\n", "close"),
     ("@402 < EOL\n", "capture_end"),
-    ("@402 < FIN\n", "capture_end"),
+    ("@402 < FIN\n", "close"),
 ]
 
 
@@ -72,9 +72,32 @@ def test_what_ends_a_gap(end: str, expected: str) -> None:
     assert gaps(end)[0] == (0, 400, "dead", expected, None)
 
 
-def test_nothing_is_judged_behind_the_end_of_its_side() -> None:
-    assert gaps("@52 > FIN\n@5000 < EOL\n") == []
-    assert summary("@52 > FIN\n@5000 < EOL\n")["observed_ms"] == 50
+@pytest.mark.parametrize("end", ["> FIN\n@5000 < EOL\n", "< FIN\n@5000 > EOL\n", "< FIN\n@5000 > FIN\n", "< RST\n@5000 < EOL\n"])
+def test_nothing_is_judged_behind_the_first_close(end: str) -> None:
+    assert gaps(f"@52 {end}") == []
+    row = summary(f"@52 {end}")
+    assert (row["observed_ms"], row["beats"]) == (50, 0)
+
+
+CUT_OFF = [
+    ("@242 < FIN\n@5000 > FIN\n", 2.4, "violation"),
+    ("@372 < RST\n", 3.7, "dead"),
+    ("@102 > EOL\n@302 < FIN\n", 2.0, "violation"),
+    ("@200 < ERROR message:timeout\n@242 < FIN\n", 2.4, "violation"),
+    # short, by the silent side, never, agreed on, refused, for all that is known not silent
+    ("@112 < FIN\n", None, "ok"),
+    ("@242 > FIN\n", None, "violation"),
+    ("@242 < EOL\n", None, "violation"),
+    ("& > DISCONNECT\n@242 < FIN\n", None, "violation"),
+    ("& < ERROR message:no\n@242 < FIN\n", None, "violation"),
+    ("@100 > EOL\n> GAP 5\n@900 < FIN\n", None, "ok"),
+]
+
+
+@pytest.mark.parametrize(("text", "intervals", "verdict"), CUT_OFF)
+def test_after_how_many_intervals_a_silent_peer_is_cut_off(text: str, intervals: float | None, verdict: str) -> None:
+    row = summary(text)
+    assert (row["cut_off_after_intervals"], row["verdict"]) == (intervals, verdict)
 
 
 def test_only_what_stands_alone_is_a_beat() -> None:

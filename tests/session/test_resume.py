@@ -113,9 +113,10 @@ def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
 
 HALF_CLOSED = {  # the other side speaks on
     "by a server that waited": "> SEND destination:/queue/1|@6500 < FIN|@7000 > SEND destination:/queue/1|@9000 > FIN",
+    "before DISCONNECT": "> SEND destination:/queue/1|@6500 < FIN|@7000 > DISCONNECT|@9000 > FIN",
     "by a client that waited": "< ERROR message:x|@6500 > FIN|@7000 < MESSAGE message-id:2 subscription:1 destination:/queue/1|@9000 < FIN",
-    "by a client behind ERROR": "< ERROR message:x|@1500 > FIN|@9000 < EOL|@12000 < ERROR message:y|@20000 < FIN",
-    "by a server behind ERROR": "< ERROR message:x|@1500 < FIN|@9000 > SEND destination:/queue/1|@20000 > FIN",
+    "by a client behind ERROR": "< ERROR message:x|@1700 > FIN|@9000 < EOL|@12000 < ERROR message:y|@20000 < FIN",
+    "by a server behind ERROR": "< ERROR message:x|@1700 < FIN|@9000 > SEND destination:/queue/1|@20000 > FIN",
 }
 
 
