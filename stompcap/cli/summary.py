@@ -132,6 +132,8 @@ def _latency(total: dict[str, Any] | None) -> Text | None:
         words.append(f"; {count(total['uncertain'])} left out for missing octets", style="not bold")
     if total["unsettled"]:
         words.append(f"; {count(total['unsettled'])} not settled", style="not bold yellow")
+    if total["unknown"]:
+        words.append(f"; {count(total['unknown'])} unknown", style="not bold")
     return words
 
 

@@ -96,8 +96,7 @@ def _latency(answers: dict[str, Rows]) -> list[Remark]:
             Remark(
                 "warn",
                 f"{_number(total['unsettled'], 'delivery', 'deliveries')} of {count(total['deliveries'])} "
-                f"({share(total['unsettled'], total['deliveries'])}) that ask for an ACK had none that counts, "
-                "as far as the capture tells.",
+                f"({share(total['unsettled'], total['deliveries'])}) that ask for an ACK had none that counts.",
                 "latency",
             )
         )

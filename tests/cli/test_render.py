@@ -147,7 +147,7 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
         "2 captures: 1 complete, 1 truncated",
         "24 with 6,000 frames, 1 refused, 1 joined midstream, 12 with a passcode in clear",
         "p50 3.01 ms, p95 25.8 ms",
-        "of 1,440 deliveries that ask for an ACK; 3 left out for missing octets; 96 not settled",
+        "of 1,440 deliveries that ask for an ACK; 3 left out for missing octets; 45 not settled; 51 unknown",
         "session directions: 37 ok, 5 late, 5 violation, 1 dead",
         "4 applied; findings: 32 MUST, 16 SHOULD, 32 informational",
         "RabbitMQ 1.0 2",
@@ -172,15 +172,16 @@ def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("direct", "cumulative", "uncertain", "words"),
+    ("direct", "cumulative", "uncertain", "unknown", "words"),
     [
-        (0, 3, 0, "p50 at most 2 ms, p95 at most 3 ms (acks are cumulative) of 5 deliveries that ask for an ACK; 2 not settled"),
-        (0, 0, 0, "none settled of 5"),
-        (0, 0, 1, "not sure of any of 5 deliveries that ask for an ACK; 1 left out for missing octets; 2 not settled"),
+        (0, 3, 0, 1, "p50 at most 2 ms, p95 at most 3 ms (acks are cumulative) of 5 deliveries that ask for an ACK; 2 not settled; "
+                     "1 unknown"),
+        (0, 0, 0, 0, "none settled of 5"),
+        (0, 0, 1, 0, "not sure of any of 5 deliveries that ask for an ACK; 1 left out for missing octets; 2 not settled"),
     ],
 )
-def test_the_latency_says_what_it_is(direct: int, cumulative: int, uncertain: int, words: str) -> None:
-    total = {"deliveries": 5, "direct": direct, "cumulative": cumulative, "uncertain": uncertain, "unsettled": 2,
+def test_the_latency_says_what_it_is(direct: int, cumulative: int, uncertain: int, unknown: int, words: str) -> None:
+    total = {"deliveries": 5, "direct": direct, "cumulative": cumulative, "uncertain": uncertain, "unsettled": 2, "unknown": unknown,
              "cumulative_p50_us": 2000, "cumulative_p95_us": 3000}  # fmt: skip
     assert words in printed(summary(result(overview={"ack_total": [total]})))
 

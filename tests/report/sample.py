@@ -106,7 +106,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                     "ack_mode": ("client", "client-individual")[number % 2],
                     "body_octets": 100,
                     "redelivered": message == 7,
-                    "status": "settled" if settled else "unsettled",
+                    "status": "settled" if settled else ("unsettled", "unknown")[number % 2],
                     "settlement": ("nack" if chance.random() < 0.02 else "ack") if settled else None,
                     "settled_by": ("cumulative" if cumulative else "direct") if settled else None,
                     "octets_missing": number == 3 and message % 20 == 9 if settled else None,

@@ -87,7 +87,7 @@ def test_aggregates_are_there(staged: Path) -> None:
     assert all(row["applicable"] == row["passed"] + row["failed"] + row["not_evaluable"] for row in summary)
     latency = DeltaTable(str(staged / "ack_latency")).to_pyarrow_table().to_pylist()
     assert latency
-    assert all(row["deliveries"] == row["settled"] + row["unsettled"] for row in latency)
+    assert all(row["deliveries"] == row["settled"] + row["unsettled"] + row["unknown"] for row in latency)
     assert all((row["p50_us"] is None) == (row["settled"] == row["uncertain"]) for row in latency)
     assert all(row["ack_mode"] != "auto" for row in latency)
 
