@@ -24,11 +24,14 @@ COUNTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("engine_rows", [10**9, 0], ids=["in this process", "by Spark"])
-def test_an_uncertain_latency_is_counted_and_in_no_figure(
-    spark: SparkSession, tmp_path: Path, engine_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query, "DRIVER_ROWS", engine_rows)
+@pytest.fixture(params=[10**9, 0], ids=["in this process", "by Spark"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either engine answers."""
+    monkeypatch.setattr(query, "DRIVER_ROWS", request.param)
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_uncertain_latency_is_counted_and_in_no_figure(spark: SparkSession, tmp_path: Path) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
     deliveries: list[dict[str, Any]] = [
@@ -40,5 +43,64 @@ def test_an_uncertain_latency_is_counted_and_in_no_figure(
     lakes.append(lake, "sessions", table("sessions", [{"stream_id": "s", "server_product": "RabbitMQ"}]), ["unit"], "run")
     [row] = gold.aggregates(lake, ["ack_latency"], lambda: spark)["ack_latency"].to_pylist()
     assert (row["hour_ts"], row["server_product"]) == (HOUR, "RabbitMQ")
-    assert (row["deliveries"], row["settled"], row["uncertain"], row["unsettled"]) == (6, 3, 1, 3)
+    counts = ("deliveries", "settled", "uncertain", "unsettled", "unknown")
+    assert [row[name] for name in counts] == [6, 3, 1, 2, 1]
     assert (row["p50_us"], row["p99_us"], row["max_us"], row["mean_us"]) == (200, 298, 300, 200)
+
+
+def delivered(stream: str, minute: float, settled_by: str | None, status: str, *latencies: int | None) -> list[dict[str, Any]]:
+    """Deliveries of one stream, minutes behind the hour."""
+    return [
+        {"stream_id": stream, "delivered_ts": HOUR + datetime.timedelta(minutes=minute), "destination": DESTINATIONS[stream],
+         "ack_mode": "client", "settled_by": settled_by, "status": status, "ack_latency_us": latency, "octets_missing": False}
+        for latency in latencies
+    ]  # fmt: skip
+
+
+DESTINATIONS = {"s": "/queue/a", "t": None}
+DELIVERED = [
+    *delivered("s", 0, "direct", "settled", 700, 100, 1100, 300, 500),
+    *delivered("s", 59.99, "direct", "settled", 900, 200, 1000, 400, 800, 600),
+    *delivered("s", 60, "direct", "settled", 5),
+    *delivered("s", 30, "cumulative", "settled", 10, 21),
+    *delivered("s", 30, None, "unsettled", None), *delivered("s", 30, None, "open", None), *delivered("s", 30, None, "voided", 9),
+    *delivered("s", 30, None, "unknown", None, None), *delivered("s", 30, None, "auto", None),
+    *delivered("t", 30, "direct", "settled", 1_000_000),
+]  # fmt: skip
+LATENCIES = {  # hour, destination, settled_by, broker: deliveries, settled, uncertain, unsettled, unknown; p50, p90, p95, p99, max, mean
+    (7, None, "direct", "Artemis"): (1, 1, 0, 0, 0, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000),
+    (7, "/queue/a", None, "RabbitMQ"): (5, 0, 0, 3, 2, None, None, None, None, None, None),
+    (7, "/queue/a", "cumulative", "RabbitMQ"): (2, 2, 0, 0, 0, 16, 20, 20, 21, 21, 16),
+    (7, "/queue/a", "direct", "RabbitMQ"): (11, 11, 0, 0, 0, 600, 1000, 1050, 1090, 1100, 600),
+    (8, "/queue/a", "direct", "RabbitMQ"): (1, 1, 0, 0, 0, 5, 5, 5, 5, 5, 5),
+}
+COMPLIANCE = [  # session, rule, passed, failed, not evaluable
+    ("s", "FR-01", 7, 1, 2), ("u", "FR-01", 2, 0, 0), ("t", "FR-01", 0, 0, 4), ("t", "HB-01", 1, 2, 0), ("s", "HB-01", 3, 0, 0),
+]  # fmt: skip
+SUMMARIES = {  # rule, broker, client, version: sessions, applicable, passed, failed, not evaluable, rate
+    ("FR-01", "Artemis", None, None): (1, 4, 0, 0, 4, None),
+    ("FR-01", "RabbitMQ", "stompjs", "1.2"): (2, 12, 9, 1, 2, 0.1),
+    ("HB-01", "Artemis", None, None): (1, 3, 1, 2, 0, 2 / 3),
+    ("HB-01", "RabbitMQ", "stompjs", "1.2"): (1, 3, 3, 0, 0, 0.0),
+}
+
+
+@pytest.mark.usefixtures("engine")
+def test_figures_computed_by_hand(spark: SparkSession, tmp_path: Path) -> None:
+    lake, rabbit = str(tmp_path), {"server_product": "RabbitMQ", "client_product": "stompjs", "version": "1.2"}
+    lakes.create(lake)
+    sessions = [{"stream_id": "s"} | rabbit, {"stream_id": "u"} | rabbit, {"stream_id": "t", "server_product": "Artemis"}]
+    compliance = [
+        {"stream_id": stream, "rule_id": rule, "applicable": good + bad + unclear, "passed": good, "failed": bad, "not_evaluable": unclear}
+        for stream, rule, good, bad, unclear in COMPLIANCE
+    ]  # fmt: skip
+    deliveries = [row | {"stream_offset": at} for at, row in enumerate(DELIVERED)]
+    for name, rows in (("deliveries", deliveries), ("sessions", sessions), ("compliance", compliance)):
+        lakes.append(lake, name, table(name, rows), ["unit"], "run")
+    found = gold.aggregates(lake, ["ack_latency", "compliance_summary"], lambda: spark)
+    latencies = [list(row.values()) for row in found["ack_latency"].to_pylist()]
+    assert {(hour.hour, destination, by, broker): tuple(rest) for hour, destination, _, by, broker, *rest in latencies} == LATENCIES
+    summaries = [list(row.values()) for row in found["compliance_summary"].to_pylist()]
+    assert {tuple(row[:4]): tuple(row[4:]) for row in summaries} == SUMMARIES
+    assert len(latencies) == len(LATENCIES)
+    assert len(summaries) == len(SUMMARIES)

@@ -16,6 +16,7 @@ from pipelines.run import STAGES, Result, Run, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.agreement import differences
+from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA, Observed, all_sessions, captures
 
@@ -40,6 +41,13 @@ def test_every_session_agrees_with_its_log(tables: dict[str, pa.Table]) -> None:
     seen = Observed(tables)
     found = [line for _, session in all_sessions() for line in differences(session, seen)]
     assert not found, "\n".join(found)
+
+
+def test_aggregates_are_those_of_their_rows(tables: dict[str, pa.Table]) -> None:
+    assert tables["ack_latency"].num_rows > 50
+    assert tables["compliance_summary"].num_rows > 500
+    assert list(wrong_latencies(tables)) == []
+    assert list(wrong_summaries(tables)) == []
 
 
 def test_the_run_tells_the_truth_about_itself(whole_run: Result, tables: dict[str, pa.Table]) -> None:
