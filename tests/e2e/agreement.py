@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from data.recorder.truth import severity
 from stompcap.tables.words import ACK_MODES
 from tests.e2e.truth import Observed, Row, Session
 
@@ -160,7 +161,7 @@ def receipts(session: Session, seen: Observed, stream: str) -> Iterator[str]:
 
 
 def heartbeats(session: Session, seen: Observed, stream: str) -> Iterator[str]:
-    """Each judged direction is at least as bad as planted, and as the client's clock measured where that is clear."""
+    """Each judged direction is at least as bad as planted, its longest gap what the client's clock measured, its verdict that gap's."""
     rank = ("not_evaluable", "ok", "late", "violation", "dead")
     rows = {row["direction"]: row for row in seen.rows("heartbeats", stream)}
     for said in session.logged["heartbeat"]:
@@ -173,22 +174,31 @@ def heartbeats(session: Session, seen: Observed, stream: str) -> Iterator[str]:
             yield f"{said['direction']}: interval {row['interval_ms']}, logged {said['interval_ms']}"
         if said["planted"] is not None and rank.index(row["verdict"]) < rank.index(said["planted"]):
             yield f"{said['direction']}: {row['verdict']} (max gap {row['max_gap_ms']} ms), planted {said['planted']}"
+        if session.summary["midstream"]:
+            continue  # the client measured what was not captured too
+        if abs(row["max_gap_ms"] - said["measured_max_gap_ms"]) > SLACK_NS / 1e6:
+            yield f"{said['direction']}: max gap {row['max_gap_ms']} ms, measured {said['measured_max_gap_ms']} ms"
+        if row["verdict"] not in {severity((row["max_gap_ms"] + part) / row["interval_ms"]) for part in (0, 0.999)}:
+            yield f"{said['direction']}: {row['verdict']} for a max gap of {row['max_gap_ms']} ms in {row['interval_ms']}"
 
 
 def findings(session: Session, seen: Observed, stream: str) -> Iterator[str]:
-    """Every planted violation whose rule is in the catalogue is found, or said to be beyond what the capture can tell."""
+    """Every planted violation whose rule is in the catalogue is found where it was planted, unless the capture cannot tell."""
     from stompcap.rules import RULES
 
     known = {rule.id for rule in RULES}
     [closed] = seen.rows("streams", stream)
-    found = {(row["rule_id"], row["side"]) for row in seen.rows("compliance_findings", stream)}
+    found = {
+        (row["rule_id"], row["side"], row["direction"], row["stream_offset"]) for row in seen.rows("compliance_findings", stream)
+    }
     for said in session.logged["violation"]:
         if said["rule_id"] == "CN-07" and _answered_before(said["stream_offset"], seen, stream):
             continue
         if said["note"] == "cut by FIN" and "F" not in closed["history"]:
             continue  # the server had reset the connection before the client closed it
-        if said["rule_id"] in known and (said["rule_id"], said["side"]) not in found:
-            yield f"{said['rule_id']} ({said['note']}) was not found"
+        offset = said["stream_offset"] - session.shift(said["direction"])
+        if said["rule_id"] in known and (said["rule_id"], said["side"], said["direction"], offset) not in found:
+            yield f"{said['rule_id']} ({said['note']}) was not found at {said['direction']} {offset}"
 
 
 def _answered_before(offset: int, seen: Observed, stream: str) -> bool:

@@ -74,7 +74,7 @@ class Observed:
             for row in table.to_pylist(maps_as_pydicts="strict"):
                 held[row["stream_id"]].append(row)
             self.by_stream[name] = held
-        self.streams = [row for rows in self.by_stream["streams"].values() for row in rows]
+        self.streams = [row for rows in self.by_stream.get("streams", {}).values() for row in rows]
 
     def stream_of(self, session: Session) -> str:
         """The id of the session's stream: of those between its endpoints the one that shares most time with it.
