@@ -68,13 +68,15 @@ CLIENTS = (
     Mark("stomp.py", "send", r"^sized sorted ", 2),
     Mark("stomp.py", "send", r"mixed ", AGAINST),
     Mark("stomp.py", "disconnect", UUID, 2),
-    # sorts as well; a content-length only where it is asked for
+    # sorts as well, offers all versions up to its own, has a host even where none is given; a content-length only where it is asked for
     Mark("stompest", "connect", r"^sorted ", 2),
     Mark("stompest", "connect", r"^mixed ", AGAINST),
     Mark("stompest", "offer", r"^CONNECT 1\.0,1\.1(,1\.2)?$", 1),
+    Mark("stompest", "host", r"^$", 2),
     Mark("stompest", "offer", r"^STOMP ", -2),
     Mark("stompest", "offer", r"^CONNECT 1\.0$", AGAINST),
     Mark("stompest", "subscribe", r"^sorted ", 1),
+    Mark("stompest", "subscribe", r"^sorted .*\bid,receipt$", 1),  # vert.x has them the other way round
     Mark("stompest", "subscribe", r"^mixed ", AGAINST),
     Mark("stompest", "send", r"^bare (sorted )?[^ ]+$", 2),
     Mark("stompest", "send", r"^sized |mixed ", AGAINST),
@@ -84,7 +86,8 @@ CLIENTS = (
     Mark("stompjs", "offer", r" 1\.[01],1\.[12]", AGAINST),
     Mark("stompjs", "subscription", r"^sub-[0-9]+$", 1),
     Mark("stompjs", "disconnect", r"^close-[0-9]+$", 4),
-    Mark("go-stomp", "connect", r"^(mixed )?(host,)?heart-beat,(login,passcode,)?accept-version", 4),
+    Mark("go-stomp", "connect", r"^mixed (host,)?heart-beat,(login,passcode,)?accept-version", 4),
+    Mark("go-stomp", "connect", r"^heart-beat,accept-version$", 3),  # Spring writes this as well
     Mark("go-stomp", "connect", r"accept-version,(.*,)?heart-beat", AGAINST),
     Mark("go-stomp", "offer", r"^CONNECT 1\.0,1\.1,1\.2$", 1),
     Mark("go-stomp", "subscribe", r"^mixed destination,ack,id", 1),
@@ -107,10 +110,11 @@ CLIENTS = (
     Mark("stomp-php", "offer", r"^CONNECT 1\.0,1\.1(,1\.2)?$", 1),
     Mark("stomp-php", "subscribe", r"^mixed destination,ack,id", 1),
     Mark("stomp-php", "send", r"^sized ", -1),
-    # its relay's own order, and a pair of versions that it alone offers
+    # its relay's own order; its client sets heart-beat and version last; and a pair of versions that it alone offers unasked
     Mark("Spring", "offer", r"^(CONNECT|STOMP) 1\.1,1\.2$", 3),
     Mark("Spring", "connect", r"^mixed accept-version,login,passcode,heart-beat(,host)?$", 3),
     Mark("Spring", "connect", r"accept-version$", 1),
+    Mark("Spring", "connect", r"\bheart-beat,accept-version$", 1),
     Mark("Spring", "send", r"^sized .*content-length$", 1),
     Mark("Spring", "send", r"^bare ", AGAINST),
 )

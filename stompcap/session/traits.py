@@ -65,6 +65,7 @@ def of_client(dialogue: Dialogue, notes: SessionNotes) -> Traits:
     return {
         "connect": names_of(asked.column("headers")),
         "offer": pc.binary_join_element_wise(asked.column("command"), pc.fill_null(asked.header("accept-version"), ""), " "),
+        "host": asked.header("host"),
         "connect-type": asked.column("content_type"),
         "subscribe": names_of(subscribe.column("headers")),
         "subscription": subscribe.column("id"),

@@ -78,7 +78,8 @@ SESSIONS = Table(
         text("server", "The server's server header"),
         text("server_product", "Best guess of the broker; null if none"),
         text("server_version", "The broker's version as it tells; null if it does not"),
-        text("client_product", "Best guess of the client library; null if none"),
+        text("client_product", "Best guess of the client library, by the order and choice of its headers; null where they fit none "
+             "or several, as those of stompest in 1.0"),
         big("client_can_send_ms", "First number of the client's heart-beat header"),
         big("client_wants_ms", "Second number of the client's heart-beat header"),
         big("server_can_send_ms", "First number of the server's heart-beat header"),

@@ -53,6 +53,27 @@ BY_CODE = [
     ("> CONNECT accept-version:1.1,1.2 login:a passcode:b heart-beat:10000,10000 host:/", "Spring"),
     ("> CONNECT login:a accept-version:1.1,1.2\n> SEND destination:/q content-type:text/plain content-length:2 | hi", "Spring"),
     ("> CONNECT login:a accept-version:1.1,1.2\n> SEND destination:/q | hi", None),
+    # Spring 6.2's client: what the application names, then these two
+    ("> CONNECT login:a passcode:b heart-beat:10000,10000 accept-version:1.1,1.2", "Spring"),
+    ("> CONNECT login:a passcode:b host:h heart-beat:10000,10000 accept-version:1.1,1.2", "Spring"),
+    ("> CONNECT heart-beat:10000,10000 accept-version:1.1,1.2", "Spring"),
+    # go-stomp writes this too where it is asked for these versions
+    ("> CONNECT host:h heart-beat:10000,10000 accept-version:1.1,1.2", None),
+    ("> CONNECT host:h heart-beat:10000,10000 accept-version:1.1,1.2\n> SEND destination:/q content-type:text/plain content-length:2 | hi",
+     "Spring"),
+    ("> CONNECT host:h heart-beat:10000,10000 accept-version:1.1,1.2\n> SUBSCRIBE destination:/q ack:auto id:3", None),
+    ("> CONNECT host:h heart-beat:60000,60000 accept-version:1.0,1.1,1.2", "go-stomp"),
+    ("> CONNECT heart-beat:60000,60000 accept-version:1.0,1.1,1.2", None),
+    ("> CONNECT login:a passcode:b host:h accept-version:1.1,1.2 heart-beat:1,1", None),
+    # stompest 2.3 names a host even where it knows none; vert.x and others write the same lines with one
+    ('> CONNECT accept-version:1.0,1.1,1.2 "host:" login:a passcode:b', "stompest"),
+    ('> CONNECT accept-version:1.0,1.1 heart-beat:1,1 "host:" login:a passcode:b', "stompest"),
+    ("> CONNECT accept-version:1.0,1.1,1.2 host:h login:a passcode:b", None),
+    ('> CONNECT accept-version:1.0,1.1,1.2 "host:"', None),
+    ('> CONNECT "host:" accept-version:1.0,1.1,1.2 login:a passcode:b', None),
+    ("> CONNECT accept-version:1.0,1.1,1.2 host:h login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:1 receipt:r", "stompest"),
+    ("> CONNECT accept-version:1.0,1.1,1.2 host:h login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:1", None),
+    ("> CONNECT login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:1\n> SEND content-type:a destination:/q k:1 | hi", None),
 ]
 
 

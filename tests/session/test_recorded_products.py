@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,19 +28,24 @@ Told = list[tuple[dict, dict, str | None]]
 
 def analysed(path: Path) -> Told:
     """Per session: the truth about it, its row, and the broker that its traits show without the header `server`."""
+    found: Told = []
+    for truth, analysis in analyses(path):
+        rows = analysis.tables["sessions"].to_pylist()
+        hidden = products.servers(pa.nulls(len(rows), pa.string()), traits.of_server(analysis.dialogue, analysis.notes.sessions))[0]
+        found += [(truth[row["client_port"]], row, guess) for row, guess in zip(rows, hidden.to_pylist(), strict=True)]
+    return found
+
+
+def analyses(path: Path) -> Iterator[tuple[dict[int, dict], session.Analysis]]:
+    """The truth about a capture's sessions by the client's port, with analyses of them."""
     truth = [json.loads(line) for line in path.with_suffix(".truth.jsonl").read_text().splitlines()]
     by_port = {row["client_port"]: row for row in truth if row["kind"] == "session"}
     assembly = Assembly([(str(path), "cap")], "batch", Options())
-    found: Told = []
     for part in assembly.parts(pa.Table.from_batches(list(capture.read_segments(str(path), 0))).sort_by(WIRE_ORDER)):
         if part.sessions is None:
             continue
         s = only_stomp(part.sessions)
-        analysis = session.analyse(s.streams, s.raw_frames, s.frames, s.segments, {"cap": 0}, s.stalls)
-        rows = analysis.tables["sessions"].to_pylist()
-        hidden = products.servers(pa.nulls(len(rows), pa.string()), traits.of_server(analysis.dialogue, analysis.notes.sessions))[0]
-        found += [(by_port[row["client_port"]], row, guess) for row, guess in zip(rows, hidden.to_pylist(), strict=True)]
-    return found
+        yield by_port, session.analyse(s.streams, s.raw_frames, s.frames, s.segments, {"cap": 0}, s.stalls)
 
 
 def truth_of(truth: dict) -> str | None:
@@ -80,3 +86,17 @@ def test_most_are_told(told: Told) -> None:
     assert artemis.count("Artemis") > 0.9 * len(artemis)
     missed = {(truth_of(truth), row["version"]) for truth, row, _ in told if row["client_product"] is None}
     assert missed <= {("stompest", "1.0")}
+
+
+def test_a_client_that_sends_nothing_is_told_by_its_headers_order() -> None:
+    """Of stompest and vert.x, whose CONNECT is alike; what else they write when they only receive is enough."""
+    guesses = set()
+    for path in (path for path in CAPTURES if path.stem.endswith(("stompest", "vertx"))):
+        for truth, analysis in analyses(path):
+            shown = traits.of_client(analysis.dialogue, analysis.notes.sessions)
+            guessed = products.clients(shown | {"send": pa.nulls(len(shown["send"]), pa.string())}).to_pylist()
+            rows = analysis.tables["sessions"].to_pylist()
+            guesses |= {(truth_of(truth[row["client_port"]]), row["version"], guess) for row, guess in zip(rows, guessed, strict=True)}
+    assert not [(client, guess) for client, _, guess in guesses if guess not in (client, None)]
+    assert {("stompest", "1.2", "stompest"), ("vert.x", "1.2", "vert.x")} <= guesses
+    assert ("stompest", "1.2", None) not in guesses
