@@ -1,6 +1,6 @@
 """spark-submit entry point: all metrics; takes the options of `stompcap metrics`."""
 
-from stompcap.cli.main import job
+from stompcap.cli.entry import job
 
 if __name__ == "__main__":
     job("metrics")

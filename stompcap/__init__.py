@@ -9,20 +9,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
     from pipelines.run import Result
     from stompcap.options import Options
 
-try:
-    __version__ = version("stompcap")
-except PackageNotFoundError:  # a folder or an archive on the path, as --py-files makes
-    __version__ = "0+unknown"
+    __version__: str
+
+
+def __getattr__(name: str) -> str:
+    """`__version__` (PEP 562): looking it up takes longer than all that a command does before it heeds Ctrl-C."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("stompcap")
+    except PackageNotFoundError:  # a folder or an archive on the path, as --py-files makes
+        return "0+unknown"
 
 
 def run(captures: Sequence[str], lake: str, *, options: Options | None = None, spark: SparkSession | None = None) -> Result:

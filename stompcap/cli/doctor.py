@@ -180,10 +180,10 @@ def _kernels() -> Check:
 
 def _spark(master: str | None) -> Iterator[Check]:
     """Start a session; ask it its time zone, and a Python worker of an executor what it is and can import."""
-    from stompcap.spark.session import get_session
+    from stompcap.cli.common import session
 
     try:
-        spark = get_session(master)
+        spark = session(master, None)()  # in a thread of its own: in the main one Spark would take over Ctrl-C
     except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
         yield Check("Spark", False, _first_line(error), "see the message; spark-submit shows the whole log")
         return

@@ -1,26 +1,42 @@
-"""Errors that come from below, out of Spark, Arrow or the system, as one line with a remedy and an exit code."""
+"""Errors that come from below, out of Typer, Spark, Arrow or the system, as one line with a remedy and an exit code."""
 
 from __future__ import annotations
 
 import errno
 import re
 
+from stompcap.errors import StompcapError
+
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 ENVIRONMENT = 3
 UNREADABLE = 4
 _CAPTURE_ERROR = re.compile(r"CaptureError: (.+)")
+_FULL = "the disk is full; free space and run again, nothing was committed twice"
+_READ_ONLY = "the lake lies on a read-only file system; name another --lake"
+_PLACES = {
+    errno.ENOSPC: "free space and run again",
+    errno.EDQUOT: "free space and run again",
+    errno.EROFS: "name another place",
+    errno.EACCES: "check permissions and run again",
+    errno.EPERM: "check permissions and run again",
+}
 _ENVIRONMENT_SIGNS = (
-    ("No space left on device", "the disk is full; free space and run again, nothing was committed twice"),
+    ("No space left on device", _FULL),
     ("OutOfMemoryError", "Spark's memory is too small; give more with --conf spark.driver.memory=8g"),
     ("Permission denied", "permission denied; check the permissions of the lake and of the captures"),
-    ("Read-only file system", "the lake lies on a read-only file system; name another --lake"),
+    ("Read-only file system", _READ_ONLY),
 )
 
 
 def explain(error: Exception) -> tuple[str, int]:
     """The line to print and the code to end with."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
-        return f"{error.filename or 'the lake'}: {error.strerror}; free space or check permissions and run again", ENVIRONMENT
+    if isinstance(error, StompcapError):
+        return str(error), error.exit_code
+    if hasattr(error, "format_message"):  # Typer's own; where the words are none it has printed the help
+        return _usage(error)
+    if isinstance(error, OSError) and error.errno in _PLACES:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}; {_PLACES[error.errno]}", ENVIRONMENT
     text = str(error)
     found = _CAPTURE_ERROR.search(text)
     if found:
@@ -29,6 +45,14 @@ def explain(error: Exception) -> tuple[str, int]:
         if sign in text:
             return remedy, ENVIRONMENT
     return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the whole story)", UNFORESEEN
+
+
+def _usage(error: Exception) -> tuple[str, int]:
+    """What is wrong with the command line, and where its words are told."""
+    words = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    where = f" (see {context.command_path} --help)" if context is not None else ""
+    return f"{words.rstrip('.')}{where}" if words else "", getattr(error, "exit_code", 2)
 
 
 def _first(text: str) -> str:

@@ -1,24 +1,29 @@
-"""The command `stompcap`: words and options; what is done stands elsewhere.
-
-Every error people can meet ends in one line on standard error and the exit code of its kind; a traceback only with --verbose.
-"""
+"""The command `stompcap`: words and options; what is done stands elsewhere, how the process begins and ends in `entry`."""
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
+from typing import Annotated
 
 import typer
 
+from stompcap import __version__
 from stompcap.cli import export_command, lake_commands, prepare_command, rule_commands, run_commands
-from stompcap.errors import StompcapError
+from stompcap.cli.entry import job, main
+
+__all__ = ["NAME", "app", "job", "main"]
+
+NAME = "stompcap"
+CODES = (
+    "Exit codes: 0 done, 1 a gate of --fail-on tripped, 2 usage, 3 environment, 4 some input could not be read, 5 another run holds the "
+    "lake, 70 an error in stompcap itself; 128 and its number for a signal (130 for Ctrl-C)."
+)
 
 app = typer.Typer(
-    name="stompcap",
+    name=NAME,
     help="Batch analytics for captured STOMP traffic: captures to Delta tables, ack latencies, heart-beats and compliance.",
+    epilog=CODES,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 run_commands.register(app)
@@ -27,43 +32,19 @@ export_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"{NAME} {__version__}")
+        raise typer.Exit
 
 
-def main() -> None:
-    """Entry point; ends the process with the right exit code."""
-    verbose = "--verbose" in sys.argv
-    try:
-        app(standalone_mode=True)
-    except StompcapError as error:
-        _end(str(error), error.exit_code, verbose)
-    except KeyboardInterrupt:
-        _end("interrupted; what was committed stays, run again to go on", INTERRUPTED, False)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
-    except Exception as error:  # noqa: BLE001 - no traceback reaches a user; --verbose shows it
-        from stompcap.cli.failures import explain
-
-        line, code = explain(error)
-        _end(line, code, verbose)
-    finally:
-        gc.freeze()  # else the interpreter looks through all that was loaded once more before it ends, for a second
-
-
-def job(*words: str) -> None:
-    """Entry point of jobs/: a command of `stompcap`, its arguments those of the process."""
-    sys.argv[1:1] = words
-    main()
-
-
-def _end(line: str, code: int, verbose: bool) -> None:
-    if verbose:
-        import traceback
-
-        traceback.print_exc()
-    print(f"stompcap: {line}", file=sys.stderr)
-    raise SystemExit(code)
+@app.callback()
+def about(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+) -> None:
+    """What stands before a command."""
+    del version
 
 
 if __name__ == "__main__":

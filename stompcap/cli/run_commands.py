@@ -12,6 +12,7 @@ import typer
 
 from stompcap.cli import common, render
 from stompcap.cli.entered import entered
+from stompcap.cli.entry import say
 from stompcap.cli.progress import shown
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
@@ -187,7 +188,7 @@ def perform(
     for gate in fail_on or ():
         if gate not in GATES:
             raise UsageError(f"--fail-on {gate}: say {' or '.join(GATES)}")
-    session = common.session(master, conf)
+    session, began = common.session(master, conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # beside the imports that follow: whatever is found is new to a lake that is not there yet
     from pipelines.run import Run, execute
@@ -197,7 +198,7 @@ def perform(
         print("the kernels are not compiled yet: this run does that, for a minute; stompcap prepare does it ahead", file=sys.stderr)
     # spark-submit mixes standard error into standard output, where --json promises one object alone
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
-        job = Run(session, lake, chosen, progress, entered())
+        job = Run(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole)
         readable = any(capture["capture_id"] for capture in result.captures)
         found = None
@@ -213,7 +214,7 @@ def perform(
     elif not quiet:
         render.show(summary(told | {"overview": found} if found else told))
     for line in result.refused:
-        print(f"stompcap: {line}", file=sys.stderr)
+        say(line)
     if result.refused:
         raise SystemExit(UNREADABLE)
     if "quality" in (fail_on or ()) and result.failed_expectations:

@@ -6,11 +6,10 @@ Run as a program, this is that session: what the archive should have in it must 
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pyarrow as pa
 
-from stompcap.spark import archive
+from stompcap.spark import archive, gateway
 
 Say = Callable[[int, int], None]
 Batches = Iterator[pa.RecordBatch]
@@ -33,7 +32,6 @@ def record(say: Say) -> int:
 def main() -> None:
     """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, ask SQL; end the JVM."""
     from delta.tables import DeltaTable
-    from pyspark import SparkContext
 
     from stompcap.spark.blocks import DDL
     from stompcap.spark.session import get_session
@@ -50,10 +48,8 @@ def main() -> None:
         table = DeltaTable.forPath(spark, f"{folder}/table")
         table.optimize().executeCompaction()
         table.vacuum(168)
-    gateway: Any = SparkContext._gateway  # noqa: SLF001 - the archive is written when the JVM ends, which is to be waited for
     spark.stop()
-    gateway.proc.stdin.close()
-    sys.exit(gateway.proc.wait(archive.LONGEST_S))
+    sys.exit(gateway.stop(archive.LONGEST_S))  # the archive is written when the JVM ends
 
 
 def _blocks(batches: Batches) -> Batches:

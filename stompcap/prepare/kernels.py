@@ -18,6 +18,7 @@ from stompcap import baseline, kernel_cache
 from stompcap.errors import EnvironmentProblem
 from stompcap.prepare.order import Order
 from stompcap.prepare.signatures import LIST, Signature, listed
+from stompcap.spark.processes import bound, spared
 
 Say = Callable[[int, int], None]  # how many are done, of how many
 
@@ -86,13 +87,17 @@ def _processors() -> int:
 
 def _compile(wanted: list[Signature], say: Say, processes: int) -> None:
     say(0, len(wanted))
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), initializer=bound()) as pool:
         try:
             for done, _ in enumerate(_one_by_one(pool, Order(wanted), processes), 1):
                 say(done, len(wanted))
         except BrokenProcessPool as error:
             remedy = "a process that compiles was ended, mostly for want of memory; free some and run again, what is done stays"
             raise EnvironmentProblem(remedy) from error
+        except BaseException:
+            for child in multiprocessing.active_children():  # a kernel may take half a minute
+                child.terminate()
+            raise
 
 
 def _one_by_one(pool: ProcessPoolExecutor, order: Order, processes: int) -> Iterator[Signature]:
@@ -100,7 +105,8 @@ def _one_by_one(pool: ProcessPoolExecutor, order: Order, processes: int) -> Iter
     running: dict[Future[None], Signature] = {}
     while True:
         while len(running) < processes and (one := order.take()):
-            running[pool.submit(Signature.compile, one)] = one
+            with spared():
+                running[pool.submit(Signature.compile, one)] = one
         if not running:
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import jars, java
+from stompcap.spark import jars, java, processes
 
 SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 RECORD_VARIABLE = "STOMPCAP_RECORD_CLASSES"
@@ -61,7 +61,7 @@ def record(archive: Path, command: Sequence[str]) -> None:
     try:
         done = subprocess.run(
             [sys.executable, *command], env={**os.environ, RECORD_VARIABLE: str(made)}, capture_output=True, text=True,
-            timeout=LONGEST_S, check=False,
+            timeout=LONGEST_S, check=False, preexec_fn=processes.bound(),
         )  # fmt: skip
         if done.returncode or not made.is_file():
             told = (done.stderr or "").strip().splitlines()

@@ -6,6 +6,7 @@ A session that already runs, or that spark-submit has prepared, keeps its master
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from concurrent.futures import Future
@@ -13,7 +14,8 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import archive, jars, java
+from stompcap.spark import archive, gateway, jars, java
+from stompcap.spark.master import demand, is_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,10 +45,9 @@ LOCAL = {
     # long ones, whose time is spent in Python and native code.
     JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Xshare:auto",
 }
-# The same for the short-lived JVM in which Spark's launcher puts the real one's command line together.
-LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -Xshare:auto")
-SAID_OCTETS = 8192
-"""Of what a JVM says that does not start, the end that is shown."""
+SAID_CHARACTERS = 8192
+"""Of what a JVM says that does not start, the end that is kept."""
+TELLING = re.compile(r"Exception in thread |[\w.$]+\.\w*(?:Exception|Error): |Error: |Unrecognized |Could not |There is insufficient ")
 
 
 class LazySession:
@@ -72,7 +73,6 @@ class LazySession:
         if self._made is None:
             raise AssertionError
         return self._made.result()
-
 
     def local(self) -> bool:
         """Whether its tasks run in the driver's own JVM; waits for the session only where no master was named."""
@@ -119,16 +119,21 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
     return spark
 
 
+def hush() -> None:
+    """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack."""
+    import logging
+
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
 def named_master(master: str | None) -> str | None:
     """The master of a session made with this wish; None where spark-submit decides it or another session runs."""
     if "PYSPARK_GATEWAY_PORT" in os.environ or active() is not None:
         return None
     return master or os.environ.get("MASTER") or "local[*]"
-
-
-def is_local(master: str) -> bool:
-    """Whether that master runs tasks in the driver's own JVM."""
-    return master == "local" or master.startswith("local[")
 
 
 def _own(master: str) -> dict[str, str]:
@@ -149,44 +154,45 @@ def _started(settings: Mapping[str, str], *, submitted: bool) -> SparkSession:
     """A session of these settings.
 
     What a starting JVM says of itself stays from the terminal, and its later chatter too: a failing task's story comes back as an
-    exception. It is shown where the start fails; `--conf spark.log.level=INFO` brings all of it to the terminal.
+    exception. Where the start fails it is a note of the error; `--conf spark.log.level=INFO` brings all of it to the terminal.
     """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("stompcap")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    hushed = not (submitted or "spark.log.level" in settings or "spark.remote" in settings or settings.get("spark.master", "").startswith("sc://"))
+    connect = "spark.remote" in settings or settings.get("spark.master", "").startswith("sc://")
     with tempfile.TemporaryFile() as said:
         try:
-            if hushed:
-                _begin_jvm(settings, said)
+            demand(settings.get("spark.master", "") or (_submitted_master() if submitted else ""))
+            if not (submitted or connect):
+                _begin_jvm(settings, None if "spark.log.level" in settings else said)
             return builder.getOrCreate()
+        except EnvironmentProblem as error:
+            raise _with(error, said) from error.__cause__
         except Exception as error:
-            said.seek(0)
-            os.write(2, said.read()[-SAID_OCTETS:])
-            raise EnvironmentProblem(_why(error)) from error
+            raise _with(EnvironmentProblem(f"Spark cannot start ({_why(error)}); run stompcap doctor"), said) from error
 
 
-def _begin_jvm(settings: Mapping[str, str], said: IO[bytes]) -> None:
+def _submitted_master() -> str:
+    """The master that spark-submit was given; it connects to none itself."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # noqa: SLF001 - the settings of spark-submit are in its JVM
+    return SparkConf().get("spark.master", "") or ""
+
+
+def _begin_jvm(settings: Mapping[str, str], said: IO[bytes] | None) -> None:
     """Start the JVM and its Spark context; one that runs already is left as it is.
 
     What it says goes to `said`: standard output too, or who reads that of this process would wait for the JVM to end.
     """
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
 
     if SparkContext._gateway is not None:  # noqa: SLF001 - there is one JVM a process, and no other way to ask for it
         return
-    conf = SparkConf().setAppName("stompcap").setAll(list(settings.items()))
-    ours = LAUNCHER[0] not in os.environ
-    os.environ.setdefault(*LAUNCHER)
-    try:
-        gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
-    finally:
-        if ours:
-            os.environ.pop(LAUNCHER[0], None)
-    SparkContext(conf=conf, gateway=gateway)
+    named = {"spark.app.name": "stompcap", **settings}
+    SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=gateway.start(named, said))
 
 
 def _demand_delta(spark: SparkSession) -> None:
@@ -204,9 +210,26 @@ def _demand_delta(spark: SparkSession) -> None:
         ) from error
 
 
+def _with(problem: EnvironmentProblem, said: IO[bytes]) -> EnvironmentProblem:
+    """The problem with what the JVM said as a note, and in words where all that is known is that it ended."""
+    said.seek(0)
+    text = said.read().decode("utf-8", "replace")
+    if text:
+        problem.add_note(text[-SAID_CHARACTERS:])
+    if problem.args[0] == gateway.ENDED:
+        problem.args = (f"Spark cannot start ({_telling(text)}); run stompcap doctor",)
+    return problem
+
+
+def _telling(text: str) -> str:
+    """The line of a JVM's last words that says what is wrong: of an exception, of the launcher, else the last one."""
+    lines = [line.strip("# \t") for line in text.splitlines() if line.strip("# \t")]
+    found = next((line for line in lines if TELLING.match(line)), lines[-1] if lines else "its JVM ended without a word")
+    return re.sub(r"^(?:Exception in thread \S+ )?(?:[\w.$]+\.\w+: |Error: )?", "", found)
+
+
 def _why(error: Exception) -> str:
-    """One line for what keeps Spark from starting."""
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if "JAVA_GATEWAY_EXITED" in str(error) or "java" in first.lower():
-        return f"Spark cannot start ({first}); is Java 17 or 21 installed, and can Delta's JARs be fetched? Run stompcap doctor"
-    return f"Spark cannot start ({first}); run stompcap doctor"
+    """One line for what keeps Spark from starting: of an exception from the JVM its own words, not py4j's."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    java = [re.sub(r"^: [\w.$]+: ", "", line) for line in lines if re.match(r": [\w.$]+: ", line)]
+    return (java or lines or [type(error).__name__])[0]

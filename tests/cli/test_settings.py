@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from stompcap.cli import main, run_commands
+from stompcap.cli import entry, run_commands
 from stompcap.options import Options
 from stompcap.settings import RuleSetting
 
@@ -45,9 +45,7 @@ def test_a_run_takes_the_limit_of_what_a_capture_decompresses_to(command: str, m
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setattr("sys.argv", ["stompcap", *words])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    return int(ended.value.code or 0)
+    return entry.outcome()
 
 
 def test_the_list_shows_what_is_in_force(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from stompcap.cli import main, run_commands
+from stompcap.cli import entry, run_commands
 from stompcap.options import Options
 from stompcap.tcp import reassemble
 from tests.capture.packaging import pcap
@@ -58,7 +58,5 @@ def test_the_command_line_passes_it_on(command: str, overlap: str, monkeypatch: 
 
 def test_another_word_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["stompcap", "run", "x.pcap", "--lake", "l", "--overlap", "middle"])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    assert ended.value.code == 2
+    assert entry.outcome() == 2
     assert capsys.readouterr().err == "stompcap: --overlap middle: say first or last\n"

@@ -84,12 +84,31 @@ def test_an_archive_takes_the_place_of_the_oldest(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["classes-0.jsa", "classes-1.jsa", "classes-new.jsa"]
 
 
+@pytest.mark.parametrize(("name", "local"), [("local[2]", True), ("yarn", False)])
+def test_a_session_knows_where_its_tasks_run_before_it_is_made(name: str, local: bool) -> None:
+    assert session.LazySession(pytest.fail, name).local() is local
+
+
 @pytest.mark.parametrize(
-    ("master", "local"), [("local", True), ("local[2]", True), ("local[*]", True), ("local-cluster[2,1,1024]", False), ("yarn", False)]
-)
-def test_which_masters_run_tasks_here(master: str, local: bool) -> None:
-    assert session.is_local(master) is local
-    assert session.LazySession(pytest.fail, master).local() is local
+    ("said", "told"),
+    [
+        ("Exception in thread \"main\" org.apache.spark.SparkException: no such master\n\tat org.apache.spark.X", "no such master"),
+        ("loading\nException in thread \"main\" java.lang.RuntimeException: [unresolved: x]\n\tat y", "[unresolved: x]"),
+        ("#\n# There is insufficient memory for the Java Runtime Environment to continue.\n# More\n# /tmp/hs_err.log",
+         "There is insufficient memory for the Java Runtime Environment to continue."),
+        ("Error: Could not create the Java Virtual Machine.\nmore", "Could not create the Java Virtual Machine."),
+        ("env: 'bash': No such file or directory\n", "env: 'bash': No such file or directory"),
+        ("", "its JVM ended without a word"),
+    ],
+)  # fmt: skip
+def test_what_a_jvm_died_of(said: str, told: str) -> None:
+    assert session._telling(said) == told
+
+
+def test_an_error_of_java_is_told_in_its_own_words() -> None:
+    error = RuntimeError("An error occurred while calling None.X.\n: org.apache.spark.SparkException: no master\n\tat a.b(C.scala:1)")
+    assert session._why(error) == "no master"
+    assert session._why(RuntimeError()) == "RuntimeError"
 
 
 def test_a_session_is_made_once_and_beside_other_work() -> None:

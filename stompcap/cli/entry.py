@@ -1,0 +1,169 @@
+"""The process of a command: how it begins, what signals and errors come to, and how it ends, with nothing left behind.
+
+Every error people can meet is one line on standard error and the exit code of its kind, for --json an object on standard output too; a
+traceback comes only with --verbose. Little is imported before signals are heeded, for Ctrl-C may come at any moment.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+from threading import Thread
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+BY_SIGNAL = 128  # and its number, as shells say it
+GRACE_S = 5.0
+"""How long what goes on may take to end by itself after a signal; a second one ends it at once."""
+
+LEFT_S = 1.0
+"""How long what a JVM leaves behind, or a pool of processes, may take."""
+
+
+class Interrupted(BaseException):
+    """A signal asks this process to end: raised in the main thread, past everything that handles errors."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"interrupted ({signal.Signals(number).name})")
+        self.code = BY_SIGNAL + number
+
+
+class Signals:
+    """Those that ask this process to end: `Interrupted` is raised for the first; a second, or too long a wait, ends it by force."""
+
+    def __init__(self) -> None:
+        self.interrupted: Interrupted | None = None
+        self.told = False
+        self._heeded = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup(1), a shell's `&`
+
+    def heed(self) -> None:
+        """From now on."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        Thread(target=self._watch, args=(reader,), daemon=True, name="signals").start()
+        for number in self._heeded:
+            signal.signal(number, self._raise)
+
+    def ignore(self) -> None:
+        """From now on: the process ends anyway."""
+        for number in self._heeded:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _raise(self, number: int, _frame: object) -> None:
+        if self.interrupted is None:
+            self.interrupted = Interrupted(number)
+            raise self.interrupted
+
+    def _watch(self, reader: int) -> None:
+        """The pipe gets a signal's number at once; the main thread is told when it gets round to that."""
+        while (number := os.read(reader, 1)[0]) not in self._heeded:
+            continue
+        select.select([reader], [], [], GRACE_S)
+        from stompcap.spark.processes import end_children
+
+        end_children(0)
+        if not self.told:
+            say(str(Interrupted(number)))
+        os._exit(BY_SIGNAL + number)
+
+
+def main() -> None:
+    """Entry point; ends the process with the right exit code."""
+    signals, code = Signals(), 0
+    with suppress(Interrupted):
+        signals.heed()
+        code = outcome(signals)
+        signals.ignore()
+    if signals.interrupted is not None:
+        code, signals.told = signals.interrupted.code, True
+        _tell(f"{signals.interrupted}; what was done stays, run again to go on", code)
+    _end(code, by_force=signals.interrupted is not None)
+
+
+def job(*words: str) -> None:
+    """Entry point of jobs/: a command of `stompcap`, its arguments those of the process."""
+    sys.argv[1:1] = words
+    main()
+
+
+def outcome(signals: Signals | None = None) -> int:
+    """Do what the command line asks for, tell what is wrong where it cannot be done; the exit code."""
+    try:
+        return _command()
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user; --verbose shows it
+        if signals is not None and signals.interrupted is not None:  # a library made this of it
+            raise signals.interrupted from None
+        from stompcap.cli.failures import explain
+
+        if "--verbose" in sys.argv:
+            import traceback
+
+            traceback.print_exception(error)
+        line, code = explain(error)
+        _tell(line, code)
+        return code
+
+
+def _command() -> int:
+    import typer
+
+    from stompcap.cli.main import NAME, app
+
+    try:
+        if f"_{NAME.upper()}_COMPLETE" in os.environ:  # a shell asks for words to complete
+            app(prog_name=NAME)
+        with typer.main.get_command(app).make_context(NAME, sys.argv[1:]) as context:
+            context.command.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as over:
+        return over.exit_code
+    except BrokenPipeError:  # who reads standard output has enough
+        return 0
+    except SystemExit as over:
+        return over.code if isinstance(over.code, int) else int(over.code is not None)
+    return 0
+
+
+def _tell(line: str, code: int) -> None:
+    if line:
+        say(line)
+    if "--json" in sys.argv:
+        import json
+
+        with suppress(OSError):
+            print(json.dumps({"status": "failed", "exit_code": code, "error": line}), flush=True)
+
+
+def say(line: str) -> None:
+    """One line on standard error, whatever is in it."""
+    from stompcap.visible import visible
+
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides it
+    print(f"{cursor}stompcap: {visible(line)}", file=sys.stderr, flush=True)
+
+
+def _end(code: int, *, by_force: bool) -> None:
+    """End all that was started, then this process. Where Java ends, libraries that talk to it print that it did; nobody asked."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if by_force or "stompcap.spark.gateway" in sys.modules:
+        from stompcap.spark import gateway, processes
+
+        processes.adopt()
+        if gateway.stop(0 if by_force else gateway.PATIENCE_S) is not None or by_force:
+            processes.end_children(LEFT_S)
+    if by_force:
+        os._exit(code)
+    gc.freeze()  # else the interpreter looks through all that was loaded once more before it ends, for a second
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()
