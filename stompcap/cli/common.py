@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.errors import UsageError
+from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from stompcap.spark.session import LazySession
 
 Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one Delta table a folder.", show_default=False)]
@@ -90,9 +94,23 @@ def options(
     return replace(found, settings=settings_of(settings))
 
 
+def demand_place(output: str) -> None:
+    """Raise EnvironmentProblem where a file of this name cannot be written, before anything is done for it; older ones are replaced."""
+    folder = os.path.dirname(output) or "."
+    if not os.path.isdir(folder):
+        wrong = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+    elif os.path.isdir(output):
+        wrong = errno.EISDIR
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        wrong = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    else:
+        return
+    raise EnvironmentProblem(f"{output}: cannot be written ({os.strerror(wrong)}); name another file with -o")
+
+
 def session(master: str | None, conf: list[str] | None) -> LazySession:
     """The session of a command, not yet begun; raises UsageError for a malformed --conf."""
-    from stompcap.spark.session import LazySession, get_session, named_master
+    from stompcap.spark.session import LazySession, get_session, hush, named_master
 
     settings = {}
     for item in conf or []:
@@ -100,4 +118,10 @@ def session(master: str | None, conf: list[str] | None) -> LazySession:
         if not sign or not key:
             raise UsageError(f"--conf {item}: say KEY=VALUE")
         settings[key] = value
-    return LazySession(lambda: get_session(master, settings), settings.get("spark.master") or named_master(master))
+
+    def make() -> SparkSession:
+        made = get_session(master, settings)
+        hush()
+        return made
+
+    return LazySession(make, settings.get("spark.master") or named_master(master))

@@ -14,6 +14,7 @@ from stompcap.cli import common, streams
 from stompcap.cli.progress import shown
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
 from stompcap.spark import lake as lakes
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from stompcap.assembly.packets import Kept, Packets
@@ -43,6 +44,7 @@ def export(
 ) -> None:
     """Write the packets of one stream to a capture file that Wireshark opens; passcodes are in it as they were captured."""
     del verbose
+    common.demand_place(output)
     lakes.demand(lake)
     stream, captures = known(lake, stream_id)
     stream_id = stream["stream_id"]
@@ -57,7 +59,7 @@ def export(
     if as_json:
         print(json.dumps({"stream_id": stream_id, "output": output, "format": kind, "packets": count, "captures": used}))
     elif not quiet:
-        print(f"{output}: {count} packet{'s' if count != 1 else ''} from {', '.join(used)} ({kind})")
+        print(visible(f"{output}: {count} packet{'s' if count != 1 else ''} from {', '.join(used)} ({kind})"))
 
 
 def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

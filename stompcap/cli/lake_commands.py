@@ -12,6 +12,7 @@ from stompcap.cli import common, render
 from stompcap.cli.progress import shown
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,9 +41,7 @@ def sql(
 ) -> None:
     """Ask the lake in Spark SQL; what would change it is refused."""
     del verbose
-    from pyspark.errors import AnalysisException, ParseException
-
-    from stompcap.spark import statement
+    from stompcap.spark import mistakes, statement
 
     if style not in render.FORMATS:
         raise UsageError(f"--format {style}: say {', '.join(render.FORMATS)}")
@@ -51,9 +50,16 @@ def sql(
     spark = common.session(master, conf)()
     lakes.views(spark, lake)
     try:
-        found = statement.read(spark, query)
-    except (AnalysisException, ParseException) as error:
-        raise UsageError(_first_line(error)) from error
+        _answer(statement.read(spark, query), style, limit)
+    except Exception as error:
+        words = mistakes.mistake(error)
+        if words is None:
+            raise
+        raise UsageError(words) from error
+
+
+def _answer(found: DataFrame, style: str, limit: int) -> None:
+    """Print the rows."""
     rows = _rows(found, limit + 1 if style == "table" else None)
     if style != "table":
         render.emit(found.columns, rows, style)
@@ -71,11 +77,6 @@ def _rows(found: DataFrame, limit: int | None) -> Iterator[list[Any]]:
         yield list(row)
 
 
-def _first_line(error: Exception) -> str:
-    """What Spark says of a query, without its plan."""
-    return str(error).strip().splitlines()[0][:400]
-
-
 def report(
     lake: common.Lake,
     output: Out = "report.html",
@@ -88,12 +89,13 @@ def report(
     del verbose
     from stompcap.report import write
 
+    common.demand_place(output)
     lakes.demand(lake)
     with shown(quiet) as progress:
         progress.begin("writing the report")
         write(lake, output, common.session(master, conf))
     if not quiet:
-        print(f"report: {output}")
+        print(visible(f"report: {output}"))
 
 
 def maintain(
@@ -116,4 +118,4 @@ def maintain(
             progress.begin(f"compacting {name}")
             lakes.maintain(spark, lake, name, retain_hours)
     if not quiet:
-        print(f"maintained {len(TABLES)} tables of {lake}")
+        print(visible(f"maintained {len(TABLES)} tables of {lake}"))

@@ -1,0 +1,61 @@
+"""What is wrong with an SQL statement, in a line, by what the engine said of it: Spark (also through py4j) or DuckDB."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from stompcap.tables import TABLES
+
+OF_THE_STATEMENT = ("0A", "21", "22", "42", "P0")
+"""Classes of SQLSTATE (ISO/IEC 9075-2) that the words of a statement, or the values it works on, bring about."""
+OF_DUCKDB = ("Binder", "Catalog", "Conversion", "InvalidInput", "NotImplemented", "OutOfRange", "Parser", "Syntax", "TypeMismatch")
+"""The same as kinds of `duckdb.Error`."""
+
+NO_COLUMN = re.compile(r"""(?:with name |column |column named )[`"](?P<name>.+?)[`"](?: cannot be resolved| not found|\n|$)""")
+NO_TABLE = re.compile(r"""(?:table or view |Table with name )[`"]?(?P<name>[^\s]+?)[`"]?(?: cannot be found| does not exist)""")
+NO_FUNCTION = re.compile(r"(?:resolve routine |Function with name )`?(?P<name>\w+)")
+CANDIDATES = re.compile(r"(?:Did you mean one of the following\?|Candidate bindings:)(.*)")
+STATE = re.compile(r"SQLSTATE: (\w{5})")
+CONDITION = re.compile(r"\[[A-Z_]+(?:\.[A-Z_]+)?\] ")
+NAMED = 5  # columns that are named where none is alike
+LONGEST = 300
+
+
+def mistake(error: Exception) -> str | None:
+    """What is wrong, and what may have been meant; None for an error that is not the statement's."""
+    text = str(error)
+    if not _of_the_statement(error, text):
+        return None
+    if found := NO_COLUMN.search(text):
+        listed = CANDIDATES.search(text)
+        names = [name.replace("`", "") for name in re.findall(r"""`[^,\]]+`|(?<=")\w+(?=")""", listed[1])] if listed else []
+        return _unknown("column", found["name"].replace("`", ""), names, f"there are {', '.join(names[:NAMED])}" if names else "")
+    if found := NO_TABLE.search(text):
+        return _unknown("table", found["name"].replace("`", ""), list(TABLES), "SHOW TABLES lists them")
+    if found := NO_FUNCTION.search(text):
+        return f"no function {found['name']}; SHOW FUNCTIONS lists them"
+    lines = text.strip().splitlines()
+    return _plain(next((line for line in lines if CONDITION.search(line)), lines[0]))
+
+
+def _of_the_statement(error: Exception, text: str) -> bool:
+    """Whether it is the statement that is wrong. Of an error while rows are computed only the text has the state."""
+    if type(error).__module__.startswith(("duckdb", "_duckdb")):
+        return type(error).__name__.startswith(OF_DUCKDB)
+    state = getattr(error, "getSqlState", lambda: None)()
+    found = STATE.search(text)
+    return (state or (found[1] if found else "")).startswith(OF_THE_STATEMENT)
+
+
+def _plain(line: str) -> str:
+    """A line of an engine without the names of its errors."""
+    line = re.sub(rf"^(?:.*?{CONDITION.pattern}|[\w ]+ Error: )|;?\s*{STATE.pattern}", "", line)
+    return re.sub(r"\.?; line (\d+) pos (\d+);?$", r" (line \1, pos \2)", line).strip(" ;")[:LONGEST]
+
+
+def _unknown(kind: str, name: str, names: list[str], otherwise: str) -> str:
+    """That there is none of this name, and which one comes next to it."""
+    near = get_close_matches(name.rpartition(".")[2].lower(), names, 1)
+    hint = f"did you mean {near[0]}?" if near else otherwise
+    return f"no {kind} {name}; {hint}" if hint else f"no {kind} {name}"
