@@ -13,7 +13,8 @@ from decimal import Decimal
 from typing import IO, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +27,8 @@ __all__ = ["FORMATS", "emit", "json_lines", "show", "summary", "table", "write_c
 
 FORMATS = ("table", "csv", "json")
 WIDEST = 120  # characters of one cell of a table
+NARROWEST = 20  # characters of a cell that is folded: with less, rows are shown as records
+BETWEEN = 3  # characters between two columns
 
 Rows = Iterable[Sequence[Any]]
 
@@ -33,11 +36,15 @@ Rows = Iterable[Sequence[Any]]
 def emit(columns: Sequence[str], rows: Rows, style: str, file: IO[str] | None = None) -> None:
     """Print rows as one of FORMATS to `file`, standard output by default.
 
-    CSV and JSON are written row by row; a table needs all of them at once. ValueError for any other format.
+    CSV and JSON are written row by row; a table needs all of them at once. ValueError for any other format. A terminal that is too
+    narrow for a table gets a record for each row, a line for each value.
     """
     file = file or sys.stdout
     if style == "table":
-        show(table(columns, rows), file)
+        held = [list(row) for row in rows]
+        console = Console(file=file)
+        narrow = console.is_terminal and least_width(columns, held) > console.width
+        show((records if narrow else table)(columns, held), file)
     elif style == "csv":
         write_csv(columns, rows, file)
     elif style == "json":
@@ -71,6 +78,29 @@ def table(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Table:
     for row in found:
         drawn.add_row(*(Text(cells.text(value, limit), style="dim" if value is None else "") for value in row))
     return drawn
+
+
+def least_width(columns: Sequence[str], rows: Rows) -> int:
+    """Characters that a table of these rows takes at least, its long cells folded."""
+    widths = [min(cell_len(visible(name)), NARROWEST) for name in columns]
+    for row in rows:
+        widths = [max(w, min(cell_len(cells.text(value, NARROWEST)), NARROWEST)) for w, value in zip(widths, row, strict=True)]
+    return sum(widths) + BETWEEN * max(len(widths) - 1, 0)
+
+
+def records(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Group:
+    """Rows one below the other, a line for each value behind its column's name; cells longer than `limit` are cut."""
+    names = [visible(name) for name in columns]
+    longest = max(map(cell_len, names), default=0)
+    parts: list[RenderableType] = []
+    for number, row in enumerate(rows, 1):
+        drawn = Table.grid(padding=(0, 2))
+        drawn.add_column(style="bold", min_width=longest)
+        drawn.add_column(overflow="fold")
+        for name, value in zip(names, row, strict=True):
+            drawn.add_row(Text(name), Text(cells.text(value, limit), style="dim" if value is None else ""))
+        parts += [Text(f"─[ {number} ]".ljust(longest + NARROWEST, "─"), style="dim"), drawn]
+    return Group(*parts)
 
 
 def _is_number(value: object) -> bool:

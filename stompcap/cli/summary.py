@@ -200,7 +200,7 @@ def _table(*columns: str) -> Table:
 
 
 def _places(result: dict[str, Any]) -> Table:
-    """Where things lie, and what to try next."""
+    """Where things lie, and what to try next where there is something to look at."""
     lake, quoted = visible(str(result["lake"])), shlex.quote(visible(str(result["lake"])))
     places = Table.grid(padding=(0, 2))
     places.add_column(style="bold", no_wrap=True)
@@ -208,7 +208,10 @@ def _places(result: dict[str, Any]) -> Table:
     places.add_row("Lake", Text(lake))
     if result.get("report"):
         places.add_row("Report", Text(visible(str(result["report"]))))
-    else:
+    sessions = _first(result.get("overview") or {}, "sessions_total")
+    if not (sessions["sessions"] if sessions else result["rows"].get("compliance")):
+        return places
+    if not result.get("report"):
         places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
     if result.get("data_docs"):
         places.add_row("Data Docs", Text(visible(str(result["data_docs"]))))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import fcntl
 import io
 import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +27,10 @@ from stompcap.cli import cells, render
 from stompcap.cli.render import emit, show, summary
 from stompcap.report.page import records
 from stompcap.report.queries import SUMMARY
+from stompcap.tables import TABLES
 from tests.report.sample import HOSTILE, ask, lake
+
+ROOT = Path(__file__).resolve().parents[2]
 
 scalars = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text() | st.binary(max_size=20)
@@ -168,7 +180,9 @@ def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
     shown = printed(summary(result(overview=overview, captures=[], stages=[], warnings=["w"] * 9)))
     assert "Run 4b1d9ce01f2a: done" in shown
     assert "and 4 more warnings" in shown
-    assert "stompcap report --lake /lake -o report.html" in shown
+    assert "Lake /lake" in shown
+    assert "stompcap report" not in shown, "there is nothing to report"
+    assert "stompcap sql" not in shown
 
 
 @pytest.mark.parametrize(
@@ -186,7 +200,77 @@ def test_the_latency_says_what_it_is(direct: int, cumulative: int, uncertain: in
     assert words in printed(summary(result(overview={"ack_total": [total]})))
 
 
+@pytest.mark.parametrize(
+    ("more", "offered"),
+    [
+        ({"overview": {"sessions_total": [{"sessions": 0}]}, "rows": {"streams": 9, "compliance": 0}}, False),
+        ({"rows": {"raw_frames": 5}}, False),
+        ({"rows": {"compliance": 70}}, True),
+    ],
+    ids=["no connection spoke STOMP", "extract alone", "metrics alone"],
+)
+def test_a_report_is_offered_where_there_is_something_to_report(more: dict[str, Any], offered: bool) -> None:
+    assert ("stompcap report" in printed(summary(result(**more)))) is offered
+
+
 def test_the_commands_it_names_can_be_typed_for_any_lake() -> None:
-    shown = printed(summary(result(lake="/my lakes/one")))
+    shown = printed(summary(result(lake="/my lakes/one", rows={"compliance": 1})))
     assert "stompcap report --lake '/my lakes/one' -o report.html" in shown
     assert "Lake /my lakes/one Report" in shown
+
+
+def on_terminal(width: int, columns: list[str], rows: list[list[Any]]) -> list[str]:
+    """The lines that a terminal of so many characters gets."""
+    program = "import json, sys; from stompcap.cli.render import emit; emit(*json.loads(sys.argv[1]), 'table')"
+    mine, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")} | {"TERM": "dumb"}
+    words = [sys.executable, "-c", program, json.dumps([columns, rows])]
+    child = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=ROOT)
+    os.close(theirs)
+    octets = b""
+    with contextlib.suppress(OSError):  # Linux says EIO at the end
+        while chunk := os.read(mine, 1 << 16):
+            octets += chunk
+    os.close(mine)
+    assert child.wait() == 0
+    lines = octets.decode().replace("\r\n", "\n").splitlines()
+    assert all(line.isprintable() and len(line) <= width for line in lines)
+    return [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("width", [110, 80])
+def test_rows_that_a_terminal_is_too_narrow_for_are_records(width: int) -> None:
+    names = TABLES["sessions"].arrow.names
+    rows = [[f"{name} {number}" for name in names] for number in (1, 2)]
+    rows[0][3], rows[1][3] = HOSTILE, "x" * 200
+    lines = on_terminal(width, names, rows)
+    longest = max(map(len, names))
+    for number, row in enumerate(rows, 1):
+        assert sum(line.startswith(f"─[ {number} ]─") for line in lines) == 1
+        assert f"{names[0]:{longest}}  {row[0]}" in lines
+        assert f"{names[-1]:{longest}}  {row[-1]}" in lines
+    assert any(r"\x1b[31m" in line for line in lines)
+    folded = "".join(line.split()[-1] for line in lines if "xx" in line)
+    assert folded == "x" * (render.WIDEST - 1) + "…"
+
+
+@pytest.mark.parametrize("width", [110, 80])
+def test_rows_that_fit_are_a_table(width: int) -> None:
+    lines = on_terminal(width, ["name", "count", "text"], [["a", 1, "y" * 100], ["b", 22, "z"]])
+    assert lines[0].split() == ["name", "count", "text"]
+    assert lines[2].startswith("a          1   yyyy")
+    assert lines[-1] == "b         22   z"
+    assert sum(line.count("y") for line in lines) == 100
+
+
+def test_a_file_gets_a_table_of_any_width() -> None:
+    names = TABLES["sessions"].arrow.names
+    assert len(emitted(names, [names], "table").splitlines()) == 3
+
+
+@given(st.lists(st.tuples(scalars, scalars), max_size=5))
+def test_nothing_in_a_record_steers_a_terminal(rows: list[tuple[Any, Any]]) -> None:
+    file = io.StringIO()
+    show(render.records(["a", "b"], rows), file)
+    assert all(line.isprintable() for line in file.getvalue().split("\n"))
