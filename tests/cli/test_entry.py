@@ -1,0 +1,202 @@
+"""How the process of a command ends: one line and the code of its kind, an object for programs, nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stompcap import __version__
+from stompcap.cli import entry, lake_commands
+from stompcap.cli.failures import explain
+from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
+from tests.cli.commands import ROOT, in_session
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["stompcap", *words])
+    return entry.outcome()
+
+
+Said = pytest.CaptureFixture[str]
+
+
+def test_the_version(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"stompcap {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--help"], ["run", "-h"], ["rules", "explain", "-h"]])
+def test_help(words: list[str], capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, *words) == 0
+    said = capsys.readouterr()
+    assert "Usage: stompcap" in said.out
+    assert not said.err
+
+
+def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    called(monkeypatch, "-h")
+    words = " ".join(capsys.readouterr().out.split())
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    for code in ("0 done", "1 a gate", "2 usage", "3 environment", "4 some input", "5 another run holds", "70 an error in stompcap"):
+        assert code in words
+        assert code in readme
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "--lake", "l"], "Missing argument 'CAPTURE...' (see stompcap run --help)"),
+        (["run", "x", "--lake", "l", "--nonsense"], "No such option: --nonsense"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["extract", "x", "--lake", "l", "--split-octets", "many"], "Invalid value for '--split-octets'"),
+        (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: say first or last"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, *words, "--json") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"stompcap: {says}")
+    assert len(said.err.splitlines()) == 1
+    assert json.loads(said.out) == {"status": "failed", "exit_code": 2, "error": said.err.removeprefix("stompcap: ").rstrip("\n")}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (UsageError("no"), 2, "no"),
+        (EnvironmentProblem("no lake"), 3, "no lake"),
+        (CaptureError("a.pcap", "is gone"), 4, "a.pcap: is gone"),
+        (LakeBusy("held"), 5, "held"),
+        (OSError(errno.ENOSPC, "No space left on device"), 3, "No space left on device; free space and run again"),
+        (OSError(errno.EROFS, "Read-only file system", "/lake"), 3, "/lake: Read-only file system; name another place"),
+        (ValueError("odd\nmore"), 70, "unexpected ValueError: odd (run again with --verbose for the whole story)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_kind_of_error(error: Exception, code: int, says: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert explain(error) == (says, code)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(lake_commands.lakes, "demand", fail)
+    monkeypatch.setattr(entry, "_command", fail)
+    assert called(monkeypatch, "anything", "--json") == code
+    said = capsys.readouterr()
+    assert said.err == f"stompcap: {says}\n"
+    assert json.loads(said.out) == {"status": "failed", "exit_code": code, "error": says}
+
+
+def test_octets_of_others_are_escaped(capsys: Said) -> None:
+    entry.say("a\x1b[2Jb\nc\u202e.pcap: gone")
+    assert capsys.readouterr().err == "stompcap: a\\x1b[2Jb\\nc\\u202e.pcap: gone\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_get_words_to_complete(shell: str) -> None:
+    bash = {"COMP_WORDS": "stompcap ex", "COMP_CWORD": "1"}
+    others = {"_TYPER_COMPLETE_ARGS": "stompcap ex", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "_STOMPCAP_COMPLETE": f"complete_{shell}", **bash, **others}
+    done = subprocess.run([sys.executable, "-m", "stompcap"], capture_output=True, text=True, env=environment, check=True)
+    assert {"extract", "export"} <= set(done.stdout.replace('"', " ").replace(":", " ").split())
+    assert "decode" not in done.stdout
+
+
+WAITS = """
+import sys, time
+from stompcap.cli import entry
+def command():
+    print("ready", flush=True)
+    {}
+entry._command = command
+entry.GRACE_S = 3.0
+entry.main()
+"""
+
+
+def process(body: str, *, ignored: tuple[signal.Signals, ...] = ()) -> subprocess.Popen[str]:
+    """A command whose work is this, begun."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", WAITS.format(body), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    return child
+
+
+@pytest.mark.parametrize("number", entry.SIGNALS)
+@pytest.mark.parametrize("body", ["time.sleep(60)", "try: time.sleep(60)\n    except BaseException: raise ValueError('lost') from None"])
+def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str) -> None:
+    child = process(body)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 128 + number
+    assert err == f"stompcap: interrupted ({number.name}); what was done stays, run again to go on\n"
+    assert json.loads(out)["exit_code"] == 128 + number
+
+
+def test_what_does_not_end_is_ended_by_a_second_signal() -> None:
+    child = process("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
+    child.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(1)
+    child.send_signal(signal.SIGINT)
+    err = child.communicate(timeout=30)[1]
+    assert (child.returncode, err) == (130, "stompcap: interrupted (SIGINT)\n")
+
+
+def test_what_does_not_end_is_ended_in_the_end() -> None:
+    child = process("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
+    began = time.monotonic()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(60) == 143
+    assert 2 < time.monotonic() - began < 15
+    child.communicate()
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    child = process("time.sleep(2)\n    return 0", ignored=(signal.SIGHUP, signal.SIGINT))
+    child.send_signal(signal.SIGHUP)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(30) == 0
+    assert child.communicate()[1] == ""
+
+
+def test_nothing_that_was_started_is_left() -> None:
+    """Neither a child that does not listen, nor a grandchild with a process group of its own whose parent is gone."""
+    family = "import os, signal, time; os.fork() or (os.setpgid(0, 0), os.fork()); signal.signal(15, signal.SIG_IGN); time.sleep(99)"
+    child = process(f"import subprocess; subprocess.Popen([sys.executable, '-c', {family!r}]); time.sleep(60)")
+    deadline = time.monotonic() + 20
+    while len(in_session(child.pid)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(in_session(child.pid)) == 4
+    child.send_signal(signal.SIGINT)
+    assert child.wait(30) == 130
+    assert in_session(child.pid) == []
+    child.communicate()
+
+
+def test_nobody_reads_what_is_printed() -> None:
+    shell = f"{sys.executable} -m stompcap rules list | head -n 1; echo ${{PIPESTATUS[0]}}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.splitlines()[1:] == ["0"]
+    assert done.stderr == ""
+
+
+def test_jobs_are_commands() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for path in (ROOT / "jobs" / "run.py", ROOT / "jobs" / "ack_latency.py"):
+        done = subprocess.run([sys.executable, path, "-h"], capture_output=True, text=True, env=environment, check=True)
+        assert "Usage: stompcap" in done.stdout
+        assert done.stderr == ""
