@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 NO_END = 1 << 62
 
@@ -17,4 +20,4 @@ class Checkpoint:
     seconds: int = -1  # of that record; pcap alone
     trusting: bool = False  # whether odd headers are taken as they are; pcap alone
     big: bool = False  # byte order of the section; pcapng alone
-    interfaces: tuple[tuple[int, ...], ...] = ()  # of the section: link type, snaplen, if_tsresol, if_tsoffset; pcapng alone
+    interfaces: NDArray[np.int64] | None = field(default=None, compare=False)  # of the section (stompcap.capture.interfaces); pcapng alone

@@ -13,6 +13,7 @@ from collections import namedtuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stompcap.capture.chains import MAX_PACKET_OCTETS
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.links import find_ip
 from stompcap.capture.tunnels import inside, ipv6_upper, jumbo_octets
@@ -120,7 +121,9 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
             return FRAGMENT, 0, 0, 0
         verdict, protocol, upper = USED, np.int64(octets[at + 9]), at + head
         wire_end = at + total if total else wire_limit
-        if protocol == 51 and upper + 8 <= limit:  # authenticated, not encrypted (RFC 4302)
+        while protocol == 51:  # authenticated, not encrypted (RFC 4302)
+            if upper + 8 > limit:
+                return MALFORMED, 0, 0, 0
             protocol, upper = np.int64(octets[upper]), upper + (np.int64(octets[upper + 1]) + 2) * 4
     elif version == 6:
         if at + 40 > limit:
@@ -129,6 +132,8 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
         verdict, protocol, upper = ipv6_upper(octets, at + 40, limit, np.int64(octets[at + 6]))
         if total == 0 and octets[at + 6] == 0:
             total = jumbo_octets(octets, at + 40, limit)
+            if total > MAX_PACKET_OCTETS:
+                return MALFORMED, 0, 0, 0
         wire_end = at + 40 + total if total else wire_limit
     else:
         return MALFORMED, 0, 0, 0
@@ -184,7 +189,8 @@ def decode(
         limit = places[row] + captured[row]
         verdict, ip, outer = find_ip(octets, places[row], limit, links[row])
         if verdict == USED:
-            verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, places[row] + max(captured[row], original[row]))
+            wire_limit = places[row] + max(captured[row], min(original[row], MAX_PACKET_OCTETS))
+            verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, wire_limit)
             if verdict == TUNNEL and tunnels:
                 verdict, ip, tcp, payload, wire_end, outer = through(octets, tcp, payload, limit, wire_end, outer)
             elif verdict == TUNNEL:

@@ -16,10 +16,12 @@ from stompcap.capture import chains, walk
 from stompcap.capture.checkpoint import NO_END, Checkpoint
 from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Octets, Window
 from stompcap.capture.integers import u32
+from stompcap.capture.interfaces import SMALLEST_OCTETS, Interfaces, interface_at
 
 Search = Callable[[Octets, int, bool], tuple[int, int]]  # octets, from where, nothing behind them: state and place
 NAMED_FLAWS = 8
 LARGEST_SNAPLEN = (1 << 31) - 1  # one beyond is as good as none: no packet is so long
+TIMELESS = "packets whose time is before 1970 or behind 2105 and counts as 0"
 DOUBT_OCTETS = 1 << 22  # how far a better record is looked for where one is doubtful
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -58,7 +60,7 @@ class Walk:
     reached: Checkpoint | None = None
     status: str = "complete"
     damage: str | None = None
-    link_types: list[int] = field(default_factory=list)
+    seen_links: dict[int, None] = field(default_factory=dict)
     largest: int = 0
     unlimited: bool = False
     packets: int = 0
@@ -79,13 +81,17 @@ class Walk:
             self.damage = "; ".join(self.flaws[:NAMED_FLAWS]) + (f"; and {more} more" if more > 0 else "")
 
     @property
+    def link_types(self) -> list[int]:
+        """Those of the interfaces, each once."""
+        return list(self.seen_links)
+
+    @property
     def snaplen(self) -> int:
         """The largest snapshot length of the interfaces; 0 where one has no limit."""
         return 0 if self.unlimited else self.largest
 
     def _interface(self, link: int, snaplen: int) -> None:
-        if link not in self.link_types:
-            self.link_types.append(link)
+        self.seen_links[link] = None
         if 0 < snaplen <= LARGEST_SNAPLEN:
             self.largest = max(self.largest, snaplen)
         else:
@@ -144,8 +150,8 @@ class Walk:
             self.status, self.damage = "truncated", f"the file header is cut off at {self._place(len(header))}"
             return
         big, ticks, head = PCAP_MAGICS[self.capture.head[:4]]
-        snaplen = int(u32(header, 16, big))
-        self._interface(int(u32(header, 20, big)) & 0xFFFF, snaplen)
+        snaplen, link = int(u32(header, 16, big)), int(u32(header, 20, big)) & 0xFFFF
+        self._interface(link, snaplen)
         longest = min(max(snaplen, chains.USUAL_PACKET_OCTETS), chains.MAX_PACKET_OCTETS)
         known = self.begin or Checkpoint(PCAP_HEADER_OCTETS, before=PCAP_HEADER_OCTETS)
         at, seconds, reason, trusting = known.offset - self.capture.base, known.seconds, walk.FULL, known.trusting
@@ -156,7 +162,7 @@ class Walk:
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin, final = at, self.capture.ended
             count, at, reason, seconds = walk.walk_pcap(
-                self.capture.octets, at, big, head, ticks, longest, seconds, trusting, final, self._until(at), self.link_types[0],
+                self.capture.octets, at, big, head, ticks, longest, seconds, trusting, final, self._until(at), link,
                 *columns, links,
             )  # fmt: skip
             if count:
@@ -190,8 +196,8 @@ class Walk:
 
     def _pcapng(self) -> Iterator[Records]:
         known = self.begin or Checkpoint(0)
-        big, bad = known.big, np.zeros(2, np.int64)
-        interfaces = np.array(known.interfaces, np.int64).reshape(-1, 4)
+        big, bad = known.big, np.zeros(4, np.int64)
+        interfaces = Interfaces(known.interfaces)
         at, reason = known.offset - self.capture.base, walk.FULL if self.begin else walk.SECTION
         while reason not in (walk.END, walk.TRUNCATED, walk.DAMAGED):
             if self.packets == self.last:
@@ -204,7 +210,7 @@ class Walk:
                     continue
                 if section is not None:
                     big, at = section
-                    interfaces = np.empty((0, 4), np.int64)
+                    interfaces = Interfaces()
                 else:
                     found = self._resume(at, at + 1, block_finder(big))
                     if found is None:
@@ -214,21 +220,24 @@ class Walk:
             elif reason == walk.INTERFACE:
                 row = interface_at(octets, at, big)
                 self._interface(row[0], row[1])
-                interfaces = np.vstack([interfaces, np.array([row], np.int64)])
-                at += int(u32(octets, at + 4, big))
+                interfaces.add(row)
+                length = int(u32(octets, at + 4, big))
+                if length < SMALLEST_OCTETS:
+                    self._flaw(f"the interface block at {self._place(at)} is too short to be one")
+                at += length
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin, final = at, self.capture.ended
             count, at, reason = walk.walk_pcapng(
-                self.capture.octets, at, big, interfaces, self._until(at), *columns, links, bad
+                self.capture.octets, at, big, interfaces.rows, self._until(at), *columns, links, bad
             )
-            if bad[0]:
-                self._flaw(f"{bad[0]} packet blocks that cannot be, the first at {self._place(int(bad[1]))}")
-                bad[:] = 0
+            for many, first, what in ((bad[0], bad[1], "packet blocks that cannot be"), (bad[2], bad[3], TIMELESS)):
+                if many:
+                    self._flaw(f"{many} {what}, the first at {self._place(int(first))}")
+            bad[:] = 0
             if count:
                 base = self.capture.base
-                of_section = tuple(tuple(row) for row in interfaces.tolist())
                 self.reached = Checkpoint(
-                    base + at, self.packets + count, base + int(columns[0][count - 1]), big=big, interfaces=of_section
+                    base + at, self.packets + count, base + int(columns[0][count - 1]), big=big, interfaces=interfaces.rows
                 )
                 yield self._batch(count, begin, at, columns, links)
             if reason in (walk.END, walk.TRUNCATED) and not final:
@@ -262,22 +271,3 @@ def section_at(octets: Octets, at: int) -> tuple[bool, int] | None:
         return None
     return big, at + length
 
-
-def interface_at(octets: Octets, at: int, big: bool) -> tuple[int, int, int, int]:
-    """The interface block at `at`: link type, snaplen, if_tsresol (6 where absent), if_tsoffset in seconds."""
-    length = int(u32(octets, at + 4, big))
-    order = "big" if big else "little"
-    body = octets[at + 8 : at + length - 4].tobytes()
-    link, snaplen = int.from_bytes(body[0:2], order), int.from_bytes(body[4:8], order)  # type: ignore[arg-type]
-    resolution, offset, place = 6, 0, 8
-    while place + 4 <= len(body):
-        code, size = (int.from_bytes(body[place + i : place + i + 2], order) for i in (0, 2))  # type: ignore[arg-type]
-        value = body[place + 4 : place + 4 + size]
-        if code == 0:
-            break
-        if code == 9 and size == 1:
-            resolution = value[0]
-        elif code == 14 and size == 8:
-            offset = int.from_bytes(value, order, signed=True)  # type: ignore[arg-type]
-        place += 4 + (size + 3) // 4 * 4
-    return link, snaplen, resolution, offset

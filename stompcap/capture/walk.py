@@ -28,6 +28,7 @@ from stompcap.kernel import kernel
 Int64s = NDArray[np.int64]
 
 FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6
+LAST_S = 1 << 32  # a time, in seconds since the epoch, that no packet has: pcap cannot say it, and in nanoseconds it must fit
 
 
 @kernel
@@ -91,8 +92,14 @@ def walk_pcap(
 
 @kernel
 def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
-    """A 64-bit pcapng time: `resolution` as if_tsresol (high bit: a power of two), `offset_s` as if_tsoffset."""
+    """A 64-bit pcapng time: `resolution` as if_tsresol (high bit: a power of two), `offset_s` as if_tsoffset.
+
+    Negative where it is before the epoch or LAST_S seconds and more behind it.
+    """
     power = resolution & 0x7F
+    about_s = float(np.uint64(ticks)) / (2.0 if resolution & 0x80 else 10.0) ** power + offset_s
+    if about_s <= -1 or about_s >= LAST_S:
+        return -1
     if resolution & 0x80:
         seconds = np.int64(np.uint64(ticks) >> np.uint64(power)) if power < 64 else np.int64(0)
         fraction = ticks - (seconds << power) if power < 64 else np.int64(ticks)
@@ -134,7 +141,8 @@ def walk_pcapng(
 
     No block that begins at `stop` or behind is taken. `interfaces`: a row per interface of the section: link type,
     snaplen, if_tsresol, if_tsoffset. A section or interface block is left to the caller. A simple packet block has no
-    time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies.
+    time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies, and the same of packets
+    whose time cannot be, which get 0.
     """
     end, count = len(octets), 0
     while count < len(place) and at < stop:
@@ -175,6 +183,10 @@ def walk_pcapng(
                 original[count] = u32(octets, at + 24, big)
                 ts_ns[count] = nanoseconds(ticks, interfaces[interface, 2], interfaces[interface, 3])
             if good and captured[count] <= length - head - 4:
+                if ts_ns[count] < 0:
+                    ts_ns[count] = 0
+                    bad[3] = bad[3] if bad[2] else at
+                    bad[2] += 1
                 place[count] = at + head
                 links[count] = interfaces[interface, 0]
                 count += 1

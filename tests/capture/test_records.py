@@ -1,16 +1,19 @@
 """Walking record and block headers: times, places, byte orders, what a file's end looks like."""
 
 import struct
+import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture.files import open_capture
 from stompcap.capture.records import Walk
-from stompcap.capture.walk import nanoseconds
+from stompcap.capture.walk import LAST_S, nanoseconds
 from tests.capture import packaging as p
 from tests.capture.packaging import Frame
+from tests.timing import assert_linear
 
 T = 1_700_000_000_123_456_789
 FRAMES = [Frame(bytes([65 + i]) * (20 + i), T + i * 1_000_003, 20 + i + 5 * i) for i in range(7)]
@@ -71,8 +74,95 @@ def test_if_tsresol_and_if_tsoffset(tmp_path, resolution, offset_s):
 @given(st.integers(0, 2**62), st.integers(0, 62))
 def test_powers_of_two_lose_less_than_a_nanosecond(count, power):
     exact = count * 10**9 // 2**power
-    if exact < 2**62:
+    if exact < (LAST_S - 1) * 10**9:
         assert int(nanoseconds(count, 0x80 | power, 0)) == exact
+
+
+# if_tsresol, if_tsoffset, ticks
+NO_TIMES = {
+    "beyond 64 bits of nanoseconds": (9, 0, 2**63),
+    "all ones": (9, 0, 2**64 - 1),
+    "microseconds taken for seconds": (0, 0, T // 1000),
+    "microseconds of a million years": (6, 0, 2**63),
+    "whole seconds, as a power of two": (0x80, 0, 2**64 - 1),
+    "the largest offset": (6, 2**63 - 1, T // 1000),
+    "the least offset": (6, -(2**63), T // 1000),
+    "before the epoch": (6, -4_000_000_000, 5),
+}
+
+
+@pytest.mark.parametrize("name", NO_TIMES)
+@pytest.mark.parametrize("write", [p.enhanced, p.obsolete])
+def test_a_time_that_no_packet_has_is_told_and_counts_as_none(tmp_path, name, write):
+    resolution, offset_s, count = NO_TIMES[name]
+    path = tmp_path / "a"
+    path.write_bytes(p.section() + p.interface(resolution=resolution, offset_s=offset_s) + write(FRAMES[0], count) * 3)
+    seen, walk = walked(path)
+    assert [(octets, ts) for octets, _, ts, _ in seen] == [(FRAMES[0].octets, 0)] * 3
+    assert (walk.status, walk.damage.split(" ")[0]) == ("damaged", "3")
+    assert "time" in walk.damage
+
+
+def ticks_at_the_ends():
+    """The first and the last time a packet may have, and the ones before and behind."""
+    return [(0, -1, 0, False), (0, 0, 0, True), (6, 0, (LAST_S - 1) * 10**6, True), (6, 0, (LAST_S + 1) * 10**6, False)]
+
+
+@pytest.mark.parametrize(("resolution", "offset_s", "count", "good"), ticks_at_the_ends())
+def test_times_from_1970_to_2106_are_times(resolution, offset_s, count, good):
+    found = int(nanoseconds(count, resolution, offset_s))
+    assert found == offset_s * 10**9 + count * 10**9 // 10**resolution if good else found < 0
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 255), st.integers(-(2**63), 2**63 - 1))
+def test_no_resolution_or_offset_makes_a_time_that_does_not_fit(count, resolution, offset_s):
+    base, power = (2, resolution & 0x7F) if resolution & 0x80 else (10, resolution)
+    exact = offset_s * 10**9 + count * 10**9 // base**power
+    found = int(nanoseconds(np.uint64(count).astype(np.int64), resolution, offset_s))
+    if 0 <= exact < (LAST_S - 1) * 10**9:
+        assert abs(found - exact) <= 1
+    elif not -(10**9) <= exact < (LAST_S + 1) * 10**9:
+        assert found < 0
+
+
+@pytest.mark.parametrize("body", [b"", b"\1\0", b"\1\0\0\0"])
+def test_an_interface_block_that_is_too_short_is_told_and_counts_as_one(tmp_path, body):
+    path = tmp_path / "a"
+    stray = p.enhanced(Frame(b"x" * 20, T, interface=1), T // 1000)
+    path.write_bytes(p.section() + p.block(1, body) + p.interface() + stray)
+    seen, walk = walked(path)
+    assert len(seen) == 1
+    assert (walk.status, walk.damage) == ("damaged", "the interface block at file offset 28 is too short to be one")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        struct.pack("<HH", 9, 0xFFFF) + b"\x09" * 4,
+        struct.pack("<HH", 9, 4) + b"\x09" * 4,
+        struct.pack("<HH", 14, 8) + b"\x7f" * 4,
+        struct.pack("<HH", 14, 0xFFFF) + b"\x7f" * 8,
+        struct.pack("<HHHH", 2, 0xFFFF, 9, 1) + b"\x09\0\0\0",
+        b"\xff" * 3,
+    ],
+    ids=["resolution too long", "resolution of four octets", "offset cut off", "offset too long", "name beyond the block", "no option"],
+)
+def test_odd_options_of_an_interface_change_nothing(tmp_path, options):
+    path = tmp_path / "a"
+    path.write_bytes(p.section() + p.block(1, struct.pack("<HHI", 1, 0, 0) + options) + p.enhanced(FRAMES[0], T // 1000))
+    assert walked(path)[0] == expected(FRAMES[:1], 1000)
+
+
+def test_an_interface_before_every_packet_takes_linear_time(tmp_path):
+    def seconds(count):
+        path = tmp_path / str(count)
+        path.write_bytes(p.section() + (p.interface(resolution=9) + p.enhanced(FRAMES[0], T)) * count)
+        begun = time.process_time()
+        assert len(walked(path)[0]) == count
+        return time.process_time() - begun
+
+    seconds(10)
+    assert_linear(seconds, 1000)
 
 
 def test_interfaces_have_their_own_link_type_and_clock(tmp_path):

@@ -123,11 +123,71 @@ def test_fragments_in_a_tunnel_are_put_together(tmp_path):
     assert survey(str(path), "s")["skipped"] == {"ip_fragment": len(frames) - 1}
 
 
-def test_an_authentication_header_is_passed(tmp_path):
-    tcp = bytes(tcp4())[20:]
-    head = struct.pack(">BBHII", 6, 4, 0, 1, 1) + bytes(12)
-    packet = IP(src="10.0.0.2", dst="10.0.0.1", id=77, ttl=63, proto=51) / (head + tcp)
-    check(*read(tmp_path, ETHER / packet)[:2])
+V6 = b"\xfd" + bytes(14)  # of both addresses, but for their last octets
+
+
+def authenticated(upper, protocol=6, words=6):
+    """An authentication header of so many words of 32 bits before what it protects (RFC 4302, 2)."""
+    return struct.pack(">BBHII", protocol, words - 2, 0, 1, 1) + bytes(4 * words - 12) + upper
+
+
+@pytest.mark.parametrize("words", [3, 6, 11])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_authentication_headers_are_passed(tmp_path, words, times):
+    upper, protocol = bytes(tcp4())[20:], 6
+    for _ in range(times):
+        upper, protocol = authenticated(upper, protocol, words), 51
+    check(*read(tmp_path, ETHER / IP(src="10.0.0.2", dst="10.0.0.1", id=77, ttl=63, proto=51) / upper)[:2])
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_authentication_headers_are_passed_in_ipv6(tmp_path, times):
+    upper, protocol = bytes(tcp6())[40:], 6
+    for _ in range(times):
+        upper, protocol = authenticated(upper, protocol), 51
+    check(*read(tmp_path, ETHER / IPv6(src="fd00::2", dst="fd00::1", hlim=63, nh=51) / upper)[:2], V6, -1)
+
+
+def test_a_packet_that_is_authenticated_as_a_whole_is_looked_into(tmp_path):
+    check(*read(tmp_path, ETHER / IP(src="1.1.1.1", dst="2.2.2.2", proto=51) / authenticated(bytes(tcp4()), 4))[:2])
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_an_authentication_header_in_a_tunnel_is_passed(tmp_path, wrap):
+    inner = IP(src="10.0.0.2", dst="10.0.0.1", id=77, ttl=63, proto=51) / authenticated(bytes(tcp4())[20:])
+    check(*read(tmp_path, ETHER / WRAPS[wrap](inner, "4"))[:2])
+
+
+def test_an_authentication_header_in_fragments_is_passed(tmp_path):
+    payload = bytes(range(256)) * 12
+    whole = IP(src="10.0.0.2", dst="10.0.0.1", id=77, ttl=63, proto=51) / authenticated(bytes(tcp4(payload))[20:])
+    path = pcap(tmp_path / "a", [Frame(bytes(ETHER / piece)) for piece in fragment(whole, 700)])
+    (row,) = pa.Table.from_batches(read_segments(str(path), 0), SEGMENTS).to_pylist()
+    assert row["payload"] == payload
+
+
+@pytest.mark.parametrize("octets", range(8))
+def test_an_authentication_header_that_is_cut_off_is_malformed(octets):
+    packet = IP(src="10.0.0.2", dst="10.0.0.1", proto=51) / authenticated(b"")[:octets]
+    assert kernel(bytes(ETHER / packet))[0] == MALFORMED
+
+
+LONGEST = 1 << 24
+
+
+@pytest.mark.parametrize("original", [LONGEST + 1, 2**31, 2**32 - 1])
+def test_what_claims_to_be_longer_than_any_link_delivers_is_not_believed(original):
+    frame = bytearray(bytes(ETHER / tcp4()))
+    frame[16:18] = b"\0\0"  # as segmentation offload leaves it: all that the frame has
+    verdict, out = kernel(bytes(frame), original)
+    assert (verdict, int(out.wire_octets[0])) == (USED, LONGEST - 54)
+
+
+@pytest.mark.parametrize("size", [LONGEST + 1, 2**31, 2**32 - 1])
+def test_a_jumbo_payload_longer_than_any_link_delivers_is_malformed(size):
+    head = IPv6ExtHdrHopByHop(nh=6, options=[Jumbo(jumboplen=size)])
+    frame = bytes(ETHER / IPv6(src="fd00::2", dst="fd00::1", plen=0, nh=0)) + bytes(head) + bytes(TCP()) + b"x"
+    assert kernel(frame, 2**32 - 1)[0] == MALFORMED
 
 
 @pytest.mark.parametrize("before", [[], [PadN(optdata=b"\0\0")], [HBHOptUnknown(otype=0x1E, optdata=b"abcd")]])

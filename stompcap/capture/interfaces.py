@@ -1,0 +1,53 @@
+"""The interfaces of a pcapng section: their blocks read, one after the other, and what packets need of them as rows for the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import u32
+
+Row = tuple[int, int, int, int]  # link type, snaplen, if_tsresol, if_tsoffset in seconds
+SMALLEST_OCTETS = 20  # of an interface block
+
+
+class Interfaces:
+    """Rows that only become more; `rows` is a view that stays as it is, however many follow."""
+
+    def __init__(self, rows: NDArray[np.int64] | None = None) -> None:
+        self._held = np.empty((0, 4), np.int64) if rows is None else rows
+        self._count = len(self._held)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """A row for each, shape (interfaces, 4)."""
+        return self._held[: self._count]
+
+    def add(self, row: Row) -> None:
+        """Put one more behind the others; a file may describe one before every packet, so room is made by doubling."""
+        if self._count == len(self._held):
+            larger = np.empty((max(8, 2 * self._count), 4), np.int64)
+            larger[: self._count] = self._held
+            self._held = larger
+        self._held[self._count] = row
+        self._count += 1
+
+
+def interface_at(octets: NDArray[np.uint8], at: int, big: bool) -> Row:
+    """The interface block at `at`; where it says no if_tsresol, that is 6, and what it is too short for is 0."""
+    length = int(u32(octets, at + 4, big))
+    order = "big" if big else "little"
+    body = octets[at + 8 : at + length - 4].tobytes()
+    link, snaplen = int.from_bytes(body[0:2], order), int.from_bytes(body[4:8], order)  # type: ignore[arg-type]
+    resolution, offset, place = 6, 0, 8
+    while place + 4 <= len(body):
+        code, size = (int.from_bytes(body[place + i : place + i + 2], order) for i in (0, 2))  # type: ignore[arg-type]
+        value = body[place + 4 : place + 4 + size]
+        if code == 0:
+            break
+        if code == 9 and size == 1 and value:
+            resolution = value[0]
+        elif code == 14 and size == 8 and len(value) == 8:
+            offset = int.from_bytes(value, order, signed=True)  # type: ignore[arg-type]
+        place += 4 + (size + 3) // 4 * 4
+    return link, snaplen, resolution, offset
