@@ -6,18 +6,21 @@ Only what describes segments is shuffled, brought together by flow; the task tha
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from pipelines.survey import Refused
+from stompcap.capture import unreadable
 from stompcap.progress import Meter, Progress, watched
 from stompcap.spark import tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
-from stompcap.spark.sink import MANIFEST, collected
+from stompcap.spark.sink import MANIFEST, collected, failed
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from stompcap.capture import Survey
     from stompcap.options import Options
@@ -69,26 +72,59 @@ def tasks_for(captures: Sequence[Survey], cores: int) -> int:
     return -(-bounded // cores) * cores
 
 
+@dataclass(frozen=True)
+class Extracted:
+    """What was made of captures: the name of the batch, the captures in it, the files of its rows; and what could not be read."""
+
+    batch: str
+    captures: list[Survey]
+    files: list[DataFile]
+    refused: list[Refused]
+
+
 def extract(
     session: LazySession,
     lake: str,
     captures: Sequence[Survey],
-    batch_id: str,
     options: Options,
     outputs: Sequence[str] = TABLES,
     progress: Progress | None = None,
-) -> list[DataFile]:
+) -> Extracted:
     """Write the rows of a batch of captures; files are returned, nothing is committed.
 
-    `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass.
+    `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass. Captures at which
+    a task fails are left out, and the others done anew, until none fails.
     """
+    left, refused = list(captures), list[Refused]()
+    while left:
+        batch = batch_of(left, options.source)
+        manifest = _extract(session, lake, left, batch, options, outputs, progress or Progress())
+        failures = failed(manifest)
+        if not failures:
+            return Extracted(batch, left, collected(manifest), refused)
+        refused += [_refused(left[rank].row, why) for rank, why in sorted(failures.items())]
+        left = [one for rank, one in enumerate(left) if rank not in failures]
+    return Extracted("", [], [], refused)
+
+
+def _refused(row: dict[str, Any], why: str) -> Refused:
+    """A capture at which a task failed; its file may be gone or another one by now, and then a row would be of no file."""
+    found = unreadable(row["path"], row["source"], why)
+    same = found is not None and found.row["capture_id"] == row["capture_id"]
+    return Refused(row["path"], why, row["capture_id"], found.row if found is not None and same else None)
+
+
+def _extract(
+    session: LazySession, lake: str, captures: Sequence[Survey], batch: str, options: Options, outputs: Sequence[str], progress: Progress
+) -> list[Row]:
+    """The manifest of all tasks."""
     named = [(one.row["path"], one.row["capture_id"]) for one in captures]
-    steps = _Steps(captures, progress or Progress())
+    steps = _Steps(captures, progress)
     with watched(steps.look, here=session.local()) as meter:
         spark = session()
         number = tasks_for(captures, spark.sparkContext.defaultParallelism)
-        work = tasks.Extract(lake, named, batch_id, options, tuple(outputs), meter)
-        return collected(together(spark, captures, number, options, meter).mapInArrow(work, MANIFEST).collect())
+        work = tasks.Extract(lake, named, batch, options, tuple(outputs), meter)
+        return together(spark, captures, number, options, meter).mapInArrow(work, MANIFEST).collect()
 
 
 class _Steps:

@@ -20,6 +20,9 @@ from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 
+UNREADABLE = "unreadable"
+"""The status of a capture of which nothing is in the lake but that it could not be read, and why."""
+
 
 @contextmanager
 def held(lake: str) -> Iterator[None]:
@@ -46,10 +49,41 @@ def held(lake: str) -> Iterator[None]:
 
 
 def known(lake: str) -> list[dict[str, Any]]:
-    """The captures in the lake: what tells them, and the files that go on where they end, again."""
+    """The captures in the lake: what tells them, and the files that go on where they end, again; those that could not be read are not."""
     columns = ["capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
-    return rows
+    return [row for row in rows if row["status"] != UNREADABLE]
+
+
+def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
+    """Admit captures to the lake with their batch; rows added. What the lake says of them or their files being unreadable goes."""
+    return _take_in(lake, [{**row, "batch_id": batch, "run_id": run_id} for row in rows], batch, run_id)
+
+
+def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
+    """Note captures that cannot be read, and why; rows added: none where the lake says the same, or has the capture."""
+    before = {row["capture_id"]: row for row in lakes.small(lake, "captures", ["capture_id", "status", "damage"]).to_pylist()}
+    news = {
+        row["capture_id"]: {**row, "batch_id": row["capture_id"], "run_id": run_id}
+        for row in rows
+        if (said := before.get(row["capture_id"])) is None or (said["status"] == UNREADABLE and said["damage"] != row["damage"])
+    }
+    return _take_in(lake, list(news.values()), f"{run_id}:{UNREADABLE}:{min(news)}", run_id) if news else 0
+
+
+def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) -> int:
+    """Add rows to table captures, in the place of those that say of the same capture or file that it is unreadable."""
+    table = pa.Table.from_pylist(rows, schema=TABLES["captures"].arrow)
+    held = lakes.small(lake, "captures")
+    names, files = {row["capture_id"] for row in rows}, {(row["path"], row["source"]) for row in rows}
+    kept = [
+        row["status"] != UNREADABLE or not (row["capture_id"] in names or (row["path"], row["source"]) in files)
+        for row in held.select(["status", "capture_id", "path", "source"]).to_pylist()
+    ]
+    if all(kept):
+        return lakes.append(lake, "captures", table, [unit], run_id)
+    lakes.replace(lake, "captures", pa.concat_tables([held.filter(pa.array(kept)), table]), run_id, [unit])
+    return len(table)
 
 
 def captures(lake: str) -> dict[str, int]:
@@ -61,7 +95,8 @@ def captures(lake: str) -> dict[str, int]:
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
     """The batches in the lake that one of the tables has not taken in: the tables' own transactions tell."""
-    known = set(lakes.small(lake, "captures", ["batch_id"]).column(0).to_pylist())
+    rows = lakes.small(lake, "captures", ["batch_id", "status"]).to_pylist()
+    known = {row["batch_id"] for row in rows if row["status"] != UNREADABLE}
     names = sorted(known)
     complete = known.intersection(*(lakes.done(lake, table, names) for table in tables))
     return sorted(known - complete)

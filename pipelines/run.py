@@ -15,11 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from pipelines import bronze, gold, ledger, silver
 from pipelines.chosen import chosen, differing
-from pipelines.survey import survey
+from pipelines.survey import Refused, survey
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
@@ -27,7 +25,6 @@ from stompcap.errors import StompcapError
 from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
 from stompcap.spark.session import LazySession
-from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,8 +131,7 @@ class Run:
         known = ledger.known(self.lake)
         ids = {row["capture_id"] for row in known}
         found = survey(paths, self.options, known, self.spark, self.progress)
-        for problem in found.refused:
-            self._refuse(problem.path, problem.remedy)
+        self._refuse(found.refused)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
         named_again = [again.row | {"path": again.path} for again in found.again]
         for row in named_again:
@@ -167,7 +163,6 @@ class Run:
         return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
     def _extract(self, captures: Sequence[Survey], *, whole: bool) -> None:
-        batch = bronze.batch_of(captures, self.options.source)
         outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
         if whole:
             from stompcap.quality import prepare
@@ -175,16 +170,18 @@ class Run:
             prepare()
         self.progress.begin("starting Spark")
         self.spark()
-        with self.stage("extract", [one.row["capture_id"] for one in captures], within=WHOLE if whole else ()) as rows:
-            files = bronze.extract(self.spark, self.lake, captures, batch, self.options, outputs, self.progress)
-            self.admit(files, batch, rows, outputs)
-            table = pa.Table.from_pylist(
-                [{**one.row, "batch_id": batch, "run_id": self.result.run_id} for one in captures], schema=TABLES["captures"].arrow
-            )
-            rows["captures"] = lakes.append(self.lake, "captures", table, [batch], self.result.run_id)
-        self.result.warnings += unread(self.lake, batch, self.options.ports, self.spark)
-        if whole:
-            self.aggregate([batch], {})
+        inputs = [one.row["capture_id"] for one in captures]
+        with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
+            made = bronze.extract(self.spark, self.lake, captures, self.options, outputs, self.progress)
+            inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
+            if made.captures:
+                self.admit(made.files, made.batch, rows, outputs)
+                rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
+        self._refuse(made.refused)
+        if made.captures:
+            self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)
+            if whole:
+                self.aggregate([made.batch], {})
 
     # -- the stages that read the lake --------------------------------------------------------------------------------------
 
@@ -295,12 +292,23 @@ class Run:
 
     def _find(self, named: Sequence[str]) -> list[str]:
         """The files meant; those that do not exist are refused, the rest goes on."""
-        return find(named, lambda error: self._refuse(error.path, error.remedy))
+        return find(named, lambda error: self._refuse([Refused.of(error)]))
 
-    def _refuse(self, path: str, remedy: str) -> None:
-        self.result.refused.append(f"{path}: {remedy}")
-        self.result.captures.append({"path": path, "capture_id": None, "status": "unreadable"})
-        self.result.warnings.append(f"{path}: {remedy}")
+    def _refuse(self, problems: Sequence[Refused]) -> None:
+        """Say what cannot be read; captures among it get their row, and are looked at again by the next run."""
+        for problem in problems:
+            self.result.refused.append(f"{problem.path}: {problem.remedy}")
+            self.result.warnings.append(f"{problem.path}: {problem.remedy}")
+            told = [one for one in self.result.captures if one["capture_id"] and one["capture_id"] == problem.capture_id]
+            for one in told:
+                one["status"] = ledger.UNREADABLE
+            if problem.path not in {one["path"] for one in told}:
+                entry = {"path": problem.path, "capture_id": problem.capture_id, "status": ledger.UNREADABLE}
+                self.result.captures.append(entry)
+        rows = [problem.row for problem in problems if problem.row]
+        if rows:
+            entered = ledger.refuse(self.lake, rows, self.result.run_id)
+            self.result.rows["captures"] = self.result.rows.get("captures", 0) + entered
 
 
 def data_docs(lake: str) -> str | None:

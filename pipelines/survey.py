@@ -35,10 +35,19 @@ READ_OCTETS = 1 << 24
 
 @dataclass(frozen=True)
 class Refused:
-    """A named input that could not be read, and why."""
+    """A named input that could not be read, and why; a capture has its id, and its row of table captures if the file is still that."""
 
     path: str
     remedy: str
+    capture_id: str | None = None
+    row: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, found: Survey | CaptureError) -> Refused:
+        """What a look at a file found."""
+        if isinstance(found, CaptureError):
+            return cls(found.path, found.remedy)
+        return cls(found.row["path"], found.row["damage"], found.row["capture_id"], found.row)
 
 
 @dataclass(frozen=True)
@@ -85,10 +94,10 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
         spark.begin()
     answers = _examine(rest, [octets[path] for path in rest], options, known, spark, counter) if rest else []
     return Surveyed(
-        [found for _, found in answers if isinstance(found, Survey)],
+        [found for _, found in answers if isinstance(found, Survey) and found.readable],
         again,
         [path for path, found in answers if found is None],
-        [Refused(found.path, found.remedy) for _, found in answers if isinstance(found, CaptureError)],
+        [Refused.of(found) for _, found in answers if isinstance(found, CaptureError) or (found and not found.readable)],
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+
 
 class StompcapError(Exception):
     """Base of all errors meant for people; `exit_code` is what the command line ends with."""
@@ -38,6 +41,22 @@ class CaptureError(StompcapError):
 
 class NoCapture(CaptureError):
     """A file could be read and is no capture by its magic."""
+
+
+def unforeseen(path: str, error: Exception) -> CaptureError:
+    """What to say of a capture at which this program fails: where it does so, and nothing that may be the capture's octets.
+
+    A CaptureError says it already; another StompcapError is no capture's fault, and raised.
+    """
+    if isinstance(error, CaptureError):
+        return error
+    if isinstance(error, StompcapError):
+        raise error
+    package = os.path.dirname(__file__)
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(package)]
+    place = f" in {os.path.relpath(places[-1].filename, package)}, line {places[-1].lineno}" if places else ""
+    says = f"could not be read ({type(error).__name__}{place}); please report it, the other captures are not touched by it"
+    return CaptureError(path, says)
 
 
 class LakeBusy(StompcapError):

@@ -5,7 +5,7 @@ from stompcap.capture.files import Window, is_capture, octets, open_capture
 from stompcap.capture.packet_rows import PACKETS, packets
 from stompcap.capture.segments import read_segments
 from stompcap.capture.splits import Split
-from stompcap.capture.survey import Known, Survey, changed, examine, parts, survey
+from stompcap.capture.survey import Known, Survey, changed, examine, parts, survey, unreadable
 
 __all__ = [
     "PACKETS",
@@ -23,4 +23,5 @@ __all__ = [
     "parts",
     "read_segments",
     "survey",
+    "unreadable",
 ]

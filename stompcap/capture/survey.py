@@ -37,7 +37,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Survey:
-    """A capture's row of table `captures` (without run_id and batch_id), and how to read it.
+    """A capture's row of table `captures` (without run_id and batch_id), and how to read it: no parts where it is unreadable.
 
     `carried_octets` is how much payload its segments carry with them.
     """
@@ -45,6 +45,11 @@ class Survey:
     row: dict[str, Any]
     splits: tuple[Split, ...]
     carried_octets: int
+
+    @property
+    def readable(self) -> bool:
+        """Whether packets were read."""
+        return bool(self.row["status"] != "unreadable")
 
 
 @dataclass
@@ -167,6 +172,32 @@ def examine(
         "damage": walk.damage,
     }
     return Survey(row, (Split(path, size, limit=limit),) if whole else cuts.splits(walk.reached), count.carried)
+
+
+def unreadable(path: str, source: str, why: str) -> Survey | None:
+    """A capture that cannot be read, and why: its row says so and what it is known by, all else in it is null.
+
+    None where its octets cannot be had, or are no capture's: then nothing tells it from another.
+    """
+    try:
+        capture = open_capture(path, NO_END)
+        digest = Digest(capture)
+        digest.to(capture.size)
+    except Exception:  # noqa: BLE001 - it was unreadable before
+        return None
+    if not capture.format:
+        return None
+    row = {
+        "capture_id": digest.sha.hexdigest(),
+        "path": path,
+        "source": source,
+        "format": capture.format,
+        "compression": capture.compression,
+        "size_octets": capture.size,
+        "status": "unreadable",
+        "damage": why,
+    }
+    return Survey(row, (), 0)
 
 
 def changed(row: Mapping[str, Any], before: Iterable[Known]) -> bool:

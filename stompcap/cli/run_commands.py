@@ -200,7 +200,7 @@ def perform(
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole)
-        readable = any(capture["capture_id"] for capture in result.captures)
+        readable = any(capture["status"] != "unreadable" for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:
             from stompcap.report import overview

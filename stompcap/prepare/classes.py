@@ -56,7 +56,8 @@ def _blocks(batches: Batches) -> Batches:
     from stompcap.spark.blocks import BLOCKS
 
     for batch in batches:
-        yield pa.RecordBatch.from_arrays([batch.column(0).cast(pa.int32()), pa.array([b"x"] * len(batch), pa.binary())], schema=BLOCKS)
+        rows = [{"task": task, "block": b"x"} for task in batch.column(0).to_pylist()]
+        yield pa.RecordBatch.from_pylist(rows, schema=BLOCKS)
 
 
 def _nothing(batches: Batches) -> Batches:

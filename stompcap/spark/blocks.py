@@ -13,9 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.spill import Spill
+from stompcap.spark.failures import FAILURES, Failures
 
-BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary())])
-DDL = "task INT, block BINARY"
+BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary()), (FAILURES, pa.string())])
+DDL = f"task INT, block BINARY, {FAILURES} STRING"
 ROWS = 65_536
 OCTETS = 1 << 24
 
@@ -43,7 +44,13 @@ def pack(batches: Iterable[pa.RecordBatch], tasks: int) -> Iterator[pa.RecordBat
         bounds = np.searchsorted(of[order], np.arange(tasks + 1))
         filled = np.flatnonzero(np.diff(bounds))
         blocks = [_serialised(sorted_batch.slice(int(bounds[t]), int(bounds[t + 1] - bounds[t]))) for t in filled]
-        yield pa.RecordBatch.from_arrays([pa.array(filled.astype(np.int32)), pa.array(blocks, pa.binary())], schema=BLOCKS)
+        arrays = [pa.array(filled.astype(np.int32)), pa.array(blocks, pa.binary()), pa.nulls(len(filled), pa.string())]
+        yield pa.RecordBatch.from_arrays(arrays, schema=BLOCKS)
+
+
+def told(failures: Failures) -> pa.RecordBatch:
+    """The captures that could not be read, as a row of BLOCKS for any task."""
+    return pa.RecordBatch.from_pylist([{"task": 0, "block": None, FAILURES: failures.said()}], schema=BLOCKS)
 
 
 def task_of(flow: NDArray[np.int64], tasks: int) -> NDArray[np.int64]:
@@ -59,9 +66,10 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpack(batches: Iterable[pa.RecordBatch], spill: Spill) -> Iterator[pa.Table]:
-    """The segments of rows of BLOCKS, table by table; payload they carry is laid aside in `spill`."""
+def unpack(batches: Iterable[pa.RecordBatch], spill: Spill, failures: Failures) -> Iterator[pa.Table]:
+    """The segments of rows of BLOCKS, table by table; payload they carry is laid aside in `spill`, `failures` hear what is told."""
     for batch in batches:
+        failures.hear(batch.column(FAILURES).drop_null().to_pylist())
         for block in batch.column("block"):
             if block.is_valid:
                 yield spill.take(pa.ipc.open_stream(block.as_buffer()).read_all())

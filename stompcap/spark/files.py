@@ -35,10 +35,10 @@ class TableWriter:
         self._statistics = Statistics(self.table)
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows of the table's schema; ValueError where one breaks a constraint."""
+        """Append rows of the table's schema; ValueError where one breaks a constraint or does not fit its column."""
         if rows.num_rows == 0:
             return
-        _check(self.table, rows)
+        rows = fitted(self.table.name, rows)
         if self._writer is None:
             plain = [c.name for c in self.table.columns if pa.types.is_binary(c.type)]
             self._writer = pq.ParquetWriter(
@@ -53,7 +53,7 @@ class TableWriter:
                 store_schema=False,
             )
         self._statistics.add(rows)
-        self._writer.write_table(rows.cast(self.table.arrow), row_group_size=128 * 1024)
+        self._writer.write_table(rows, row_group_size=128 * 1024)
 
     def close(self) -> DataFile | None:
         """Finish the file; None where nothing was written."""
@@ -147,6 +147,13 @@ def _leaves(table: Table) -> list[str]:
         else:
             leaves.append(column.name)
     return leaves
+
+
+def fitted(name: str, rows: pa.Table) -> pa.Table:
+    """Rows as a table's schema has them; ValueError where one breaks a constraint or does not fit its column."""
+    table = TABLES[name]
+    _check(table, rows)
+    return rows.cast(table.arrow)
 
 
 def _check(table: Table, rows: pa.Table) -> None:

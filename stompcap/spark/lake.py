@@ -130,12 +130,17 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
         actions,
         mode="append",
         schema=delta.schema(),
-        commit_properties=CommitProperties(
-            custom_metadata={"userMetadata": json.dumps({"run_id": run_id})},
-            app_transactions=[Transaction(_application(unit), 1) for unit in units],
-        ),
+        commit_properties=_properties(run_id, units),
     )
     return sum(f.rows for f in listed)
+
+
+def _properties(run_id: str, units: Sequence[str]) -> CommitProperties:
+    """What a commit says of itself."""
+    return CommitProperties(
+        custom_metadata={"userMetadata": json.dumps({"run_id": run_id})},
+        app_transactions=[Transaction(_application(unit), 1) for unit in units],
+    )
 
 
 def _application(unit: str) -> str:
@@ -175,8 +180,8 @@ def views(spark: SparkSession, lake: str) -> None:
         read(spark, lake, name).createOrReplaceTempView(name)
 
 
-def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
-    """Replace a small table the driver holds, unless it says the same already; rows written."""
+def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[str] = ()) -> int:
+    """Replace a small table the driver holds, unless it says the same already; rows written. `units` as for `commit`."""
     from stompcap.spark.files import write
 
     rows = rows.cast(TABLES[table].arrow)
@@ -189,7 +194,7 @@ def replace(lake: str, table: str, rows: pa.Table, run_id: str) -> int:
         [AddAction(file.path, file.size, {}, now, True, file.statistics) for file in files],
         mode="overwrite",
         schema=delta.schema(),
-        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": run_id})}),
+        commit_properties=_properties(run_id, units),
     )
     return int(rows.num_rows)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.spark.files import TableWriter
+from stompcap.spark.failures import FAILURES, Failures
+from stompcap.spark.files import TableWriter, fitted
 from stompcap.spark.lake import DataFile
 
-MANIFEST = "table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING"
-_ARROW = pa.schema(
-    [("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())]
-)
+if TYPE_CHECKING:
+    from pyspark.sql import Row
+
+MANIFEST = f"table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING, {FAILURES} STRING"
+_FILE = [("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())]
+_ARROW = pa.schema([*_FILE, (FAILURES, pa.string())])
 
 
 class Sink:
@@ -30,12 +34,25 @@ class Sink:
         if table in self._writers:
             self._writers[table].write(rows)
 
-    def manifest(self) -> pa.RecordBatch:
-        """Close the files and name them."""
+    def check(self, table: str, rows: pa.Table) -> None:
+        """Raise what `write` would raise of such rows, and write nothing."""
+        if rows.num_rows and table in self._writers:
+            fitted(table, rows)
+
+    def manifest(self, failures: Failures | None = None) -> pa.RecordBatch:
+        """Close the files and name them, and the captures that could not be read."""
         files = [file for writer in self._writers.values() if (file := writer.close()) is not None]
-        return pa.RecordBatch.from_pylist([vars(file) for file in files], schema=_ARROW)
+        told = [{FAILURES: failures.said()}] if failures else []
+        return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *told], schema=_ARROW)
 
 
-def collected(manifest: Iterable[object]) -> list[DataFile]:
-    """The driver's view of what tasks wrote: Spark rows of MANIFEST as data files."""
-    return [DataFile(row["table"], row["path"], row["size"], row["rows"], row["statistics"]) for row in manifest]  # type: ignore[index]  # Row
+def collected(manifest: Iterable[Row]) -> list[DataFile]:
+    """The driver's view of what tasks wrote: rows of MANIFEST as data files."""
+    return [DataFile(row["table"], row["path"], row["size"], row["rows"], row["statistics"]) for row in manifest if not row[FAILURES]]
+
+
+def failed(manifest: Iterable[Row]) -> Failures:
+    """The captures that tasks could not read."""
+    failures = Failures()
+    failures.hear(row[FAILURES] for row in manifest)
+    return failures

@@ -11,22 +11,23 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from stompcap.capture.spill import Spill, scratch_folder
-from stompcap.errors import CaptureError
+from stompcap.errors import CaptureError, NoCapture, unforeseen
 from stompcap.progress import Meter
-from stompcap.spark.blocks import pack, unpack
+from stompcap.spark.blocks import pack, told, unpack
+from stompcap.spark.failures import Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.tcp.flows import by_flow
 
 if TYPE_CHECKING:
-    from stompcap.assembly import Assembly, Part
+    from stompcap.assembly import Part
     from stompcap.capture import Known, Split
     from stompcap.capture import Survey as Found
     from stompcap.options import Options
@@ -60,19 +61,21 @@ def _freeze_loaded() -> None:
 def examined(
     path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None
 ) -> Found | CaptureError | None:
-    """What one file is: its survey, None for an empty file, or why it cannot be read; `told` is given the octets looked at."""
+    """What one file is: its survey, None for an empty file; `told` is given the octets looked at.
+
+    Of a capture that cannot be read the survey says so and why; where its octets cannot be had, or it is no capture, the error does.
+    """
     from stompcap import capture
 
     try:
         return capture.examine(
             path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, told=told
         )
-    except CaptureError as error:
+    except NoCapture as error:
         return error
     except Exception as error:  # noqa: BLE001 - one capture that nobody foresaw must not keep the others from being read
-        line = str(error).strip().splitlines()
-        said = f"{type(error).__name__}: {line[0][:200]}" if line else type(error).__name__
-        return CaptureError(path, f"could not be read ({said}); please report it, the other captures are not touched by it")
+        why = unforeseen(path, error)
+        return capture.unreadable(path, options.source, why.remedy) or why
 
 
 @dataclass(frozen=True)
@@ -104,15 +107,21 @@ class Read:
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
         _freeze_loaded()
+        failures = Failures()
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                yield from pack(self._read(task), self.tasks)
+                yield from pack(self._read(task, failures), self.tasks)
+        if failures:
+            yield told(failures)
 
-    def _read(self, task: int) -> Batches:
+    def _read(self, task: int, failures: Failures) -> Batches:
         from stompcap import capture
 
         for rank, split in self.packs[task]:
-            yield from capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
+            try:
+                yield from capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
+            except Exception as error:  # noqa: BLE001 - as in `examined`
+                failures.note(rank, error)
             self.meter.add("read", task, split.octets)
 
 
@@ -129,36 +138,62 @@ class Extract:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Assembly, Meaning
-
         _freeze_loaded()
-        sink = Sink(self.lake, self.outputs)
-        spill = Spill()
-        order = {name: rank for rank, (_, name) in enumerate(self.captures)}
-        meaning = Meaning(order, self.options, sink.wants)
-        assembly = Assembly(self.captures, self.batch_id, self.options, spilled=lambda: spill.octets)
+        sink, spill, failures = Sink(self.lake, self.outputs), Spill(), Failures()
+        made = _Made(self, sink, spill)
         with ExitStack() as until_done:
-            for flows in by_flow(unpack(batches, spill), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
-                for part in self._parts(assembly, flows):
-                    for table, rows in part.tables.items():
-                        sink.write(table, rows)
-                    if part.sessions is not None and sink.wants("sessions"):
-                        for table, rows in meaning(part.sessions).items():
-                            sink.write(table, rows)
-        yield sink.manifest()
+            for flows in by_flow(unpack(batches, spill, failures), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
+                if isinstance(flows, pa.Table):
+                    for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
+                        with failures.caught(partial(culprits, some, lambda segments: _Made(self, sink, spill).check(segments))):
+                            made.write(made.assembly.parts(some))
+                        self._count(some)
+                else:
+                    self._large(made, flows, failures)
+        yield sink.manifest(failures)
 
-    def _parts(self, assembly: Assembly, flows: pa.Table | Iterator[pa.Table]) -> Iterator[Part]:
-        """The rows of some small flows, or of a large one; the segments are counted when what is made of them was taken."""
-        if isinstance(flows, pa.Table):
-            for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
-                yield from assembly.parts(some)
-                self._count(some)
-        else:
-            yield from assembly.flow(map(self._count, flows))
+    def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:
+        """The rows of a large flow. If it fails, the captures of the segments given last are at fault: no more can be told."""
+        given: list[pa.Table] = []
+
+        def counted(segments: pa.Table) -> pa.Table:
+            given[:] = [segments]
+            return self._count(segments)
+
+        with failures.caught(lambda error: dict.fromkeys(ranks(given[0]), error)):
+            made.write(made.assembly.flow(map(counted, flow)))
 
     def _count(self, segments: pa.Table) -> pa.Table:
         self.meter.add("segments", _number(), segments.num_rows)
         return segments
+
+
+class _Made:
+    """The machines of a task, and where what they make goes."""
+
+    def __init__(self, work: Extract, sink: Sink, spill: Spill) -> None:
+        from stompcap.assembly import Assembly, Meaning
+
+        order = {name: rank for rank, (_, name) in enumerate(work.captures)}
+        self.assembly = Assembly(work.captures, work.batch_id, work.options, spilled=lambda: spill.octets)
+        self.meaning = Meaning(order, work.options, sink.wants)
+        self.sink = sink
+
+    def write(self, parts: Iterator[Part]) -> None:
+        """Write the rows that come of parts, the segments of which are counted when what is made of them was taken."""
+        for table, rows in self._rows(parts):
+            self.sink.write(table, rows)
+
+    def check(self, segments: pa.Table) -> None:
+        """Fail as `write` does with what small flows come to, and write nothing."""
+        for table, rows in self._rows(self.assembly.parts(segments)):
+            self.sink.check(table, rows)
+
+    def _rows(self, parts: Iterator[Part]) -> Iterator[tuple[str, pa.Table]]:
+        for part in parts:
+            yield from part.tables.items()
+            if part.sessions is not None and self.sink.wants("sessions"):
+                yield from self.meaning(part.sessions).items()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""Captures that tasks fail at, for a reason that nobody foresaw: which they are, told to the driver beside the rows of the others.
+
+A task goes on with what is left, so that one pass finds all of them. What it wrote is of no use then: the driver leaves these
+captures out and has the rest done anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from stompcap.errors import unforeseen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FAILURES = "failures"  # the column they are told in
+
+
+class Failures(dict[int, str]):
+    """What is wrong with captures, in words, by their rank."""
+
+    def note(self, rank: int, error: Exception) -> None:
+        """Take an error that reading a capture, or working on its segments, ended in."""
+        self.setdefault(rank, unforeseen("", error).remedy)
+
+    @contextmanager
+    def caught(self, blame: Callable[[Exception], Mapping[int, Exception]]) -> Iterator[None]:
+        """Take the errors that `blame` makes of one that is raised inside; an OSError is the machine's, not a capture's."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not keep the others from being read
+            for rank, why in blame(error).items():
+                self.note(rank, why)
+
+    def said(self) -> str:
+        """All of them as text, for another process."""
+        return json.dumps(self)
+
+    def hear(self, said: Iterable[str | None]) -> None:
+        """Take what others said."""
+        for words in said:
+            self.update({int(rank): remedy for rank, remedy in json.loads(words or "{}").items()})
+
+
+def culprits(segments: pa.Table, attempt: Callable[[pa.Table], None], error: Exception) -> dict[int, Exception]:
+    """The captures (ranks) whose segments make `attempt` fail, as it did with all of them and `error`; with the error of each.
+
+    Looked for by halves. All of them where it takes several to fail. An OSError is raised.
+    """
+    mine = ranks(segments)
+    if len(mine) == 1:
+        return {mine[0]: error}
+    found: dict[int, Exception] = {}
+    for half in (mine[: len(mine) // 2], mine[len(mine) // 2 :]):
+        some = segments.filter((pc.field("capture") >= half[0]) & (pc.field("capture") <= half[-1]))
+        try:
+            attempt(some)
+        except OSError:
+            raise
+        except Exception as again:  # noqa: BLE001 - whatever it is
+            found |= culprits(some, attempt, again)
+    return found or dict.fromkeys(mine, error)
+
+
+def ranks(segments: pa.Table) -> list[int]:
+    """The captures that segments are of."""
+    return sorted(pc.unique(segments.column("capture")).to_pylist())

@@ -1,0 +1,203 @@
+"""Captures that tasks fail at are told from those beside them, by whatever error; nothing of what they hold is said. No Spark needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stompcap import capture
+from stompcap.assembly import Assembly
+from stompcap.capture.segments import Decoder
+from stompcap.errors import CaptureError, NoCapture, UsageError
+from stompcap.options import Options
+from stompcap.spark import tasks
+from stompcap.spark.failures import FAILURES, Failures, culprits, ranks
+from stompcap.spark.sink import Sink
+from stompcap.tables import TABLES
+from stompcap.tcp import flows
+from tests.e2e.truth import DATA
+
+NAMES = ("activemq_dialogue.pcap", "rabbitmq_heartbeats.pcap", "artemis_heartbeats.pcapng", "rabbitmq_stalls.pcap")
+CAPTURES = [DATA / name for name in NAMES]
+SECRET = "hunter2"
+
+
+def table(*numbers: int) -> pa.Table:
+    return pa.table({"capture": pa.array(numbers, pa.int32())})
+
+
+@pytest.mark.parametrize("bad", [{0}, {3}, {0, 4}, {1, 2, 3}, {0, 1, 2, 3, 4}, {2}])
+def test_culprits_are_found_by_halves(bad: set[int]) -> None:
+    def attempt(segments: pa.Table) -> None:
+        if found := bad & set(ranks(segments)):
+            raise ValueError(f"at {min(found)}")
+
+    found = culprits(table(0, 1, 2, 3, 4, 0, 1, 4, 3), attempt, ValueError("at first"))
+    assert {rank: str(error) for rank, error in found.items()} == {rank: f"at {rank}" for rank in bad}
+
+
+def test_all_are_at_fault_where_it_takes_several() -> None:
+    def attempt(segments: pa.Table) -> None:
+        if {1, 3} <= set(ranks(segments)):
+            raise ValueError
+
+    assert set(culprits(table(0, 1, 3, 5), attempt, ValueError())) == {0, 1, 3, 5}
+
+
+def test_one_capture_alone_needs_no_attempt() -> None:
+    error = ValueError()
+    assert culprits(table(7, 7), pytest.fail, error) == {7: error}
+
+
+def test_what_the_machine_lacks_is_no_fault_of_a_capture() -> None:
+    failures = Failures()
+    with pytest.raises(OSError, match="no space"), failures.caught(pytest.fail):
+        raise OSError("no space")
+    with pytest.raises(UsageError), failures.caught(lambda error: {0: error}):
+        raise UsageError("no number")
+    assert not failures
+
+
+def test_failures_are_told_and_heard() -> None:
+    one, other = Failures(), Failures()
+    one.note(3, CaptureError("a.pcap", "has become shorter"))
+    with one.caught(lambda error: {5: error}):
+        raise KeyError(SECRET)
+    other.hear([None, one.said(), "{}"])
+    assert other == one
+    assert one[3] == "has become shorter"
+    assert "KeyError" in one[5]
+    assert SECRET not in one[5]
+
+
+def failing(function: Callable[..., Any], when: Callable[..., bool], error: Exception) -> Callable[..., Any]:
+    """The function, but that it raises for some arguments."""
+
+    def instead(*arguments: Any, **named: Any) -> Any:
+        if when(*arguments):
+            raise error
+        return function(*arguments, **named)
+
+    return instead
+
+
+@pytest.mark.parametrize("error", [KeyError(SECRET), MemoryError(), RecursionError(), OverflowError(SECRET), pa.ArrowInvalid(SECRET)])
+def test_whatever_a_look_ends_in_only_that_capture_is_unreadable(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    path = str(CAPTURES[0])
+    whole = tasks.examined(path, Options(), [])
+    assert isinstance(whole, capture.Survey)
+    assert whole.readable
+    monkeypatch.setattr(Decoder, "decode", failing(Decoder.decode, lambda *_: True, error))
+    found = tasks.examined(path, Options(), [])
+    assert isinstance(found, capture.Survey)
+    assert not found.readable
+    assert found.splits == ()
+    same = ("capture_id", "path", "source", "format", "compression", "size_octets")
+    assert {name: found.row[name] for name in same} == {name: whole.row[name] for name in same}
+    assert type(error).__name__ in found.row["damage"]
+    assert "in capture/survey.py, line " in found.row["damage"]
+    assert SECRET not in str(found.row)
+    pa.Table.from_pylist([{**found.row, "batch_id": "b", "run_id": "r"}], schema=TABLES["captures"].arrow)
+
+
+def test_a_file_whose_octets_cannot_be_had_has_no_row(tmp_path: Path) -> None:
+    text = tmp_path / "notes.pcap"
+    text.write_text("not a capture")
+    assert isinstance(tasks.examined(str(text), Options(), []), NoCapture)
+    for path in (tmp_path, tmp_path / "gone.pcap"):
+        assert isinstance(tasks.examined(str(path), Options(), []), CaptureError)
+        assert capture.unreadable(str(path), "default", "why") is None
+    assert capture.unreadable(str(text), "default", "why") is None
+
+
+def test_options_that_make_no_sense_are_no_fault_of_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Decoder, "decode", failing(Decoder.decode, lambda *_: True, UsageError("no number")))
+    with pytest.raises(UsageError):
+        tasks.examined(str(CAPTURES[0]), Options(), [])
+
+
+SURVEYS = [one for path in CAPTURES if (one := capture.examine(str(path), "default"))]
+OUTPUTS = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "deliveries")
+
+
+def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
+    """The files that tasks name after all captures went through them, and the captures that failed."""
+    named = [(one.row["path"], one.row["capture_id"]) for one in SURVEYS]
+    packs = [[(rank, part)] for rank, one in enumerate(SURVEYS) for part in one.splits]
+    read = tasks.Read(packs, 1, vlan=False, tunnels=True)
+    for name in OUTPUTS:
+        (lake / name).mkdir(parents=True, exist_ok=True)
+
+    def numbers() -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"id": list(range(len(packs)))})
+
+    (made,) = tasks.Extract(str(lake), named, "batch", Options(), OUTPUTS)(read(numbers()))
+    rows = made.to_pylist()
+    failures = Failures()
+    failures.hear(row[FAILURES] for row in rows)
+    return [row for row in rows if not row[FAILURES]], failures
+
+
+def test_nothing_fails(tmp_path: Path) -> None:
+    files, failures = manifest(tmp_path)
+    assert not failures
+    assert {row["table"] for row in files} >= {"streams", "raw_frames", "frames", "sessions"}
+
+
+def test_a_capture_that_cannot_be_read_by_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = CAPTURES[2].name
+    monkeypatch.setattr(capture, "read_segments", failing(capture.read_segments, lambda split, *_: name in split.path, ValueError(SECRET)))
+    _, failures = manifest(tmp_path)
+    assert set(failures) == {2}
+    assert "ValueError" in failures[2]
+    assert SECRET not in failures[2]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_captures_whose_segments_cannot_be_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+    """However many stand together in a group; a large flow is one that does not stand in memory as a whole."""
+    if large:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+        monkeypatch.setattr(flows, "HELD_ROWS", 10)
+        flow = Assembly.flow
+
+        def fails(self: Assembly, segments: Iterator[pa.Table]) -> Iterator[Any]:
+            for piece in segments:
+                if {1, 3} & set(ranks(piece)):
+                    raise KeyError(SECRET)
+                yield from flow(self, iter([piece]))
+
+        monkeypatch.setattr(Assembly, "flow", fails)
+    parts = Assembly.parts
+    monkeypatch.setattr(Assembly, "parts", failing(parts, lambda _, some: bool({1, 3} & set(ranks(some))), KeyError(SECRET)))
+    _, failures = manifest(tmp_path)
+    assert set(failures) == {1, 3}, failures
+    assert SECRET not in failures.said()
+
+
+def test_a_capture_whose_rows_do_not_fit_their_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number too large for its column, an empty column that must not be: found when rows are written, and told by writing none."""
+    parts = Assembly.parts
+
+    def misfits(self: Assembly, some: pa.Table) -> Iterator[Any]:
+        for part in parts(self, some):
+            if 2 in ranks(some):
+                ports = pa.array([1 << 40] * part.tables["streams"].num_rows, pa.int64())
+                streams = part.tables["streams"]
+                part.tables["streams"] = streams.set_column(streams.schema.get_field_index("client_port"), "client_port", ports)
+            yield part
+
+    monkeypatch.setattr(Assembly, "parts", misfits)
+    _, failures = manifest(tmp_path)
+    assert set(failures) == {2}
+    assert "ArrowInvalid" in failures[2]
+
+
+def test_a_full_disk_ends_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sink, "write", failing(Sink.write, lambda *_: True, OSError("No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        manifest(tmp_path)
