@@ -81,6 +81,12 @@ def known_block(kind: Int) -> bool:
     return bool(1 <= kind <= 6 or kind == 10 or kind == SECTION_BLOCK or kind == 0xBAD or kind == 0x40000BAD)
 
 
+@inline
+def block_octets(said: Int) -> Int:
+    """The octets of a pcapng block that says it has so many: a multiple of four, though some writers say them without the padding."""
+    return (said + 3) & ~3
+
+
 @kernel
 def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
     """Whether blocks whose two lengths agree begin at `at`."""
@@ -91,10 +97,11 @@ def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
         if at + 12 <= end:
             if u32(octets, at, big) == SECTION_BLOCK:  # it says its own byte order
                 big = octets[at + 8] == 0x1A
-            length = u32(octets, at + 4, big)
-            if length < 12 or length & 3 or length > MAX_BLOCK_OCTETS or not (count or known_block(u32(octets, at, big))):
+            said = u32(octets, at + 4, big)
+            length = block_octets(said)
+            if said < 12 or length > MAX_BLOCK_OCTETS or not (count or known_block(u32(octets, at, big))):
                 return BROKEN
-            if at + length <= end and u32(octets, at + length - 4, big) != length:
+            if at + length <= end and u32(octets, at + length - 4, big) != said:
                 return BROKEN
             at += length
         if at + 12 > end and at != end:

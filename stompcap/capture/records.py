@@ -221,10 +221,10 @@ class Walk:
                 row = interface_at(octets, at, big)
                 self._interface(row[0], row[1])
                 interfaces.add(row)
-                length = int(u32(octets, at + 4, big))
-                if length < SMALLEST_OCTETS:
+                said = int(u32(octets, at + 4, big))
+                if said < SMALLEST_OCTETS:
                     self._flaw(f"the interface block at {self._place(at)} is too short to be one")
-                at += length
+                at += chains.block_octets(said)
             columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
             begin, final = at, self.capture.ended
             count, at, reason = walk.walk_pcapng(
@@ -266,8 +266,9 @@ def section_at(octets: Octets, at: int) -> tuple[bool, int] | None:
     if order not in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
         return None
     big = order == b"\x1a\x2b\x3c\x4d"
-    length = int(u32(octets, at + 4, big))
-    if length < 28 or length & 3 or at + length > len(octets) or u32(octets, at + length - 4, big) != length:
+    said = int(u32(octets, at + 4, big))
+    length = int(chains.block_octets(said))
+    if said < 28 or at + length > len(octets) or u32(octets, at + length - 4, big) != said:
         return None
     return big, at + length
 

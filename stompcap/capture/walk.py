@@ -19,6 +19,7 @@ from stompcap.capture.chains import (
     OPEN,
     SECTION_BLOCK,
     SIMPLE_BLOCK,
+    block_octets,
     pcap_chain,
     plausible,
 )
@@ -65,7 +66,7 @@ def walk_pcap(
         if at + head > end:
             return count, at, TRUNCATED, seconds
         octets_here = u32(octets, at + 8, big)
-        nothing = octets_here == 0 and u32(octets, at, big) == 0 and u32(octets, at + 12, big) == 0  # room never written to
+        nothing = octets_here == 0 and u32(octets, at, big) | u32(octets, at + 4, big) | u32(octets, at + 12, big) == 0  # never written to
         if octets_here > MAX_PACKET_OCTETS or nothing:
             return count, at, DAMAGED, seconds
         if not trusting and not plausible(octets, at, big, ticks, longest, seconds):
@@ -153,12 +154,13 @@ def walk_pcapng(
         kind = u32(octets, at, big)
         if kind == SECTION_BLOCK:
             return count, at, SECTION
-        length = u32(octets, at + 4, big)
-        if length < 12 or length & 3 or length > MAX_BLOCK_OCTETS:
+        said = u32(octets, at + 4, big)
+        length = block_octets(said)
+        if said < 12 or length > MAX_BLOCK_OCTETS:
             return count, at, DAMAGED
         if at + length > end:
             return count, at, TRUNCATED
-        if u32(octets, at + length - 4, big) != length:
+        if u32(octets, at + length - 4, big) != said:
             return count, at, DAMAGED
         if kind == INTERFACE_BLOCK:
             return count, at, INTERFACE

@@ -150,6 +150,15 @@ def test_room_never_written_to_holds_no_packets(tmp_path, kind):
     assert (row["status"], row["packets"], row["first_ns"]) == ("damaged", 20, T)
 
 
+def test_a_record_of_no_octets_is_one_if_it_has_a_time(tmp_path):
+    """As capinfos counts; what is all zeros was never written to."""
+    path = p.pcap(tmp_path / "a", FRAMES[:3])
+    path.write_bytes(path.read_bytes() + struct.pack("<IIII", 0, 3_841_916_976, 0, 0))
+    seen, walk = walked(path)
+    assert len(seen) == 4
+    assert walk.status == "complete"
+
+
 def test_odd_records_among_others_are_of_a_piece_with_them(tmp_path):
     items = [Frame(f.octets, f.ts_ns, len(f.octets) - (4 if i in (5, 6, 12, 13, 14) else 0)) for i, f in enumerate(FRAMES)]
     seen, walk = walked(p.pcap(tmp_path / "a", items), 3)

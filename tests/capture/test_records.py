@@ -153,6 +153,23 @@ def test_odd_options_of_an_interface_change_nothing(tmp_path, options):
     assert walked(path)[0] == expected(FRAMES[:1], 1000)
 
 
+def unpadded(block, octets):
+    """A block that says its length without the padding in front of its trailer."""
+    said = struct.pack("<I", len(block) - octets)
+    return block[:4] + said + block[8:-4] + said
+
+
+@pytest.mark.parametrize("octets", [1, 2, 3])
+def test_blocks_that_leave_their_padding_out_of_their_length(tmp_path, octets):
+    frames = [Frame(b"x" * (24 - octets), T + i) for i in range(3)]
+    packets = [unpadded(p.obsolete(frame, frame.ts_ns), octets) for frame in frames]
+    path = tmp_path / "a"
+    path.write_bytes(p.section() + unpadded(p.interface(resolution=9), octets) + b"".join(packets) + unpadded(p.section(), 0))
+    seen, walk = walked(path)
+    assert seen == expected(frames)
+    assert (walk.status, walk.damage) == ("complete", None)
+
+
 def test_an_interface_before_every_packet_takes_linear_time(tmp_path):
     def seconds(count):
         path = tmp_path / str(count)

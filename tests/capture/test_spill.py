@@ -15,6 +15,7 @@ from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.spill import Spill
 from stompcap.spark.blocks import pack, unpack
+from stompcap.spark.failures import Failures
 from stompcap.tcp import Extents, gather
 
 ROWS = st.lists(st.one_of(st.none(), st.binary(max_size=9)), max_size=8)
@@ -60,7 +61,7 @@ def test_more_than_a_column_can_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             yield from pack(rows.combine_chunks().to_batches(), 1)
 
     spill = Spill()
-    found = pa.concat_tables(unpack(batches(), spill)).combine_chunks()
+    found = pa.concat_tables(unpack(batches(), spill, Failures())).combine_chunks()
     assert spill.octets.size == size * count * blocks > 1 << 31
     assert found.nbytes < 10_000_000
     chosen = np.array([0, count * blocks - 1, count * 5])
