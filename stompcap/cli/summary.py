@@ -208,13 +208,13 @@ def _places(result: dict[str, Any]) -> Table:
     places.add_row("Lake", Text(lake))
     if result.get("report"):
         places.add_row("Report", Text(visible(str(result["report"]))))
+    if result.get("data_docs"):
+        places.add_row("Data Docs", Text(visible(str(result["data_docs"]))))
     sessions = _first(result.get("overview") or {}, "sessions_total")
     if not (sessions["sessions"] if sessions else result["rows"].get("compliance")):
         return places
     if not result.get("report"):
         places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
-    if result.get("data_docs"):
-        places.add_row("Data Docs", Text(visible(str(result["data_docs"]))))
     query = "SELECT rule_id, count(*) FROM compliance_findings GROUP BY 1 ORDER BY 2 DESC"
     places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {quoted}', style="dim"))
     return places
