@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_data_docs_are_written_and_told(lake: str, end: Callable[..., tuple[int,
     assert "expect_column_values_to_be_at_least_delivered_ns" in page
     assert end("run")[1]["data_docs"] == told["data_docs"]
     done = CliRunner().invoke(app, ["validate", "--new", "--lake", lake])
-    assert f"Data Docs    {lake}/_data_docs/index.html" in done.stdout
+    assert re.search(f"^Data Docs +{re.escape(lake)}/_data_docs/index.html$", done.stdout, re.MULTILINE)
 
 
 def test_a_batch_that_has_not_been_through_all_stages_is_judged_again(
