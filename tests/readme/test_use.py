@@ -1,0 +1,36 @@
+"""What README says a command line and a Python program do, done as it is printed there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.readme.printed import ROOT, made_by_ci, section
+
+
+def test_what_to_try_is_made_by_ci() -> None:
+    assert set(section("Try it").commands()) == {"make demo", "make test"} <= made_by_ci()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_commands(used: Path) -> None:
+    assert {"lake", "strict", "report.html", "stream.pcap"} <= {path.name for path in used.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_python(folder: Path) -> None:
+    (block,) = section("From Python").blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", block + "print(packets.count(), frames.count())"],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    said = done.stdout.splitlines()
+    assert said[0] == "SEND"
+    assert all(int(count) > 0 for count in said[-1].split())
