@@ -56,7 +56,7 @@ dist: setup ## Build the wheel and an environment for the workers of a cluster, 
 kernels: setup ## Write the list of kernels to compile ahead anew, from what tests call (takes minutes)
 	@$(PY) -m tests.prepare.observed
 
-airflow: ## Set up Airflow in an environment of its own, .venv-airflow
+airflow: setup ## Set up Airflow in an environment of its own, .venv-airflow
 	@.ci/airflow
 
 clean: ## Remove what the demo made; caches and environments stay

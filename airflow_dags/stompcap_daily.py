@@ -1,9 +1,15 @@
 """Once a day: new captures to tables, metrics, validation and a report, each stage a spark-submit of its job.
 
 Every stage is incremental and idempotent, so the DAG hands over the whole folder of captures and a retry repeats nothing. One run at
-a time, for a lake has one writer. The master comes from the connection `spark_default`; spark-submit and the Python of the
-executors are those of the environment stompcap is installed in, not Airflow's: STOMPCAP_HOME names the checkout, and
-STOMPCAP_ENV its environment (`.venv` in it by default).
+a time, for a lake has one writer. The jobs run where the connection `stompcap_spark` says, on this machine where there is no such
+connection. Parameters say what is read and where it goes; a scheduled run takes their defaults, which environment variables of the
+scheduler give:
+
+- STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; the bundled captures, `lake` and `report.html` without.
+- STOMPCAP_HOME: the folder that `jobs` is in; the one that this file's is in without.
+- STOMPCAP_ENV: the environment stompcap is installed in, not Airflow's, with spark-submit and the driver's Python; `.venv` of a
+  checkout without, or the environment that this file was installed into.
+- STOMPCAP_PYTHON: the Python of a cluster's workers, where it lies elsewhere: that of dist/stompcap-env.tar.gz, unpacked there.
 """
 
 from __future__ import annotations
@@ -13,11 +19,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import Asset, Param, chain, dag
+from airflow.sdk import Asset, BaseHook, Context, Param, chain, dag
+from airflow.sdk.exceptions import AirflowNotFoundException
 
 HOME = Path(os.environ.get("STOMPCAP_HOME", Path(__file__).resolve().parents[1]))
-ENVIRONMENT = Path(os.environ.get("STOMPCAP_ENV", HOME / ".venv"))
-LAKE = Asset("stompcap_lake")
+ENVIRONMENT = Path(os.environ.get("STOMPCAP_ENV", HOME / ".venv" if (HOME / ".venv").exists() else HOME.parent.parent))  # of share/stompcap
+PYTHON = str(ENVIRONMENT / "bin" / "python")
+CAPTURES = os.environ.get("STOMPCAP_CAPTURES", str(HOME / "data"))
+LAKE = os.environ.get("STOMPCAP_LAKE", str(HOME / "lake"))
+REPORT = os.environ.get("STOMPCAP_REPORT", str(HOME / "report.html"))
+WORKERS = os.environ.get("STOMPCAP_PYTHON", PYTHON)
+CONNECTION = "stompcap_spark"
+LOCAL = '{"conn_type": "spark", "host": "local[*]"}'
 
 STAGES = {
     "extract": "['--lake', params.lake, '--source', params.source] + params.captures",
@@ -30,6 +43,19 @@ STAGES = {
 """The arguments of every stage's job, as templates, in order."""
 
 
+class Submit(SparkSubmitOperator):
+    """spark-submit on this machine where no connection says otherwise; the operator itself would ask for YARN then."""
+
+    def execute(self, context: Context) -> None:
+        """Submit the job and wait for its end."""
+        try:
+            BaseHook.get_connection(CONNECTION)
+        except AirflowNotFoundException:
+            self.log.info("no connection %s: the job runs on local[*]", CONNECTION)
+            os.environ[f"AIRFLOW_CONN_{CONNECTION.upper()}"] = LOCAL  # of this process, which is the task's own
+        super().execute(context)
+
+
 @dag(
     schedule="@daily",
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
@@ -40,25 +66,27 @@ STAGES = {
     tags=["stompcap"],
     doc_md=__doc__,
     params={
-        "captures": Param([str(HOME / "data")], type="array", items={"type": "string"}, description="Files, folders, globs or URIs"),
-        "lake": Param(str(HOME / "lake"), type="string", description="Directory or URI of the lake"),
+        "captures": Param([CAPTURES], type="array", items={"type": "string"}, description="Files, folders, globs or URIs"),
+        "lake": Param(LAKE, type="string", description="Directory or URI of the lake"),
         "source": Param("default", type="string", description="Capture point"),
-        "report": Param(str(HOME / "report.html"), type="string", description="Where the report goes"),
+        "report": Param(REPORT, type="string", description="Where the report goes"),
+        "python": Param(WORKERS, type="string", description="The Python of the workers, with stompcap"),
         "packages": Param("io.delta:delta-spark_4.2_2.13:4.4.0", type="string", description="Delta's JARs, as Maven coordinates"),
     },
 )
 def stompcap_daily() -> None:
     """Run the stages one after the other."""
     chain(*[
-        SparkSubmitOperator(
+        Submit(
             task_id=stage,
+            conn_id=CONNECTION,
             application=str(HOME / "jobs" / f"{stage}.py"),
             application_args="{{ " + arguments + " }}",
             name=f"stompcap {stage}",
             packages="{{ params.packages }}",
             spark_binary=str(ENVIRONMENT / "bin" / "spark-submit"),
-            env_vars={"PYSPARK_PYTHON": str(ENVIRONMENT / "bin" / "python")},
-            outlets=[LAKE] if stage == "validate" else [],
+            env_vars={"PYSPARK_DRIVER_PYTHON": PYTHON, "PYSPARK_PYTHON": "{{ params.python }}"},
+            outlets=[Asset("stompcap_lake")] if stage == "validate" else [],
         )
         for stage, arguments in STAGES.items()
     ])
