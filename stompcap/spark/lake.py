@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+
 
 @dataclass(frozen=True)
 class DataFile:
@@ -203,6 +205,8 @@ def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> N
     """Compact a table's small files and remove files no version within `retain_hours` names."""
     from delta.tables import DeltaTable as SparkTable
 
+    # VACUUM lists a table's files in as many tasks as this says, ten thousand by default, whatever there is to list
+    spark.conf.set(LISTING_TASKS, str(max(32, 2 * spark.sparkContext.defaultParallelism)))
     held = SparkTable.forPath(spark, location(lake, table))
     held.optimize().executeCompaction()
     held.vacuum(float(retain_hours))
