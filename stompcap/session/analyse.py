@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from stompcap.session import (
     annotate,
-    doubts,
     heartbeats,
+    losses,
     missing,
     outcomes,
     placing,
@@ -88,10 +88,12 @@ def examine(
     held = subscriptions.follow(dialogue, options.memory, gone.known_before(dialogue, CLIENT, told.lapse))
     later_c2s, later_s2c = gone.after(dialogue, CLIENT), gone.after(dialogue, SERVER)
     dealt = dealings.follow(dialogue, options.memory, outcomes.over(notes), gone.before(dialogue, CLIENT), later_c2s)
-    settled = settling.follow(dialogue, options.memory, held, dealt, _habits(table, options.ack_scope))
+    habits, shown = _habits(table, options.ack_scope), np.maximum(gone.shown_by(dialogue, CLIENT), gone.shown_by(dialogue, SERVER))
+    guessed = held.guessed & gone.known_before(dialogue, CLIENT, dialogue.position)
+    settled = settling.follow(dialogue, options.memory, held, dealt, habits, shown, guessed)
     machine = outcomes.Machine(
         dialogue, notes, held, dealt, settled, receipts.follow(dialogue, options.memory), later_c2s, later_s2c,
-        doubts.find(dialogue, gone, held, settled, dealt, told), outcomes.tallies(dialogue, held.opened),
+        losses.find(dialogue, gone, held, settled, dealt, told), outcomes.tallies(dialogue, held.opened),
     )
     status = outcomes.delivery_status(machine)
 

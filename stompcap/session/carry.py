@@ -37,9 +37,8 @@ FRAMES = _marked(
     "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
     "under",  # see stompcap.session.subscriptions.carried
     "meant", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried, and for these of deliveries
-    "same_ack", "settled", "state", "how", "latest", "aborts",
+    "same_ack", "settled", "state", "how", "latest", "aborts", "loss",
     "named", "within",  # see stompcap.session.transactions.carried
-    "copied",  # see stompcap.session.copies.carried
     "preview",  # see stompcap.session.previews
     "delivered", "acked", "nacked", "voided", "most",  # of SUBSCRIBEs
     "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction

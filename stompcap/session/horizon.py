@@ -40,6 +40,13 @@ def first_above(group: I64, above: I64, groups: I64, keys: I64, places: I64) -> 
     return found
 
 
+def last_below(group: I64, below: I64, groups: I64, keys: I64) -> I64:
+    """Per entry the last event of its group whose key is below a value, -1 where there is none; events as above."""
+    top = int(max(group.max(initial=0), groups.max(initial=0)))
+    found = first_above(top - group, -below, top - groups[::-1], -keys[::-1], np.arange(len(keys) - 1, -1, -1))
+    return np.where(found == END, -1, found)
+
+
 @kernel
 def _rise(group: I64, values: I64) -> None:
     for i in range(1, len(values)):

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from stompcap.places import END
 from stompcap.session import carry as state
-from stompcap.session import copies, outcomes, previews, settling, subscriptions, sums, transactions
+from stompcap.session import outcomes, previews, settling, subscriptions, sums, transactions
 from stompcap.session.analysis import Analysis, Options
 from stompcap.session.carry import Carry
 from stompcap.session.dialogue import ACK, ERROR, I64, MESSAGE, NACK, SEND, SUBSCRIBE, Bools
 from stompcap.session.kept import Kept, left_over
 from stompcap.session.lookup import flat
 from stompcap.session.outcomes import SETTLED_STATUS, VOIDED_STATUS, delivery_status
-from stompcap.session.progress import ANSWERED, DOUBTED, JUDGED, LISTED, ODD, SEEN, WAVERS
+from stompcap.session.progress import ANSWERED, JUDGED, LISTED, SEEN
 from stompcap.session.resume import Advance
 from stompcap.session.settling_walk import AUTOMATIC, SETTLED
 from stompcap.session.unjudged import unjudged
@@ -42,7 +42,7 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
 
     settled, dealt, receipts = machine.settling, machine.transactions, machine.receipts
     begun = np.flatnonzero(dealt.begun >= 0)
-    done = (np.isin(settled.state, (SETTLED, AUTOMATIC)) | ~settled.retained) & ~machine.doubts.waits
+    done = (np.isin(settled.state, (SETTLED, AUTOMATIC)) | ~settled.retained) & ~machine.losses.waits
     opened, left = machine.subscriptions.opened, left_over(machine)
     masks = {
         "sessions": pa.array(closing, pa.bool_()),
@@ -51,10 +51,6 @@ def news(analysis: Analysis, forgets: Bools) -> tuple[dict[str, pa.Table], I64]:
         "transactions": fresh(dealt.begun[begun], ~dealt.alive[begun], LISTED),
         "receipts": fresh(receipts.asked, receipts.answered >= 0, ANSWERED),
     }
-    odd = machine.doubts.odd
-    marks[odd.now] |= ODD
-    marks[odd.soon & ~odd.now] |= WAVERS
-    marks[settled.frame[machine.doubts.untold & ((marks[settled.frame] & LISTED) > 0)]] |= DOUBTED
     return {name: table.filter(masks[name]) if name in masks else table for name, table in analysis.tables.items()}, marks
 
 
@@ -75,10 +71,9 @@ def keep(
     dealt = analysis.machine.transactions
     marks[dealt.first[(dealt.left >= 0) & ~chosen.frames[dealt.left]]] |= transactions.OVER
     columns = {"position": dialogue.position, "ordinal": dialogue.ordinal, "told": marks, "counted": counted}
-    unsure = analysis.machine.settling.frame[analysis.machine.doubts.guessed | analysis.machine.doubts.supposed]
+    unsure = analysis.machine.settling.frame[analysis.machine.losses.guessed | analysis.machine.losses.supposed]
     columns["under"] = subscriptions.carried(dialogue, analysis.machine.subscriptions, unsure)
-    columns |= settling.carried(dialogue, analysis.machine.settling) | transactions.carried(dialogue, dealt)
-    columns["copied"] = copies.carried(dialogue, analysis.machine.settling, analysis.machine.doubts.copied)
+    columns |= settling.carried(dialogue, analysis.machine.settling, analysis.machine.losses.bits) | transactions.carried(dialogue, dealt)
     columns["preview"] = previews.carried(dialogue, frames[dialogue.command[frames] == MESSAGE])
     for way, heard in zip(words.DIRECTIONS, progress.heard, strict=True):
         columns[f"heard_{way}"] = np.where(heard == END, -1, heard)

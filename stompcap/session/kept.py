@@ -19,7 +19,7 @@ from stompcap.session.settling_walk import REPLACED
 
 def touchable(machine: Machine) -> Bools:
     """Deliveries that something to come may still touch, or put in doubt."""
-    found: Bools = machine.settling.retained | machine.doubts.waits
+    found: Bools = machine.settling.retained | machine.losses.waits
     return found
 
 
@@ -79,18 +79,10 @@ class Kept:
         d, m = self.dialogue, self.machine
         now, matters = d.now, touchable(m)
         self.frames[m.settling.frame[matters]] = True
-        for frames in m.doubts.frames:
-            self._also(frames[matters])
-        for gap in m.doubts.rows:
-            self.rows[gap[matters & (gap >= 0)]] = True
         unknown = np.flatnonzero(self.holds & (m.settling.target == TARGET_UNKNOWN))[::-1]
         since = np.full(d.sessions, np.iinfo(np.int64).max)
         since[d.session[unknown]] = d.ordinal[unknown] - self.memory  # evidence may say whose message-id they name
         self.frames[d.messages[d.ordinal[d.messages] >= since[d.session[d.messages]]]] = True
-        strange = np.flatnonzero(m.doubts.odd.now)[::-1]
-        self.frames[strange[np.unique(d.session[strange], return_index=True)[1]]] = True
-        for frames in m.doubts.odd.nacks:
-            self._also(frames)
         which = m.transactions.which
         if len(m.transactions.alive):
             lately = now[d.session[m.transactions.first]] - d.ordinal[np.maximum(m.transactions.ended, 0)] <= self.memory

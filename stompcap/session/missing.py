@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.places import END
+from stompcap.session.columns import chosen
 from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, FRAME, GAP, I64, SERVER, STOMP, Bools, Dialogue, RawRows
-from stompcap.session.horizon import first_above, rising
+from stompcap.session.horizon import first_above, last_below, rising
 from stompcap.session.lookup import flat
 from stompcap.session.wire import place
 
@@ -32,8 +33,8 @@ class Missing:
     told   the place by which that shows: that of the row behind the first gap; -1 where the start is missing
     until  place on the wire before which something may be missing; -1 where nothing is
 
-    Per gap: `way` (session * 2 + side, ascending), `end` (the place of the first octet behind it), `shown` (the place by which the row
-    behind it was there) and `row` (its raw row). One at the end of a direction goes on for ever.
+    Per gap: `way` (session * 2 + side, ascending), `begin` (the place of the last octet before it), `end` (that of the first octet behind
+    it) and `shown` (the place by which the row behind it was there). One at the end of a direction goes on for ever.
     """
 
     start: Bools
@@ -42,9 +43,9 @@ class Missing:
     told: I64
     until: I64
     way: I64
+    begin: I64
     end: I64
     shown: I64
-    row: I64
 
     def before(self, dialogue: Dialogue, side: int) -> Bools:
         """Per frame: octets of that side may be missing before it."""
@@ -65,11 +66,14 @@ class Missing:
         """Per frame: the place by which the first gap of that side behind it shows; END where there is none."""
         return first_above(dialogue.session * np.int64(2) + side, dialogue.position, self.way, self.end, self.shown)
 
-    def first(self, dialogue: Dialogue, side: int, frames: I64) -> I64:
-        """Per frame of those given: the raw row of the first gap of that side that may hide what came behind it; -1 where there is none."""
+    def begun(self, dialogue: Dialogue, side: int, frames: I64) -> I64:
+        """Per frame of those given: where the last gap of that side that begins before it ends; -1 where there is none."""
         ways = dialogue.session[frames] * np.int64(2) + side
-        found = first_above(ways, dialogue.position[frames], self.way, self.end, self.row)
-        return np.where(found == END, -1, found)
+        return chosen(self.end, last_below(ways, dialogue.position[frames], self.way, self.begin))
+
+    def shown_by(self, dialogue: Dialogue, side: int) -> I64:
+        """Per frame: where the last gap of that side that has ended by then ends; -1 where there is none."""
+        return chosen(self.end, last_below(dialogue.session * np.int64(2) + side, dialogue.position + 1, self.way, self.end))
 
 
 def _first_commands(dialogue: Dialogue) -> I64:
@@ -110,7 +114,8 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     way, gaps = raw.way[gap], np.zeros((count, 2), np.bool_)
     gaps.reshape(-1)[way] = True
     _, _, octets, where = _beside(raw, rows, gap, -1, order)
-    np.minimum.at(since.reshape(-1), way, np.where(octets, where, -1))
+    begin = np.where(octets, where, -1)
+    np.minimum.at(since.reshape(-1), way, begin)
     near, on, octets, where = _beside(raw, rows, gap, 1, order)
     np.maximum.at(until.reshape(-1), way, np.where(octets, where, NEVER))
     np.minimum.at(told.reshape(-1), way, np.where(octets, raw.place[near], END))
@@ -124,7 +129,7 @@ def find(dialogue: Dialogue, rows: pa.Table, order: Mapping[str, int], closing: 
     blind[:, SERVER] &= ~seen[:, SERVER]  # a server may well be silent
     blind &= closing[:, None]  # until then it may yet be heard
     since[blind], until[blind], gaps[blind], start[blind] = -1, NEVER, True, False
-    return Missing(start, gaps, since, told, until, way[listed], rising(way[listed], ends), shown, gap[listed])
+    return Missing(start, gaps, since, told, until, way[listed], rising(way, begin)[listed], rising(way[listed], ends), shown)
 
 
 def open_at_end(streams: pa.Table) -> Bools:

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from stompcap.session.columns import chosen, elapsed, listed, pick, times, timestamps
 from stompcap.session.dialogue import ERROR, I8, I64, NACK, Bools, Dialogue
-from stompcap.session.doubts import Doubts
 from stompcap.session.lookup import flat
+from stompcap.session.losses import Losses
 from stompcap.session.notes import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER, SessionNotes
 from stompcap.session.receipts import Receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.settling import Settling
-from stompcap.session.settling_walk import AUTOMATIC, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED
+from stompcap.session.settling_walk import AUTOMATIC, ENCLOSED, REPLACED, SETTLED, VOIDED
 from stompcap.session.subscriptions import Subscriptions
 from stompcap.session.transactions import COMMITTED, IMPLICITLY_ABORTED, OPEN, Transactions
 from stompcap.session.wire import remembered
@@ -66,7 +66,7 @@ class Machine:
     receipts: Receipts
     later_c2s: Bools
     later_s2c: Bools
-    doubts: Doubts
+    losses: Losses
     earlier: Tallies
 
     @property
@@ -77,7 +77,7 @@ class Machine:
     @property
     def of_subscription(self) -> I64:
         """Per delivery the row of its subscription, -1 where the capture does not tell."""
-        return np.where(self.doubts.guessed, -1, self.subscriptions.row[self.settling.frame])
+        return np.where(self.losses.guessed, -1, self.subscriptions.row[self.settling.frame])
 
     @property
     def over(self) -> Bools:
@@ -100,16 +100,15 @@ def delivery_status(machine: Machine) -> I8:
     outcome = chosen(machine.transactions.outcome.astype(np.int64), found.transaction)
     return np.select(
         [
-            (found.state == AUTOMATIC) & ~machine.doubts.guessed,
-            machine.doubts.untold,
+            (found.state == AUTOMATIC) & ~machine.losses.guessed,
+            machine.losses.untold,
             found.state == SETTLED,
             np.isin(found.state, (VOIDED, REPLACED)) | (enclosed & (outcome == IMPLICITLY_ABORTED)),
             enclosed & (outcome == OPEN),
             enclosed | ~asks,
-            (found.state == PENDING) & (machine.later_c2s[frame] | machine.doubts.swept),
             ended,
         ],
-        [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNKNOWN_STATUS, UNSETTLED],
+        [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNSETTLED],
         OPEN_STATUS,
     ).astype(np.int8)
 
@@ -181,7 +180,7 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
     """Table deliveries."""
     dialogue, found, frame = machine.dialogue, machine.settling, machine.settling.frame
     row = machine.of_subscription
-    by, transaction = (np.where(machine.doubts.untold, -1, known) for known in (found.by, found.transaction))
+    by, transaction = (np.where(machine.losses.untold, -1, known) for known in (found.by, found.transaction))
     delivered, settled = dialogue.last_ns[frame], chosen(dialogue.first_ns, by)
     outcome = chosen(machine.transactions.outcome.astype(np.int64), transaction)
     committed = np.where(outcome == COMMITTED, chosen(machine.transactions.ended, transaction), -1)
@@ -210,7 +209,7 @@ def deliveries(machine: Machine, status: I8) -> pa.Table:
             "transaction_outcome": listed(outcome.astype(np.int8), words.TRANSACTION_OUTCOMES),
             "ack_latency_us": elapsed(delivered, np.where(status == UNKNOWN_STATUS, -1, settled)),
             "commit_latency_us": elapsed(delivered, chosen(dialogue.first_ns, committed)),
-            "octets_missing": pa.array(machine.doubts.marked, mask=by < 0),
+            "octets_missing": pa.array(machine.losses.marked, mask=by < 0),
         },
         schema=DELIVERIES.arrow,
     )

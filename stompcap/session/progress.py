@@ -25,9 +25,6 @@ SEEN = 1  # it was analysed: a frame of the dialogue, a row counted
 JUDGED = 2  # rules that settle at once have counted it
 LISTED = 4  # its row of subscriptions, deliveries or transactions was given out
 ANSWERED = 8  # its row of receipts was given out
-DOUBTED = 32  # its row of deliveries was, and tells nothing of what settled it (stompcap.session.doubts)
-ODD = 64  # an ACK or NACK that may mean what was lost (stompcap.session.odd)
-WAVERS = 128  # one that will be found so, where octets of the server turn out to be missing before it
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Progress:
 
     closing    per session: nothing more comes; what is undecided is told as it stands
     whole      all sessions are whole and begin here: nothing was told, all is ripe and closing
-    told       per frame, what was told of it in earlier pieces, as bits: SEEN, JUDGED, LISTED, ANSWERED, DOUBTED, ODD, WAVERS
+    told       per frame, what was told of it in earlier pieces, as bits: SEEN, JUDGED, LISTED, ANSWERED
     row_told   per raw row, the same
     counted    per frame, the rules that settle later than at once and have counted it, as bits
     row_counted  per raw row, the same

@@ -48,13 +48,12 @@ class Settling:
     """What was settled by what.
 
     Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1), `target`, `message_id_before` and
-    `ack_id_before` as in `notes.Annotations`, `earlier` and `since` as in `settling_walk.walk`, and `strange`: an ACK or NACK of a
-    MESSAGE, or by the mode of a SUBSCRIBE, that is not known, so that it may have settled more than can be told.
+    `ack_id_before` as in `notes.Annotations`, `earlier`, `since` and `ambiguous` as in `settling_walk.walk`.
 
     Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
     settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
-    (an ACK of another delivery, or of what is not known, may settle it), `latest` (ordinal of the frame that brought it to its state),
-    `aborts` (how often it was in a transaction that was aborted).
+    (an ACK of another delivery may settle it), `latest` (ordinal of the frame that brought it to its state), `aborts` (how often it was in
+    a transaction that was aborted), `loss` (bits, see stompcap.session.settling_walk).
     Per subscription: `most`, the most deliveries in flight at one time.
     """
 
@@ -64,7 +63,7 @@ class Settling:
     message_id_before: I64
     ack_id_before: I64
     since: I64
-    strange: Bools
+    ambiguous: Bools
     frame: I64
     mode: I8
     state: I8
@@ -75,6 +74,7 @@ class Settling:
     reached: Bools
     latest: I64
     aborts: I64
+    loss: I64
     most: I64
 
     @property
@@ -91,9 +91,10 @@ def _names_target(dialogue: Dialogue, found: Keys) -> I8:
 
 
 def follow(
-    dialogue: Dialogue, memory: int, subscriptions: Subscriptions, transactions: Transactions, habits: Habits
+    dialogue: Dialogue, memory: int, subscriptions: Subscriptions, transactions: Transactions, habits: Habits, shown: I64,
+    guessed: Bools,
 ) -> Settling:
-    """Follow all sessions' deliveries; `memory`: see Options."""
+    """Follow all sessions' deliveries; `memory`: see Options; `shown` and `guessed`: see `settling_walk.walk`."""
     count = len(dialogue)
     found = keys(dialogue, subscriptions, habits.any_subscription, habits.unescapes)
     sent = dialogue.messages
@@ -102,7 +103,8 @@ def follow(
     told, told_target, earlier, since = _told(dialogue)
     target = np.where(told_target >= 0, told_target, _names_target(dialogue, found)).astype(np.int8)
     frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
-    aborts = np.zeros(len(sent), np.int64)
+    aborts, loss = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
+    ambiguous = np.zeros(count, np.bool_)
     state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
     most = np.zeros(len(subscriptions.mode), np.int64)
     codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
@@ -112,19 +114,16 @@ def follow(
         dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
         codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
         transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
+        habits.connection_wide, dialogue.version, dialogue.position, shown, guessed,
         *numbers, *ordered.empty(len(numbers[2])),
         voided.empty(codes[sent], session, _aborting(dialogue, stands)[session]),
         told, stands, since, delivery, target, earlier, same_message, same_ack,
-        frame, state, by, how, transaction, latest, aborts, retained, most,
+        frame, state, by, how, transaction, latest, aborts, retained, most, loss, ambiguous,
     )
-    strange = target == TARGET_UNKNOWN
-    named = np.flatnonzero(dialogue.settles & (delivery >= 0) & habits.connection_wide[dialogue.session])
-    meant = frame[delivery[named]]
-    strange[named] |= (subscriptions.row[meant] < 0) | subscriptions.guessed[meant]
     reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
     return Settling(
-        delivery, target, earlier, same_message, same_ack, since, strange,
-        frame, mode, state, by, how, transaction, retained, reached, latest, aborts, most,
+        delivery, target, earlier, same_message, same_ack, since, ambiguous,
+        frame, mode, state, by, how, transaction, retained, reached, latest, aborts, loss, most,
     )
 
 
@@ -183,10 +182,10 @@ def _stands(dialogue: Dialogue) -> I64:
     return found
 
 
-def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
+def carried(dialogue: Dialogue, held: Settling, loss: I64) -> dict[str, I64]:
     """Per frame, for later pieces, what it was found to mean: one more than the target, `earlier`, the ordinal of what it names; `since`.
 
-    And STANDS of a MESSAGE; frames by one more than their ordinal, 0 for none.
+    And STANDS of a MESSAGE, `loss` per delivery; frames by one more than their ordinal, 0 for none.
     """
     meant = held.message_id_before.copy()
     named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
@@ -196,5 +195,5 @@ def carried(dialogue: Dialogue, held: Settling) -> dict[str, I64]:
     stands = np.zeros((len(dialogue), len(STANDS)), np.int64)
     for column, frames in enumerate((held.ack_id_before[held.frame], held.by)):
         stands[held.frame, column] = np.where(frames >= 0, dialogue.ordinal[frames] + 1, 0)
-    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest, held.aborts], axis=1)
+    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest, held.aborts, loss], axis=1)
     return {"meant": number} | dict(zip((*STANDS, *SINCE), (*stands.T, *held.since.T), strict=True))

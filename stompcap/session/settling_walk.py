@@ -14,6 +14,7 @@ from stompcap.session.notes import (
     MODE_AUTO,
     MODE_CLIENT,
     MODE_INDIVIDUAL,
+    MODE_UNKNOWN,
     TARGET_AUTO,
     TARGET_CUMULATED,
     TARGET_NONE,
@@ -28,9 +29,13 @@ from stompcap.session.voided import Voided, first, put, take
 PENDING, SETTLED, ENCLOSED, VOIDED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; VOIDED: in one that was aborted; REPLACED: voided, and then delivered anew."""
 DIRECT, CUMULATIVE = range(2)  # index in words.SETTLED_BY
-STANDS = ("same_ack", "settled", "state", "how", "latest", "aborts")
-"""How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, when that came about, and how
-often it was in a transaction that was aborted.
+STANDS = ("same_ack", "settled", "state", "how", "latest", "aborts", "loss")
+"""How a delivery stands: the frame before it that has its ack id, what settled it, PENDING to REPLACED, how, when that came about, how
+often it was in a transaction that was aborted, and its losses.
+"""
+CHANGED, SWEPT, AGAIN, UNCLEAR = 1, 2, 4, 8
+"""Losses of a delivery: octets are missing since it came, or an ambiguous ACK came, as far as earlier pieces tell; it was delivered
+again before it was settled; and it is not known which of the two a later ACK means.
 """
 WEARY = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
 
@@ -138,10 +143,12 @@ def _retain(
 @kernel
 def walk(
     session: I32, side: I8, command: I8, ordinal: I64, memory: int, codes: I32, space: int, row: I64,
-    ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8, slot: I64, place: I64, at_slot: I64, lowest: I64,
+    ended: I64, which: I64, transactions: int, single: Bools, lax: Bools, mode: I8,
+    wide: Bools, version: I8, position: I64, shown: I64, guessed: Bools, slot: I64, place: I64, at_slot: I64, lowest: I64,
     words: I64, starts: I64, voided: Voided,
     told: I64, stands: I64, since: I64, delivery: I64, target: I8, earlier: Bools, same_message: I64, same_ack: I64,
     frame: I64, state: I8, by: I64, how: I8, transaction: I64, latest: I64, aborts: I64, retained: Bools, most: I64,
+    loss: I64, ambiguous: Bools,
 ) -> None:
     """Walk all sessions; `mode` stands per delivery, `ended` per subscription, `which` is the transaction per frame.
 
@@ -155,6 +162,10 @@ def walk(
     an ACK or NACK (whose `target` it has then too), or that came before a MESSAGE by the same message-id, -1 for none; UNTOLD of
     frames that are new. `stands`: of a MESSAGE how its delivery stands (the columns of STANDS). `since`: per MESSAGE and code the ordinal
     of the first delivery in its list.
+
+    `shown` is, per frame, where the last gap ends that has ended by then, of either side (of `position`); `guessed`: a MESSAGE may be of a
+    subscription that is lost, as it is known by then. `ambiguous`, per ACK and NACK: it is not known what it settles along, for what it
+    names is UNCLEAR or, where ACKs reach over the connection (`wide`), of a subscription that is not known.
     """
     n = len(frame)
     owner, held = np.full(space, -1, np.int32), np.zeros(space, np.int64)
@@ -164,7 +175,7 @@ def walk(
     familiar = np.zeros(3, np.bool_)  # per code of a MESSAGE: there is a list that it belongs to
     enclosed, enclosed_next = np.full(transactions, -1, np.int64), np.full(n, -1, np.int64)
     flying = np.zeros(len(ended), np.int64)
-    count, begin = 0, 0
+    count, begin, unsure = 0, 0, -1  # unsure: the latest frame that is ambiguous
     for i in range(len(session)):
         c, s, now = command[i], session[i], ordinal[i]
         a, m, p = codes[i]
@@ -173,7 +184,7 @@ def walk(
                 begin, count, session[i - 1], ordinal[i - 1], memory, codes, owner, tail, held, touched, frame, state, mode,
                 latest, retained,
             )
-            begin = count
+            begin, unsure = count, -1
         if c == MESSAGE and side[i] == SERVER:
             k = count
             count += 1
@@ -196,6 +207,18 @@ def walk(
                         flying[row[i]] -= 1
                 open_before = _first(0, a, i, waiting, live, tail, following, voided, state, row, frame, ended) if familiar[0] else -1
                 same_ack[i] = frame[open_before] if open_before >= 0 else -1
+                rival = open_before
+                if version[i] != 2:
+                    rival = _first(1, m, i, waiting, live, tail, following, voided, state, row, frame, ended) if familiar[1] else -1
+                if rival >= 0 and mode[k] != MODE_AUTO:
+                    loss[rival] |= AGAIN
+                    f = frame[rival]
+                    if (
+                        shown[i] > position[f] or loss[rival] & (CHANGED | SWEPT | UNCLEAR) or mode[rival] == MODE_UNKNOWN
+                        or mode[k] == MODE_UNKNOWN or guessed[i] or (unsure > f and (wide[s] or mode[rival] == MODE_CLIENT))
+                    ):
+                        loss[rival] |= UNCLEAR
+                        loss[k] |= UNCLEAR
             else:
                 same_message[i], same_ack[i] = told[i], stands[i, 0]
             for which_key in range(3):
@@ -207,7 +230,7 @@ def walk(
                 to = AUTOMATIC if mode[k] == MODE_AUTO else PENDING
                 _turn(k, now, to, state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
             else:
-                by[k], how[k], aborts[k] = stands[i, 1], stands[i, 3], stands[i, 5]
+                by[k], how[k], aborts[k], loss[k] = stands[i, 1], stands[i, 3], stands[i, 5], stands[i, 6]
                 transaction[k] = which[by[k]] if by[k] >= 0 else -1
                 _turn(k, stands[i, 4], stands[i, 2], state, mode, frame, codes, since, owner, begun, held, touched, latest, voided, s)
                 if state[k] == ENCLOSED and transaction[k] >= 0:
@@ -247,6 +270,9 @@ def walk(
                         target[i] = TARGET_CUMULATED if how[last] == CUMULATIVE else TARGET_SETTLED
                 continue
             delivery[i], target[i] = k, TARGET_PENDING
+            ambiguous[i] = loss[k] & UNCLEAR > 0 or (wide[s] and (row[frame[k]] < 0 or guessed[frame[k]]))
+            if ambiguous[i]:
+                unsure = i
             chosen, t = k, which[i]
             while k >= 0:
                 if state[k] == PENDING or state[k] == VOIDED:

@@ -155,9 +155,8 @@ DELIVERIES = Table(
         text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
         big("ack_latency_us", "settled_ns - delivered_ns; null where the status is unknown"),
         big("commit_latency_us", "First octet of the COMMIT - delivered_ns"),
-        flag("octets_missing", "Octets are missing that may hide an earlier ACK of it: of the client, between the MESSAGE and what settled "
-             "it (or ended its transaction), or of a MESSAGE that was acknowledged meanwhile, or, an ABORT between, the same message "
-             "delivered anew. Its latency is an upper bound then. Null where settled_ns is"),
+        flag("octets_missing", "Octets are missing, of either side, between the MESSAGE and what settled it (or ended its transaction), or "
+             "an ACK came between of which it is not known what it settled. Its latency is an upper bound then. Null where settled_ns is"),
     ),
     key=("stream_id", "stream_offset"),
     statistics=("stream_id", "stream_offset", "delivered_ns", "delivered_ts", "destination", "message_id", "ack_latency_us"),

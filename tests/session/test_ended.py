@@ -99,15 +99,15 @@ def test_it_comes_out_in_pieces_as_whole(memory: int, step: int) -> None:
 
 
 def test_its_row_comes_out_when_nothing_can_change_it() -> None:
-    """Not before it is forgotten, nor before what it delivered is settled."""
+    """Not before it is forgotten, nor before what it delivered is settled and the server was heard since."""
     settled = "> SUBSCRIBE id:2 destination:/b\n> UNSUBSCRIBE id:2\n"
-    text = OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + settled + "> SEND\n" * 8 + "> ACK id:late\n" + "> SEND\n" * 8
+    text = OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + settled + "> SEND\n" * 8 + "> ACK id:late\n< EOL\n" + "> SEND\n" * 8
     sessions, options, state, found = made(text), Options(memory=4), pieces.nothing(), {}
-    for number, piece in enumerate(cut(sessions, range(4, 26))):
+    for number, piece in enumerate(cut(sessions, range(4, 27))):
         tables, state = pieces.resume(piece, state, {"cap": 0}, options)
         found |= {row["subscription"]: (number + 3, row["acked"], row["status"]) for row in tables["subscriptions"].to_pylist()}
-    # packets: 4 MESSAGE, 5 and 7 UNSUBSCRIBE, 16 ACK; the last frame waits for the next
-    assert found == {"2": (12, 0, "unsubscribed"), "1": (21, 1, "unsubscribed")}
+    # packets: 4 MESSAGE, 5 and 7 UNSUBSCRIBE, 16 ACK, 17 EOL; the last frame waits for the next
+    assert found == {"2": (12, 0, "unsubscribed"), "1": (22, 1, "unsubscribed")}
 
 
 def test_thousands_beside_one_that_stays() -> None:

@@ -217,7 +217,7 @@ BEHIND = [
     ("< RST\n", ["settled", "unsettled"]),
     ("> GAP 40\n> DISCONNECT\n> FIN\n", ["settled", "unknown"]),
     ("> GAP 40\n", ["settled", "unknown"]),
-    ("< GAP 40\n> FIN\n", ["settled", "unsettled"]),
+    ("< GAP 40\n> FIN\n", ["settled", "unknown"]),
 ]
 
 
