@@ -39,7 +39,7 @@ COMMANDS = {
     "report": ("validate", ["report", "--lake", "LAKE", "-o", "OUT/report.html", "--quiet"]),
     "maintain": ("validate", ["maintain", "--lake", "LAKE", "--quiet"]),
     "export": ("validate", ["export", "STREAM", "--lake", "LAKE", "-o", "OUT/stream.pcap", "--quiet"]),
-    "compare": ("validate", ["rules", "compare", "ActiveMQ", "RabbitMQ", "--lake", "LAKE"]),
+    "compare": ("validate", ["rules", "compare", "ActiveMQ", "--lake", "LAKE"]),
     "list": ("", ["rules", "list"]),
     "explain": ("", ["rules", "explain", "FR-07"]),
     "doctor": ("", ["doctor"]),
