@@ -13,10 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from stompcap.cli.entry import SIGNALS
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_S = 600
 WITHOUT_JAVA = "from stompcap.spark import java; java.PLACES = (); from stompcap.cli.entry import main; main()"
 """The command on a machine where no Java lies in the usual places either."""
+
+
+def hears(*ignored: signal.Signals) -> None:
+    """In a child: these signals are ignored and the others that end commands are not, whatever the tests were started with."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ def run(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # a pipe would be open as long as anything that was left
         child = subprocess.Popen(
             [sys.executable, *program, *words], stdin=subprocess.DEVNULL, stdout=output or out, stderr=err, cwd=folder,
-            start_new_session=True, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            start_new_session=True, preexec_fn=hears, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         )  # fmt: skip
         signalled = began
         try:

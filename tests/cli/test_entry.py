@@ -16,7 +16,7 @@ from stompcap import __version__
 from stompcap.cli import entry, lake_commands
 from stompcap.cli.failures import explain
 from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
-from tests.cli.commands import ROOT, in_session
+from tests.cli.commands import ROOT, hears, in_session
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -126,7 +126,7 @@ def process(body: str, *, ignored: tuple[signal.Signals, ...] = ()) -> subproces
     child = subprocess.Popen(
         [sys.executable, "-c", WAITS.format(body), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
-        preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
+        preexec_fn=lambda: hears(*ignored),
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
