@@ -206,7 +206,7 @@ def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> N
     from delta.tables import DeltaTable as SparkTable
 
     # VACUUM lists a table's files in as many tasks as this says, ten thousand by default, whatever there is to list
-    spark.conf.set(LISTING_TASKS, str(max(32, 2 * spark.sparkContext.defaultParallelism)))
+    spark.conf.set(LISTING_TASKS, str(2 * spark.sparkContext.defaultParallelism))
     held = SparkTable.forPath(spark, location(lake, table))
     held.optimize().executeCompaction()
     held.vacuum(float(retain_hours))

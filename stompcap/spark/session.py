@@ -36,8 +36,6 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL = {
     "spark.ui.enabled": "false",
     PARTITIONS: "4",
-    # As many tasks list the files of a table for VACUUM; 10,000 are meant for folders on object stores.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     "spark.driver.memory": "3g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.warehouse.dir": "spark-warehouse",
