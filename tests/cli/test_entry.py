@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -121,23 +122,35 @@ entry.main()
 """
 
 
-def process(body: str, *, ignored: tuple[signal.Signals, ...] = ()) -> subprocess.Popen[str]:
-    """A command whose work is this, begun."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", WAITS.format(body), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
-        preexec_fn=lambda: hears(*ignored),
-    )  # fmt: skip
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    return child
+Begin = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def begin() -> Iterator[Begin]:
+    """Begins a command whose work is given; what does not end by the test's end is killed."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def process(body: str, *ignored: signal.Signals) -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            [sys.executable, "-c", WAITS.format(body), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True, preexec_fn=lambda: hears(*ignored),
+        )  # fmt: skip
+        begun.append(child)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        return child
+
+    yield process
+    for child in begun:
+        child.kill()
+        child.communicate()
 
 
 @pytest.mark.parametrize("number", entry.SIGNALS)
 @pytest.mark.parametrize("body", ["time.sleep(60)", "try: time.sleep(60)\n    except BaseException: raise ValueError('lost') from None"])
-def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str) -> None:
-    child = process(body)
+def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: Begin) -> None:
+    child = begin(body)
     child.send_signal(number)
     out, err = child.communicate(timeout=30)
     assert child.returncode == 128 + number
@@ -145,8 +158,8 @@ def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str) -> None
     assert json.loads(out)["exit_code"] == 128 + number
 
 
-def test_what_does_not_end_is_ended_by_a_second_signal() -> None:
-    child = process("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
+def test_what_does_not_end_is_ended_by_a_second_signal(begin: Begin) -> None:
+    child = begin("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
     child.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         child.wait(1)
@@ -155,27 +168,26 @@ def test_what_does_not_end_is_ended_by_a_second_signal() -> None:
     assert (child.returncode, err) == (130, "stompcap: interrupted (SIGINT)\n")
 
 
-def test_what_does_not_end_is_ended_in_the_end() -> None:
-    child = process("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
+def test_what_does_not_end_is_ended_in_the_end(begin: Begin) -> None:
+    child = begin("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
     began = time.monotonic()
     child.send_signal(signal.SIGTERM)
     assert child.wait(60) == 143
     assert 2 < time.monotonic() - began < 15
-    child.communicate()
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    child = process("time.sleep(2)\n    return 0", ignored=(signal.SIGHUP, signal.SIGINT))
+def test_a_signal_that_is_ignored_stays_so(begin: Begin) -> None:
+    child = begin("time.sleep(2)\n    return 0", signal.SIGHUP, signal.SIGINT)
     child.send_signal(signal.SIGHUP)
     child.send_signal(signal.SIGINT)
     assert child.wait(30) == 0
     assert child.communicate()[1] == ""
 
 
-def test_nothing_that_was_started_is_left() -> None:
+def test_nothing_that_was_started_is_left(begin: Begin) -> None:
     """Neither a child that does not listen, nor a grandchild with a process group of its own whose parent is gone."""
     family = "import os, signal, time; os.fork() or (os.setpgid(0, 0), os.fork()); signal.signal(15, signal.SIG_IGN); time.sleep(99)"
-    child = process(f"import subprocess; subprocess.Popen([sys.executable, '-c', {family!r}]); time.sleep(60)")
+    child = begin(f"import subprocess; subprocess.Popen([sys.executable, '-c', {family!r}]); time.sleep(60)")
     deadline = time.monotonic() + 20
     while len(in_session(child.pid)) < 4 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -183,7 +195,6 @@ def test_nothing_that_was_started_is_left() -> None:
     child.send_signal(signal.SIGINT)
     assert child.wait(30) == 130
     assert in_session(child.pid) == []
-    child.communicate()
 
 
 def test_nobody_reads_what_is_printed() -> None:
