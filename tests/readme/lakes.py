@@ -9,6 +9,8 @@ from deltalake import DeltaTable
 from stompcap.tables import TABLES
 
 OF_THE_RUN = {"runs", "quality_results"}
+WAY_IN = {"run_id", "path"}
+"""Columns that say which run wrote a row and by which path, absolute or not, it was told of the capture."""
 
 
 def differing(one: Path, other: Path) -> list[str]:
@@ -17,6 +19,6 @@ def differing(one: Path, other: Path) -> list[str]:
 
 
 def rows(lake: Path, name: str) -> list[str]:
-    """The rows of a table in an order of their own, without the column that names the run."""
+    """The rows of a table in an order of their own, without what names the run and the way to the capture."""
     table = DeltaTable(str(lake / name)).to_pyarrow_table()
-    return sorted(map(repr, table.select([column for column in table.column_names if column != "run_id"]).to_pylist()))
+    return sorted(map(repr, table.select([column for column in table.column_names if column not in WAY_IN]).to_pylist()))
