@@ -259,9 +259,10 @@ def test_a_full_disk(name: str, walk: Walk, mounted: Callable[[str], Path]) -> N
     assert (done.code, done.err) == (0, ""), "room was made"
 
 
-@pytest.mark.parametrize("kib", [40, 600, 1200, 1600])
-def test_a_disk_that_fills_up(kib: int, walk: Walk, mounted: Callable[[str], Path]) -> None:
-    place = mounted(f"size={kib}k")
+@pytest.mark.parametrize("percent", [10, 25, 40, 55, 70, 85])
+def test_a_disk_that_fills_up(percent: int, walk: Walk, mounted: Callable[[str], Path]) -> None:
+    needed = sum(path.stat().st_blocks * 512 for path in (walk.folder / "made").rglob("*") if "_data_docs" not in path.parts)
+    place = mounted(f"size={needed * percent // 100}")
     done = run(*walk.words("run", place / "lake", place))
     one_line(done, ENVIRONMENT, "pace")
     mounted("size=64m")
