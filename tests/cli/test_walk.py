@@ -45,7 +45,7 @@ COMMANDS = {
     "doctor": ("", ["doctor"]),
     "prepare": ("", ["prepare", "--quiet"]),
 }
-WALKED = list(COMMANDS) if THOROUGH else ["run", "validate", "sql", "report", "export", "explain"]
+WALKED = list(COMMANDS) if THOROUGH else ["run", "sql", "report", "explain"]
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 NEED_JAVA = {"run", "extract", "decode", "correlate", "metrics", "sql", "maintain", "doctor"}
 WRITE_LAKE = {"run", "extract", "decode", "correlate", "metrics", "validate", "maintain"}
