@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from stompcap.options import STOMP_PORTS, Options
 from stompcap.settings import Settings, Thresholds
 from stompcap.spark import lake as lakes
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-READING = ("ports", "all_ports", "overlap", "vlan", "tunnels", "keep_credentials")
 BY_STAGE = {
-    "extract": READING,
+    "extract": ("ports", "all_ports", "overlap", "vlan", "tunnels", "keep_credentials"),
     "decode": ("body_preview", "keep_credentials"),
     "correlate": ("ack_scope",),
     "metrics": ("ack_scope", "settings"),
 }
 """Which options change the tables that a stage writes. Those of the capture point are part of a row's key and not among them."""
+
 
 def chosen(options: Options, stages: Iterable[str]) -> dict[str, str]:
     """The options that change what these stages write, as the command line has them; those that are not as by default."""
@@ -59,16 +57,11 @@ def recorded(lake: str) -> dict[str, dict[str, str]]:
     """What was chosen for each capture and each batch, by its id; those whose options were not recorded are left out."""
     rows = lakes.small(lake, "runs", ["inputs", "options", "status", "ended_ts"]).to_pylist()
     found: dict[str, dict[str, str]] = {}
-    for row in sorted(rows, key=_ended):
+    for row in sorted(rows, key=itemgetter("ended_ts")):
         if row["options"] is not None and row["status"] == "done":
             for name in row["inputs"]:
                 found[name] = found.get(name, {}) | dict(row["options"])
     return found
-
-
-def _ended(row: Mapping[str, Any]) -> datetime:
-    ended: datetime = row["ended_ts"]
-    return ended
 
 
 def differing(asked: Mapping[str, str], stages: Sequence[str], known: Iterable[Mapping[str, Any]], lake: str) -> list[str]:

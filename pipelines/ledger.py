@@ -1,7 +1,8 @@
 """The ledger of a lake: which captures and batches it holds, which stages each batch has been through, who is working on it.
 
 A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it; what a table has taken in of it
-stands in that table's own transaction log, so that no second record can disagree. `runs` is for people.
+stands in that table's own transaction log, so that no second record can disagree. `runs` is for people, and keeps
+the options that each stage was given.
 """
 
 from __future__ import annotations
@@ -19,9 +20,7 @@ from stompcap import __version__
 from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
-
-UNREADABLE = "unreadable"
-"""The status of a capture of which nothing is in the lake but that it could not be read, and why."""
+from stompcap.tables.words import UNREADABLE
 
 
 @contextmanager
@@ -74,15 +73,16 @@ def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
 def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) -> int:
     """Add rows to table captures, in the place of those that say of the same capture or file that it is unreadable."""
     table = pa.Table.from_pylist(rows, schema=TABLES["captures"].arrow)
-    held = lakes.small(lake, "captures")
+    held = lakes.small(lake, "captures", ["status", "capture_id", "path", "source"]).to_pylist()
     names, files = {row["capture_id"] for row in rows}, {(row["path"], row["source"]) for row in rows}
     kept = [
         row["status"] != UNREADABLE or not (row["capture_id"] in names or (row["path"], row["source"]) in files)
-        for row in held.select(["status", "capture_id", "path", "source"]).to_pylist()
+        for row in held
     ]
     if all(kept):
         return lakes.append(lake, "captures", table, [unit], run_id)
-    lakes.replace(lake, "captures", pa.concat_tables([held.filter(pa.array(kept)), table]), run_id, [unit])
+    rest = lakes.small(lake, "captures").filter(pa.array(kept))
+    lakes.replace(lake, "captures", pa.concat_tables([rest, table]), run_id, [unit])
     return len(table)
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipelines import bronze, gold, ledger, silver
 from pipelines.chosen import chosen, differing
+from pipelines.result import Result
 from pipelines.survey import Refused, survey
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
@@ -37,28 +37,6 @@ COMMITS_AT_ONCE = 4
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 WHOLE = ("decode", "correlate", "metrics")
 """Stages that a run from captures to metrics does in the same pass as extract."""
-
-
-@dataclass
-class Result:
-    """What a run did: the object that `--json` prints."""
-
-    run_id: str
-    lake: str
-    status: str = "done"
-    seconds: float = 0.0
-    captures: list[dict[str, str | None]] = field(default_factory=list)
-    stages: list[dict[str, Any]] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    failed_expectations: int = 0
-    data_docs: str | None = None
-
-    def public(self) -> dict[str, Any]:
-        """The promised keys alone."""
-        names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings", "data_docs")
-        return {name: value for name, value in asdict(self).items() if name in names}
 
 
 class Run:
@@ -135,13 +113,13 @@ class Run:
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
         named_again = [again.row | {"path": again.path} for again in found.again]
         for row in named_again:
-            self._tell(row["path"], row, "known")
+            self.result.tell(row["path"], row, "known")
         for one in found.captures:
             row, is_new = one.row, bronze.is_new(one, ids)
             if is_new and changed(row, self._before(row["path"], known)):
                 says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
                 self.result.warnings.append(f"{row['path']}: {says}")
-            self._tell(row["path"], row, row["status"] if is_new else "known")
+            self.result.tell(row["path"], row, row["status"] if is_new else "known")
             named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
         if named_again:
             stages = STAGES if whole else ("extract",)
@@ -150,12 +128,6 @@ class Run:
         new = bronze.ranked(found.captures, ids)
         if new:
             self._extract(new, whole=whole)
-
-    def _tell(self, path: str, row: Mapping[str, Any], status: str) -> None:
-        """Enter a capture into the result, with a warning where it is damaged."""
-        self.result.captures.append({"path": path, "capture_id": row["capture_id"], "status": status})
-        if row["damage"]:
-            self.result.warnings.append(f"{path}: {row['status']}: {row['damage']}")
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
@@ -297,14 +269,7 @@ class Run:
     def _refuse(self, problems: Sequence[Refused]) -> None:
         """Say what cannot be read; captures among it get their row, and are looked at again by the next run."""
         for problem in problems:
-            self.result.refused.append(f"{problem.path}: {problem.remedy}")
-            self.result.warnings.append(f"{problem.path}: {problem.remedy}")
-            told = [one for one in self.result.captures if one["capture_id"] and one["capture_id"] == problem.capture_id]
-            for one in told:
-                one["status"] = ledger.UNREADABLE
-            if problem.path not in {one["path"] for one in told}:
-                entry = {"path": problem.path, "capture_id": problem.capture_id, "status": ledger.UNREADABLE}
-                self.result.captures.append(entry)
+            self.result.refuse(problem)
         rows = [problem.row for problem in problems if problem.row]
         if rows:
             entered = ledger.refuse(self.lake, rows, self.result.run_id)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pipelines.run import Result
+    from pipelines.result import Result
     from stompcap.options import Options
 
     __version__: str

@@ -98,7 +98,9 @@ class Batch:
         return Part(tables)
 
     def _passcodes(self, window: Window) -> stomp.Passcodes:
-        """The passcodes that the connections of a window have given so far."""
+        """The passcodes that the connections of a window have given so far; none where they are to be kept."""
+        if self.assembly.options.keep_credentials:
+            return {}
         known = {number: self.passcodes[stream] for number, stream in enumerate(window.streams.tolist()) if stream in self.passcodes}
         found = stomp.passcodes_of(window.octets, window.rows, known)
         if not window.last:

@@ -21,6 +21,7 @@ from stompcap.capture.remote import Ranged
 from stompcap.capture.segments import Batch, Decoder
 from stompcap.capture.splits import Cuts, Split
 from stompcap.options import SPLIT_OCTETS
+from stompcap.tables.words import UNREADABLE
 
 HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,7 +50,7 @@ class Survey:
     @property
     def readable(self) -> bool:
         """Whether packets were read."""
-        return bool(self.row["status"] != "unreadable")
+        return bool(self.row["status"] != UNREADABLE)
 
 
 @dataclass
@@ -194,7 +195,7 @@ def unreadable(path: str, source: str, why: str) -> Survey | None:
         "format": capture.format,
         "compression": capture.compression,
         "size_octets": capture.size,
-        "status": "unreadable",
+        "status": UNREADABLE,
         "damage": why,
     }
     return Survey(row, (), 0)

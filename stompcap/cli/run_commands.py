@@ -18,6 +18,7 @@ from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.options import SPLIT_OCTETS
 from stompcap.spark import lake as lakes
+from stompcap.tables import words
 
 if TYPE_CHECKING:
     from stompcap.options import Options
@@ -200,7 +201,7 @@ def perform(
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole)
-        readable = any(capture["status"] != "unreadable" for capture in result.captures)
+        readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:
             from stompcap.report import overview

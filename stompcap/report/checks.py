@@ -23,6 +23,7 @@ def checks(lake: str, rows: Sequence[Mapping[str, Any]]) -> str:
     failed = [{**row, "words": failure(row)} for row in ordered if not row["success"]]
     return render(
         "checks.html",
+        "Data Docs",
         lake=lake,
         run_id=rows[0]["run_id"],
         checked=f"{max(row['checked_ts'] for row in rows):%Y-%m-%d %H:%M:%S}",

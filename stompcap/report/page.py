@@ -95,10 +95,10 @@ def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, 
     return products, {rule: found for rule, found in cells.items() if any(cell["failed"] for cell in found.values())}
 
 
-def render(name: str, **values: Any) -> str:
-    """A template of this folder, in the one style."""
-    template = _environment().from_string(files("stompcap.report").joinpath(name).read_text("utf-8"))
-    return template.render(style=Markup(files("stompcap.report").joinpath("style.css").read_text("utf-8")), **values)  # noqa: S704  our own
+def render(name: str, title: str, **values: Any) -> str:
+    """A template of this folder behind the head that all pages have, in the one style."""
+    head, body, style = (files("stompcap.report").joinpath(one).read_text("utf-8") for one in ("head.html", name, "style.css"))
+    return _environment().from_string(head + body).render(title=title, style=Markup(style), **values)  # noqa: S704  our own
 
 
 def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str:
@@ -114,6 +114,7 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
         findings.setdefault(row["rule_id"], []).append(row)
     return render(
         "page.html",
+        "STOMP traffic report",
         lake=lake,
         made=made,
         answers=answers,

@@ -7,13 +7,14 @@ fewer octets than LEAST is not looked for: it would be found where nothing is sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import BACKSLASH, COLON, CONNECT, LF, STOMP, pack
+from stompcap.stomp.grammar import BACKSLASH, COLON, CONNECT, ESCAPES, LF, STOMP, pack
 from stompcap.stomp.octets import Octets, equals, readonly, secret_value
 from stompcap.stomp.passcodes import cover, line_end
 from stompcap.stomp.rows import Bools, Ints, Rows
@@ -22,6 +23,8 @@ LEAST = 6
 MOST = 8
 """Spellings that are looked for in one connection; further ones, of a client that tries many passcodes on it, are not."""
 NUMERIC_OCTETS, NUMERIC_LENGTHS = pack(("accept-version", "content-length", "heart-beat", "version"))
+PLAIN = {octet.encode(): plain.encode() for octet, plain in ESCAPES[-1].items()}
+ESCAPED = {plain: b"\\" + octet for octet, plain in PLAIN.items()}
 Passcodes = Mapping[int, frozenset[bytes]]
 """By connection (direction // 2): the spellings to look for."""
 
@@ -60,8 +63,8 @@ def passcodes_of(octets: Octets, rows: Rows, known: Passcodes | None = None) -> 
 
 def _spellings(passcode: bytes) -> frozenset[bytes]:
     """A passcode as it stands, unescaped and escaped (STOMP 1.2, Value Encoding)."""
-    plain = passcode.replace(b"\\\\", b"\0").replace(b"\\c", b":").replace(b"\\n", b"\n").replace(b"\\r", b"\r").replace(b"\0", b"\\")
-    escaped = passcode.replace(b"\\", b"\\\\").replace(b":", b"\\c")
+    plain = re.sub(rb"\\(.)", lambda found: PLAIN.get(found[1], found[0]), passcode)
+    escaped = re.sub(rb"[\\:]", lambda found: ESCAPED[found[0]], passcode)
     return frozenset(one for one in (passcode, plain, escaped) if len(one) >= LEAST)
 
 

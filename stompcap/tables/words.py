@@ -4,7 +4,10 @@ DIRECTIONS = ("c2s", "s2c")
 SIDES = ("client", "server")
 
 CAPTURE_FORMATS = ("pcap", "pcapng")
-CAPTURE_STATUSES = ("complete", "truncated", "damaged", "unreadable")
+UNREADABLE = "unreadable"
+"""The status of a capture of which nothing is in the lake but that it could not be read, and why."""
+
+CAPTURE_STATUSES = ("complete", "truncated", "damaged", UNREADABLE)
 
 TRANSPORTS = ("tcp", "tls", "websocket", "wss")
 PROTOCOLS = ("stomp", "tls", "http", "other")

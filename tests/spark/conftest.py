@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.run import STAGES, Result, Run, execute
+from pipelines.result import Result
+from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
 from tests.e2e.truth import captures
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.run import STAGES, Result, Run, execute
+from pipelines.result import Result
+from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.agreement import differences

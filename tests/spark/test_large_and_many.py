@@ -14,7 +14,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines import bronze
-from pipelines.run import Result, Run, execute
+from pipelines.result import Result
+from pipelines.run import Run, execute
 from stompcap import capture
 from stompcap import spark as stompcap_spark
 from stompcap.options import Options

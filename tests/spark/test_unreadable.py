@@ -12,7 +12,8 @@ import pytest
 from pyspark import cloudpickle
 
 from pipelines import bronze, ledger
-from pipelines.run import STAGES, Result, Run, execute
+from pipelines.result import Result
+from pipelines.run import STAGES, Run, execute
 from stompcap import capture
 from stompcap.options import Options
 from stompcap.spark import lake as lakes

@@ -1,0 +1,50 @@
+"""What a run did, as its summary and `--json` tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stompcap.tables.words import UNREADABLE
+
+if TYPE_CHECKING:
+    from pipelines.survey import Refused
+
+
+@dataclass
+class Result:
+    """What a run did: the object that `--json` prints."""
+
+    run_id: str
+    lake: str
+    status: str = "done"
+    seconds: float = 0.0
+    captures: list[dict[str, str | None]] = field(default_factory=list)
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    failed_expectations: int = 0
+    data_docs: str | None = None
+
+    def public(self) -> dict[str, Any]:
+        """The promised keys alone."""
+        names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings", "data_docs")
+        return {name: value for name, value in asdict(self).items() if name in names}
+
+    def tell(self, path: str, row: Mapping[str, Any], status: str) -> None:
+        """Enter a capture, with a warning where it is damaged."""
+        self.captures.append({"path": path, "capture_id": row["capture_id"], "status": status})
+        if row["damage"]:
+            self.warnings.append(f"{path}: {row['status']}: {row['damage']}")
+
+    def refuse(self, problem: Refused) -> None:
+        """Enter an input that cannot be read, in the place of what was told of the same capture before."""
+        self.refused.append(f"{problem.path}: {problem.remedy}")
+        self.warnings.append(f"{problem.path}: {problem.remedy}")
+        told = [one for one in self.captures if one["capture_id"] and one["capture_id"] == problem.capture_id]
+        for one in told:
+            one["status"] = UNREADABLE
+        if problem.path not in {one["path"] for one in told}:
+            self.captures.append({"path": problem.path, "capture_id": problem.capture_id, "status": UNREADABLE})
