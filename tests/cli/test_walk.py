@@ -259,7 +259,7 @@ def test_a_full_disk(name: str, walk: Walk, mounted: Callable[[str], Path]) -> N
     assert (done.code, done.err) == (0, ""), "room was made"
 
 
-@pytest.mark.parametrize("percent", [10, 25, 40, 55, 70, 85])
+@pytest.mark.parametrize("percent", [10, 30, 50, 65])
 def test_a_disk_that_fills_up(percent: int, walk: Walk, mounted: Callable[[str], Path]) -> None:
     needed = sum(path.stat().st_blocks * 512 for path in (walk.folder / "made").rglob("*") if "_data_docs" not in path.parts)
     place = mounted(f"size={needed * percent // 100}")
