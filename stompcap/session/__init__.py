@@ -1,8 +1,11 @@
-"""Sessions: frames of whole streams to subscriptions, deliveries, transactions, receipts and heart-beats."""
+"""Sessions: frames to subscriptions, deliveries, transactions, receipts and heart-beats, whole or step by step."""
 
-from stompcap.session.analyse import analyse
-from stompcap.session.analysis import Analysis, Options
+from stompcap.session.analysis import Analysis, Batch
+from stompcap.session.carry import carry
 from stompcap.session.dialogue import Dialogue
-from stompcap.session.notes import Annotations, SessionNotes
+from stompcap.session.facts import Facts, SessionFacts
+from stompcap.session.options import Options
+from stompcap.session.state import EMPTY, State
+from stompcap.session.step import Step, analyse, step
 
-__all__ = ["Analysis", "Annotations", "Dialogue", "Options", "SessionNotes", "analyse"]
+__all__ = ["EMPTY", "Analysis", "Batch", "Dialogue", "Facts", "Options", "SessionFacts", "State", "Step", "analyse", "carry", "step"]

@@ -1,56 +1,60 @@
-"""What the analysis of sessions takes and gives."""
+"""What a step of the session machine takes and gives."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import Dialogue
-from stompcap.session.notes import Annotations
-from stompcap.session.outcomes import Machine
-from stompcap.session.progress import Progress
-from stompcap.session.sums import Sums
-from stompcap.settings import Thresholds
+from stompcap.session.facts import Facts, SessionFacts
+from stompcap.session.firsts import OfSessions
+from stompcap.session.records import Records
 
 
 @dataclass(frozen=True)
-class Options:
-    """What the user may choose.
+class Batch:
+    """What has come of some streams; tables of the lake's columns, `rows` (raw_frames) need not have their octets.
 
-    ack_scope  what a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ), `auto` goes by product
-    thresholds  what counts as a late, violating or dead gap between heart-beats
-    memory  for how many frames of its session what is settled, answered, ended or unsubscribed is still known by its name: what names
-            an older one (a second ACK, a late MESSAGE) counts as naming what never was. Rules wait as long for what decides them
-            (stompcap.session.horizon). It bounds what an endless session needs
-    open    how much a session may leave open: beyond that it is forgotten, and what depends on it is not told
-            (stompcap.session.turns)
+    streams   one row per stream, by what is known of it now; of its close, all that was captured before `upto`. The times of FIN and RST
+              stand in it as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`
+    stalls    stream_id, direction, kind (zero_window or retransmission), begin_ns, end_ns: they excuse silences
+    upto      per row of `streams`, a wire position (stompcap.places): all rows whose last octet came before are here or came earlier
+    closing   per row of `streams`: it is over, or is to be told as it stands
     """
 
-    ack_scope: str = "auto"
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    memory: int = 65_536
-    open: int = 524_288
+    streams: pa.Table
+    rows: pa.Table
+    frames: pa.Table
+    segments: pa.Table
+    stalls: pa.Table
+    upto: I64
+    closing: Bools
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What sessions meant.
+    """What a step of sessions meant.
 
-    tables    Arrow tables by name, of exactly the lake's schemas: sessions, subscriptions, deliveries, transactions, receipts,
-              heartbeats, heartbeat_violations; rows of `sessions` follow `dialogue.streams`
+    tables    rows that are final in this step, by table, of exactly the lake's schemas: subscriptions, deliveries, transactions,
+              receipts, heartbeat_violations, and heartbeats of the sessions that close; `sessions` has all of the step, as they stand
     dialogue  the frames in wire order
-    notes     what was noticed about each frame
-    progress  what of it is new, where sessions come in pieces
-    machine   the numbers behind the tables
-    sums      what adds up over the pieces
-    memory    as in Options
+    facts     what was found out about each frame
+    sessions  and about each session
+    first     the first frames of each session by kind (stompcap.session.firsts.KINDS)
+    closing   per session: it is over
+    subscriptions, transactions, receipts, deliveries  all that are open, or were so lately; `final` those given out in this step
     """
 
     tables: dict[str, pa.Table] = field(repr=False)
     dialogue: Dialogue = field(repr=False)
-    notes: Annotations = field(repr=False)
-    progress: Progress = field(repr=False)
-    machine: Machine = field(repr=False)
-    sums: Sums = field(repr=False)
-    memory: int
+    facts: Facts = field(repr=False)
+    sessions: SessionFacts = field(repr=False)
+    first: Mapping[str, OfSessions] = field(repr=False)
+    closing: Bools
+    subscriptions: Records = field(repr=False)
+    transactions: Records = field(repr=False)
+    receipts: Records = field(repr=False)
+    deliveries: Records = field(repr=False)

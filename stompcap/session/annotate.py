@@ -1,104 +1,80 @@
-"""The machine's numbers as annotations of frames, for rules."""
+"""The machine's findings as facts about frames, for rules."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from stompcap.kernel import kernel
-from stompcap.session.columns import chosen
-from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, DISCONNECT, ERROR, I8, I32, I64, SERVER, STOMP, Bools
-from stompcap.session.missing import Missing, open_at_end
-from stompcap.session.notes import ACTIVE, ENDED, UNNAMED, Annotations
-from stompcap.session.outcomes import Machine
-from stompcap.session.settling_walk import REPLACED, SETTLED
-from stompcap.session.subscriptions import mode_of
+from stompcap.session import deliveries, receipts, subscriptions, transactions
+from stompcap.session.columns import I64, chosen
+from stompcap.session.counters import Before
+from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
+from stompcap.session.facts import ACTIVE, ENDED, MODE_UNKNOWN, UNNAMED, Facts
+from stompcap.session.gaps import Gaps
+from stompcap.session.records import Records
+
+NO_RECEIPT, NO_ANSWER = -1, -2  # of an UNSUBSCRIBE: it asked for no receipt; none came so far
 
 
-@kernel
-def _walk(
-    session: I32, side: I8, command: I8, previous: I64, connects: I32, connected: Bools, disconnect: I64, error: I64
-) -> None:
-    """What came before each frame in its session."""
-    last = -1
-    for i in range(len(session)):
-        if session[i] != last:
-            last, asked, answered, left, failed = session[i], 0, False, -1, -1
-            latest_c2s, latest_s2c = -1, -1
-        connects[i], connected[i], disconnect[i], error[i] = asked, answered, left, failed
-        if side[i] == CLIENT:
-            previous[i], latest_c2s = latest_c2s, i
-            if command[i] == CONNECT or command[i] == STOMP:
-                asked += 1
-            elif command[i] == DISCONNECT and left < 0:
-                left = i
-        else:
-            previous[i], latest_s2c = latest_s2c, i
-            if command[i] == CONNECTED:
-                answered = True
-            elif command[i] == ERROR:
-                failed = i
+def facts(
+    dialogue: Dialogue, gaps: Gaps, before: Before, held: subscriptions.Followed, dealt: transactions.Followed, asked: receipts.Followed,
+    delivered: deliveries.Followed,
+) -> Facts:
+    """The facts about all frames."""
+    count, found, rows = len(dialogue), delivered.found, delivered.rows
+    settling = dialogue.settling
+    named = found.delivery[settling]
+    row = held.row.copy()
+    row[settling] = chosen(rows["subscription"], named)
+    state = held.state.copy()
+    ended = chosen(held.rows["ended_ordinal"], row[settling])
+    over = (ended >= 0) & (ended < dialogue.ordinal[settling])
+    state[settling] = np.where(row[settling] < 0, UNNAMED, np.where(over, ENDED, ACTIVE))
+    mode = np.full(count, MODE_UNKNOWN, np.int64)
+    meant = np.flatnonzero(found.delivery >= 0)
+    mode[meant] = rows["mode"][found.delivery[meant]]
 
-
-def annotate(machine: Machine, missing: Missing) -> Annotations:
-    """The annotations of all frames."""
-    dialogue, held, settled = machine.dialogue, machine.subscriptions, machine.settling
-    count = len(dialogue)
-    previous, disconnect, error = (np.full(count, -1, np.int64) for _ in range(3))
-    connects, connected = np.zeros(count, np.int32), np.zeros(count, np.bool_)
-    _walk(dialogue.session, dialogue.side, dialogue.command, previous, connects, connected, disconnect, error)
-
-    row, state, unsubscribed = held.row.copy(), held.state.copy(), held.unsubscribed_by.copy()
-    answers = np.flatnonzero(dialogue.settles)
-    named = chosen(settled.frame, settled.delivery[answers])
-    row[answers] = chosen(held.row, named)
-    ended = chosen(held.ended, row[answers])
-    ended = np.where(ended < answers, ended, -1)
-    state[answers] = np.where(row[answers] < 0, UNNAMED, np.where(ended >= 0, ENDED, ACTIVE))
-    unsubscribed[answers] = ended
-
-    by, kept, replaced = np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    by[settled.frame], kept[settled.frame] = settled.by, settled.state == SETTLED
-    replaced[settled.frame] = settled.state == REPLACED
-    dealt, answered_by, answers = machine.transactions, np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    pair = machine.receipts.answered >= 0
-    asked, answered = machine.receipts.asked[pair], machine.receipts.answered[pair]
-    answered_by[asked], answers[answered] = answered, asked
-
-    cut = open_at_end(dialogue.streams)[dialogue.session]
-    return Annotations(
-        previous=previous,
-        connects_before=connects,
-        connected_before=connected,
-        disconnect_before=disconnect,
-        error_before=error,
-        missed_c2s=missing.before(dialogue, CLIENT),
-        missed_s2c=missing.before(dialogue, SERVER),
-        missing_later_c2s=machine.later_c2s | cut,
-        missing_later_s2c=machine.later_s2c | cut,
-        gap_later_s2c=missing.next(dialogue, SERVER),
-        subscription_row=row,
+    late = np.zeros(count, np.bool_)
+    late[dialogue.messages] = True
+    late &= (state == ENDED) & (row >= 0)
+    at = np.flatnonzero(late)
+    unsubscribed, answer = np.full(count, -1, np.int64), np.full(count, NO_RECEIPT, np.int64)
+    unsubscribed[at] = held.rows["ended_ns"][row[at]]
+    answer[at] = _answers(dialogue, at, row[at], held.rows, asked.rows)
+    return Facts(
+        previous=before.previous,
+        latest_client=before.latest_client,
+        connects_before=before.connects,
+        connected_ns=before.connected_ns,
+        disconnected_before=before.disconnects > 0,
+        errors_before=before.errors,
+        subscribes_before=before.subscribes,
+        nameless_before=before.nameless,
+        missed_c2s=gaps.missing[:, CLIENT],
+        missed_s2c=gaps.missing[:, SERVER],
+        gaps_c2s=gaps.ended[:, CLIENT],
+        gaps_s2c=gaps.ended[:, SERVER],
         subscription_state=state,
-        unsubscribed_by=unsubscribed,
-        active_subscriptions=held.active,
+        unsubscribed_ns=unsubscribed,
+        unsubscribe_receipt=answer,
         same_destination=held.same_destination,
-        ack_mode=mode_of(held, row),
-        delivery_row=settled.delivery,
-        target=settled.target,
-        unsettled_earlier=settled.earlier,
-        acknowledged_by=by,
-        settled=kept,
-        replaced=replaced,
-        message_id_before=settled.message_id_before,
-        ack_id_before=settled.ack_id_before,
-        transaction_row=dealt.frame_row,
+        ack_mode=mode,
+        delivery=found.delivery,
+        target=found.target,
+        unsettled_earlier=found.unsettled_earlier == 1,
+        is_message_id=found.is_message_id == 1,
+        copy_of=found.copy_of,
+        copy_acked=found.copy_acked == 1,
+        ack_in_use=found.ack_in_use == 1,
         transaction_state=dealt.state,
-        transaction_ended=chosen(dealt.ended, dealt.which),
-        transaction_outcome=chosen(dealt.outcome.astype(np.int64), dealt.which),
-        transaction_alive=chosen(dealt.alive.astype(np.int64), dealt.which) > 0,
-        transaction_frames=chosen(dealt.sends + dealt.acks + dealt.nacks, dealt.which),
-        receipt_row=machine.receipts.row,
-        receipt_state=machine.receipts.state,
-        answered_by=answered_by,
-        answers=answers,
-        sessions=machine.notes,
+        receipt=asked.asks,
+        receipt_state=asked.state,
+        answers=asked.answers,
     )
+
+
+def _answers(dialogue: Dialogue, at: I64, row: I64, held: Records, asked: Records) -> I64:
+    """Per MESSAGE of an ended subscription, when the RECEIPT of its UNSUBSCRIBE came."""
+    request = asked.of(held["session"][row], held["ended_ordinal"][row])
+    answered = chosen(asked["answered_ordinal"], request)
+    come = (answered >= 0) & (answered < dialogue.ordinal[at])
+    return np.where(come, chosen(asked["answered_ns"], request), np.where(held["ended_asks"][row] == 1, NO_ANSWER, NO_RECEIPT))

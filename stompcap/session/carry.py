@@ -1,116 +1,112 @@
-"""What is kept of sessions between two pieces of them: the rows that may still matter, without octets, and sums.
-
-Rows have the columns of the lake's tables and marks behind them. Those that were analysed lack what nothing looks at again (BEHIND).
-Those that wait were not analysed yet: something that crossed the wire before them may still come.
-"""
+"""The state to go on from after a step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from stompcap.session import sums
-from stompcap.session.dialogue import Bools
-from stompcap.tables import TABLES
-
-BEHIND = (
-    "first_ts", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "batch_id", "eol", "decode_errors"
-)
-
-
-def _marked(table: str, *marks: str) -> pa.Schema:
-    """The columns of a table without its octets, and marks."""
-    columns = [field.with_nullable(True) for field in TABLES[table].arrow if field.name != "raw"]
-    return pa.schema([*columns, *(pa.field(mark, pa.int64()) for mark in marks)])
+from stompcap.session import counters, firsts
+from stompcap.session.columns import I64, Bools, flat, integers, with_integers
+from stompcap.session.lifetime import GIVEN_OUT, known
+from stompcap.session.options import Options
+from stompcap.session.records import Records
+from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, kept
+from stompcap.session.step import Step
+from stompcap.session.wire import EARLIER, directions
 
 
-def _kept(schema: pa.Schema) -> pa.Schema:
-    """The columns of those that were analysed."""
-    return pa.schema([field for field in schema if field.name not in BEHIND])
+def carry(done: Step, options: Options) -> State:
+    """The state of the sessions that go on."""
+    analysis, ids = done.analysis, done.analysis.dialogue.ids
+    going = ~analysis.closing
+    if not going.any():
+        return EMPTY
+    rows, counted = done.open, done.counters
+    gives_up = _gives_up(done)
+    counters.keep(counted, "gaps", counters.both(counted, "gaps") + gives_up[:, None])
+    masks = known(rows, going & ~gives_up, analysis.sessions.frames.sum(axis=1), options.retention)
+    names = ("subscriptions", "transactions", "receipts", "deliveries")
+    tables = {
+        "frames": _frames(done, going), "rows": _rows(done, going), "segments": _of_sessions(done.segments, SEGMENTS, ids, going),
+        "stalls": _stalls(done, going), "first": firsts.state(analysis.first, ids, going),
+        "counters": counted.table(ids, going), "heartbeats": done.heartbeats.table(ids, going[done.heartbeats["session"]]),
+        **{name: _between(getattr(rows, name), done).table(ids, mask) for name, mask in zip(names, masks, strict=True)},
+    }
+    return State({name: tables[name] for name in EMPTY.tables})
 
 
-FRAMES = _marked(
-    "frames", "position", "ordinal", "told", "counted", "heard_c2s", "heard_s2c",
-    "under",  # see stompcap.session.subscriptions.carried
-    "meant", "since_ack", "since_message", "since_pair",  # see stompcap.session.settling.carried, and for these of deliveries
-    "same_ack", "settled", "state", "how", "latest", "aborts", "loss",
-    "named", "within",  # see stompcap.session.transactions.carried
-    "preview",  # see stompcap.session.previews
-    "delivered", "acked", "nacked", "voided", "most",  # of SUBSCRIBEs
-    "sends", "octets", "touched",  # these, "acked" and "nacked" of the first frame of a transaction
-)
-ROWS = _marked("raw_frames", "first_place", "last_place", "ordinal", "told", "counted")
-SEGMENTS = _marked("segments", "place", "eol")
-STALLS = TABLES["stalls"].arrow
-KEPT_FRAMES, KEPT_ROWS = _kept(FRAMES), _kept(ROWS)
+def _gives_up(done: Step) -> Bools:
+    """Sessions that gave up in this step what they left open."""
+    given: Bools = done.counters["forgotten"] > done.forgotten_before
+    return given
 
 
-@dataclass(frozen=True)
-class Carry:
-    """The state of sessions that go on; each table has a column stream_id, so that sessions can be put together and taken apart."""
-
-    frames: pa.Table
-    rows: pa.Table
-    waiting_frames: pa.Table
-    waiting_rows: pa.Table
-    segments: pa.Table
-    stalls: pa.Table
-    sums: pa.Table
-
-    def of(self, streams: pa.Array) -> Carry:
-        """The part that belongs to these streams."""
-        return Carry(*(chosen(table, np.asarray(pc.is_in(table.column("stream_id"), value_set=streams))) for table in self.tables))
-
-    @property
-    def tables(self) -> list[pa.Table]:
-        """The tables, in the order of the fields."""
-        return [getattr(self, field.name) for field in fields(self)]
+def _between(records: Records, done: Step) -> Records:
+    """Records as the state has them: what was given out is marked, and rows are named by the ordinal of their frame."""
+    numbers = records.numbers | {"final": np.where(records["final"] > 0, GIVEN_OUT, 0)}
+    if records is done.open.deliveries:
+        for name, of in (("subscription", done.open.subscriptions), ("transaction", done.open.transactions)):
+            row = records[name]
+            numbers[name] = np.where(row >= 0, of["ordinal"][row] if len(of) else -1, row)
+    return Records(records.layout, numbers, records.text)
 
 
-def packed(tables: Sequence[pa.Table]) -> bytes:
-    """Tables as octets: Arrow IPC streams, one behind the other."""
-    sink = pa.BufferOutputStream()
-    for table in tables:
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-    octets: bytes = sink.getvalue().to_pybytes()
-    return octets
+def _latest(direction: I64, offset: I64, count: int) -> I64:
+    """The row of each direction that has the highest offset."""
+    order = np.lexsort((offset, direction))
+    last = np.full(count, -1, np.int64)
+    last[direction[order]] = order
+    return last[last >= 0]
 
 
-def unpacked(octets: bytes) -> list[pa.Table]:
-    """The tables that `packed` wrote; raises pyarrow.ArrowInvalid for other octets."""
-    source, found = pa.BufferReader(octets), []
-    while source.tell() < len(octets):
-        found.append(pa.ipc.open_stream(source).read_all())
-    return found
+def _rows(done: Step, going: Bools) -> pa.Table:
+    """Rows that wait, and the last of each direction that does not."""
+    raw = done.analysis.dialogue.rows
+    waits = (raw.offset >= done.released.cut[raw.direction]) & going[raw.session]
+    passed = np.flatnonzero(~waits & going[raw.session])
+    last = passed[_latest(raw.direction[passed], raw.offset[passed], 2 * len(going))]
+    at = np.concatenate([last, np.flatnonzero(waits)])
+    table = done.rows.take(pa.array(raw.row[at]))
+    table = with_integers(with_integers(table, "first_place", raw.first_place[at]), "last_place", raw.last_place[at])
+    place = raw.last_place[at]
+    place[: len(last)] = raw.place[last]
+    table = with_integers(with_integers(table, "last_place", place), EARLIER, (np.arange(len(at)) < len(last)).astype(np.int64))
+    return kept(ROWS, table)
 
 
-def nothing() -> Carry:
-    """The state before the first piece."""
-    return Carry(*(schema.empty_table() for schema in (KEPT_FRAMES, KEPT_ROWS, FRAMES, ROWS, SEGMENTS, STALLS, sums.SCHEMA)))
+def _frames(done: Step, going: Bools) -> pa.Table:
+    """Frames that wait, and the last of each direction that does not."""
+    d = done.analysis.dialogue
+    own = np.flatnonzero(going[d.session])
+    last = own[_latest(d.session[own] * 2 + d.side[own], d.offset[own], 2 * len(going))]
+    table = d.frames.take(pa.array(d.row[last]))
+    for name, values in (("last_place", d.position[last]), ("ordinal", d.ordinal[last]), (EARLIER, np.ones(len(last), np.int64))):
+        table = with_integers(table, name, values)
+    waiting = done.waiting_frames
+    if waiting.num_rows:
+        waiting = _placed(waiting, done)
+    return pa.concat_tables([kept(FRAMES, table), kept(FRAMES, waiting)]).combine_chunks()
 
 
-def chosen(table: pa.Table, which: Bools) -> pa.Table:
-    """The rows chosen; the table itself, for its copy may be large, where they are all."""
-    return table if which.all() else table.filter(pa.array(which))
+def _placed(frames: pa.Table, done: Step) -> pa.Table:
+    """Waiting frames with the places of their rows."""
+    raw = done.analysis.dialogue.rows
+    key = directions(frames, done.analysis.dialogue.ids) * (1 << 44) + integers(frames.column("stream_offset"))
+    at = np.searchsorted(raw.direction * (1 << 44) + raw.offset, key)
+    return with_integers(with_integers(frames, "first_place", raw.first_place[at]), "last_place", raw.last_place[at])
 
 
-def joined(schema: pa.Schema, *tables: pa.Table) -> pa.Table:
-    """Tables one behind the other in a schema; columns a table lacks are null."""
-    return pa.concat_tables([_in(schema, table) for table in tables])
+def _of_sessions(table: pa.Table, schema: pa.Schema, ids: pa.Array, going: Bools) -> pa.Table:
+    own = pa.compute.is_in(flat(table.column("stream_id")), value_set=ids.filter(pa.array(going)))
+    return kept(schema, table.filter(own))
 
 
-def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    there = set(table.column_names)
-    columns = [
-        _as(field.type, table.column(field.name)) if field.name in there else pa.nulls(table.num_rows, field.type) for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _as(kind: pa.DataType, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column if column.type == kind else column.cast(kind)
+def _stalls(done: Step, going: Bools) -> pa.Table:
+    """Stalls that may excuse a silence that is not judged yet."""
+    table = done.stalls
+    direction = directions(table, done.analysis.dialogue.ids)
+    since = np.full(2 * len(going), -1, np.int64)
+    since[done.heartbeats["session"] * 2 + done.heartbeats["side"]] = done.heartbeats["now_ns"]
+    wanted = (direction >= 0) & going[np.maximum(direction, 0) // 2]
+    wanted &= integers(table.column("end_ns")) >= since[np.maximum(direction, 0)]
+    return kept(EMPTY["stalls"].schema, table.filter(pa.array(wanted)))

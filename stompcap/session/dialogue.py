@@ -1,8 +1,8 @@
 """The dialogue: the frames of all sessions as columns of numbers, in the order in which they crossed the wire.
 
-A session is one stream. Its frames stand together, both directions interleaved: a client's frame where its first octet was
-captured, a server's where its last was, and never before an earlier frame of its own direction, as TCP delivers in order.
-State machine and rules read these columns; text is looked up by `column` and `header`, a whole column at a time.
+A session is one stream. Its frames stand together, both directions interleaved: each where its last octet was captured, and never
+before an earlier frame of its own direction, as TCP delivers in order. State machines and rules read these columns; text is looked up
+by `column` and `header`, a whole column at a time.
 """
 
 from __future__ import annotations
@@ -12,70 +12,87 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from stompcap.session.lookup import flat, header_column
-
-I8 = npt.NDArray[np.int8]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
-CLIENT, SERVER = 0, 1  # side codes: index in words.DIRECTIONS and words.SIDES
-
-COMMANDS = (
-    "CONNECT", "STOMP", "CONNECTED", "SEND", "SUBSCRIBE", "UNSUBSCRIBE", "ACK", "NACK",
-    "BEGIN", "COMMIT", "ABORT", "DISCONNECT", "MESSAGE", "RECEIPT", "ERROR",
+from stompcap.session.columns import I64, Bools, flat, header_column
+from stompcap.stomp import grammar
+from stompcap.stomp.grammar import (
+    ABORT,
+    ACK,
+    BEGIN,
+    COMMIT,
+    CONNECT,
+    CONNECTED,
+    DISCONNECT,
+    ERROR,
+    MESSAGE,
+    NACK,
+    RECEIPT,
+    SEND,
+    STOMP,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
 )
-(
-    CONNECT, STOMP, CONNECTED, SEND, SUBSCRIBE, UNSUBSCRIBE, ACK, NACK,
-    BEGIN, COMMIT, ABORT, DISCONNECT, MESSAGE, RECEIPT, ERROR,
-) = range(len(COMMANDS))
-OTHER = len(COMMANDS)  # a command no version knows
 
-FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kind codes of raw rows: index in words.RAW_KINDS
+CLIENT, SERVER = range(2)  # index in words.DIRECTIONS and words.SIDES
+COMMANDS = grammar.NAMES
+OTHER = len(COMMANDS)  # a command that no version knows
+FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kinds of raw rows: index in words.RAW_KINDS
 
-FRAME_BITS = 40  # no session has so many frames
-UNTOLD = -2  # of a frame: no earlier piece of its session told what it means
+__all__ = [
+    "ABORT", "ACK", "BEGIN", "CLIENT", "COMMANDS", "COMMIT", "CONNECT", "CONNECTED", "DISCONNECT", "EOL", "ERROR", "FRAME", "GAP", "JUNK",
+    "MESSAGE", "NACK", "OTHER", "PARTIAL", "RECEIPT", "SEND", "SERVER", "STOMP", "SUBSCRIBE", "UNSUBSCRIBE", "Dialogue", "RawRows",
+    "in_order",
+]
 
 
 @dataclass(frozen=True)
 class RawRows:
-    """The rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
+    """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
     `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `place`: where on the wire the row and all before it in its direction were there, a client's frame by its first octet, as
-    `Dialogue.position`. `row` is the index in the table that was given.
+    `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but
+    never less than that of the row before, which is what a gap has too. `row` is the index in the table that was given. `beside`: a row of an earlier
+    step, or one that waits for a later one, there as the neighbour of others and not to be judged.
     """
 
-    session: I32
-    side: I8
+    session: I64
+    side: I64
     offset: I64
     length: I64
-    kind: I8
+    kind: I64
     syntax: I64
     shortened: Bools
     first_ns: I64
     last_ns: I64
     redacted: Bools
+    first_place: I64
+    last_place: I64
     place: I64
     row: I64
+    beside: Bools
 
     def __len__(self) -> int:
         return len(self.session)
 
     @property
-    def way(self) -> I64:
+    def direction(self) -> I64:
         """Direction of each row: session * 2 + side, ascending."""
-        return self.session * np.int64(2) + self.side
+        return self.session * 2 + self.side
+
+    @cached_property
+    def follows(self) -> Bools:
+        """Rows that have the row before them in their own direction."""
+        same = np.zeros(len(self), np.bool_)
+        same[1:] = self.direction[1:] == self.direction[:-1]
+        return same
 
 
 @dataclass(frozen=True)
 class Dialogue:
     """The frames of all sessions in wire order; arrays of one entry per frame unless said otherwise.
 
-    session      index into `streams` (and into the sessions table)
+    session      index into `streams`
     side         CLIENT or SERVER: who sent it
     command      code: index in COMMANDS, OTHER for a command no version knows
     version      0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known
@@ -85,20 +102,21 @@ class Dialogue:
     first_ns     capture time of the first octet
     last_ns      latest arrival among the octets
     syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
-    position     place on the wire (rank of the capture and packet in one number), never falling inside a direction
+    position     wire position of its last octet (stompcap.places), never falling inside a direction
     row          index of the frame in `frames`
-    ordinal      how many frames of its session came before it, those no longer at hand included
+    ordinal      how many frames of its session came before it
+    earlier      it was looked at in an earlier step, and is here as the last of its direction before the new ones
 
     starts       one entry per session and one more: session s has the frames starts[s] to starts[s + 1]
     streams      the streams table's rows of the sessions, in the sessions' order
-    frames       the frames table as it was given; read it with `column`, which brings its columns in wire order
-    rows         all raw rows of the sessions, EOLs, gaps, junk and partial frames included
+    frames       the frames table; read it with `column`, which brings its columns in wire order
+    rows         the raw rows of the sessions, EOLs, gaps, junk and partial frames included
     """
 
-    session: I32
-    side: I8
-    command: I8
-    version: I8
+    session: I64
+    side: I64
+    command: I64
+    version: I64
     offset: I64
     length: I64
     body_octets: I64
@@ -108,6 +126,7 @@ class Dialogue:
     position: I64
     row: I64
     ordinal: I64
+    earlier: Bools
     starts: I64
     streams: pa.Table
     frames: pa.Table
@@ -123,68 +142,50 @@ class Dialogue:
         return len(self.starts) - 1
 
     @cached_property
-    def now(self) -> I64:
-        """Per session the ordinal of its last frame; 0 where it has none."""
-        if len(self) == 0:
-            return np.zeros(self.sessions, np.int64)
-        return np.where(np.diff(self.starts) > 0, self.ordinal[self.starts[1:] - 1], 0)
+    def ids(self) -> pa.Array:
+        """Per session its stream_id."""
+        return flat(self.streams.column("stream_id"))
 
     @property
     def at_ns(self) -> I64:
         """The time a frame counts by: a client's first octet, a server's last."""
         return np.where(self.side == CLIENT, self.first_ns, self.last_ns)
 
-    @property
-    def settles(self) -> Bools:
-        """Frames that settle deliveries: ACK and NACK of the client."""
-        answers: Bools = (self.side == CLIENT) & ((self.command == ACK) | (self.command == NACK))
-        return answers
+    def new(self, side: int, *commands: int) -> I64:
+        """The new frames of a side that have one of these commands, ascending."""
+        return np.flatnonzero((self.side == side) & np.isin(self.command, commands) & ~self.earlier)
 
     @cached_property
     def messages(self) -> I64:
-        """The frames that are deliveries: MESSAGEs of the server."""
-        return np.flatnonzero((self.side == SERVER) & (self.command == MESSAGE))
+        """The deliveries: new MESSAGEs of the server."""
+        return self.new(SERVER, MESSAGE)
 
-    def numbered(self, at: I64, ordinals: I64) -> I64:
-        """The frames of these ordinals in the sessions of the frames `at`; -1 for those that are not at hand."""
-        key = (self.session.astype(np.int64) << FRAME_BITS) + self.ordinal
-        wanted = (self.session[at].astype(np.int64) << FRAME_BITS) + ordinals
-        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        return np.where(key[place] == wanted, place, -1)
-
-    def latest(self, side: int) -> I64:
-        """Per frame the latest frame of a side before it in its session, -1 where there is none."""
-        if len(self) == 0:
-            return np.zeros(0, np.int64)
-        sent = np.where(self.side == side, np.arange(len(self)), -1)
-        before = np.concatenate([[-1], np.maximum.accumulate(sent)[:-1]])
-        return np.where((before >= 0) & (self.session[before] == self.session), before, -1)
-
-    def of_messages(self, name: str) -> pa.Array:
-        """A column of the frames table for `messages`."""
-        return self._kept(("messages", name), lambda: self.some(name, self.messages))
+    @cached_property
+    def settling(self) -> I64:
+        """The new ACKs and NACKs of the client."""
+        return self.new(CLIENT, ACK, NACK)
 
     def some(self, name: str, at: I64) -> pa.Array:
-        """A column of the frames table for the frames at those places only, null for place -1."""
+        """A column of the frames table for the frames of these indices only, null for index -1."""
         return in_order(self.frames.column(name), np.where(at < 0, -1, self.row[at]) if len(self.row) else at)
 
     def some_header(self, name: str, at: I64) -> pa.StringArray:
-        """A header for the frames at those places only, null where it is absent."""
+        """A header for the frames of these indices only, null where it is absent."""
         return header_column(self._maps, name, self.row[at])
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""
-        return self._kept(("column", name), lambda: in_order(self.frames.column(name), self.row))
+        return self._once(("column", name), lambda: in_order(self.frames.column(name), self.row))
 
     def header(self, name: str) -> pa.StringArray:
         """The effective value of a header on every frame in wire order, null where it is absent."""
-        return self._kept(("header", name), lambda: header_column(self._maps, name, self.row))
+        return self._once(("header", name), lambda: header_column(self._maps, name, self.row))
 
     @cached_property
     def _maps(self) -> pa.Array:
         return flat(self.frames.column("header"))
 
-    def _kept(self, key: tuple[str, str], make: Callable[[], pa.Array]) -> pa.Array:
+    def _once(self, key: tuple[str, str], make: Callable[[], pa.Array]) -> pa.Array:
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]

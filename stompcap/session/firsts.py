@@ -1,39 +1,124 @@
-"""The first frame of a kind in each session, and its columns and headers as columns of sessions."""
+"""The first frame of each kind in a session, kept from step to step: what tells version, products, and how a session began and ended."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from stompcap.session.dialogue import I64, Dialogue
+from stompcap.session.columns import I64, Bools, flat, header_column, integers, repeated_codes
+from stompcap.session.dialogue import (
+    ACK,
+    BEGIN,
+    CLIENT,
+    CONNECT,
+    CONNECTED,
+    DISCONNECT,
+    ERROR,
+    MESSAGE,
+    RECEIPT,
+    SEND,
+    SERVER,
+    STOMP,
+    SUBSCRIBE,
+    Dialogue,
+)
+from stompcap.session.gaps import Gaps
+from stompcap.tables import TABLES, words
 
-
-def first_of(dialogue: Dialogue, side: int, *commands: int) -> I64:
-    """Per session the first frame of that side with one of the commands; -1 where there is none."""
-    wanted = np.zeros(len(dialogue), np.bool_)
-    for command in commands:
-        wanted |= dialogue.command == command
-    at = np.flatnonzero(wanted & (dialogue.side == side))[::-1]
-    first = np.full(dialogue.sessions, -1, np.int64)
-    first[dialogue.session[at]] = at
-    return first
+LATEST = "last_error"
+KINDS: Mapping[str, tuple[int, tuple[int, ...]]] = {
+    "connect": (CLIENT, (CONNECT, STOMP)),
+    "connected": (SERVER, (CONNECTED,)),
+    "disconnect": (CLIENT, (DISCONNECT,)),
+    "error": (SERVER, (ERROR,)),
+    LATEST: (SERVER, (ERROR,)),
+    "message": (SERVER, (MESSAGE,)),
+    "receipt": (SERVER, (RECEIPT,)),
+    "send": (CLIENT, (SEND,)),
+    "subscribe": (CLIENT, (SUBSCRIBE,)),
+    "ack": (CLIENT, (ACK,)),
+    "begin": (CLIENT, (BEGIN,)),
+}
+"""Side and commands of each kind; of LATEST it is not the first."""
+NUMBERS = ("ordinal", "gaps_c2s", "gaps_s2c", "trusted")
+FRAMES = [field.with_nullable(True) for field in TABLES["frames"].arrow if field.name != "raw"]
+SCHEMA = pa.schema([("kind", pa.string()), *((name, pa.int64()) for name in NUMBERS), *FRAMES])
 
 
 class OfSessions:
-    """Columns and headers of one frame per session; null where the session has no such frame."""
+    """The first frame of one kind in each session: columns of one entry per session, -1 or null where it has none.
 
-    def __init__(self, dialogue: Dialogue, at: I64) -> None:
-        self.dialogue = dialogue
-        self.present = np.flatnonzero(at >= 0)
-        self.at = at[self.present]
-        place = np.full(len(at), -1, np.int64)
-        place[self.present] = np.arange(len(self.present))
-        self.back = pa.array(place, mask=place < 0)
+    `there`: the session has one; `gaps`, shape (sessions, 2): gaps of the capture that ended before it; `trusted`: it surely is a frame.
+    `at` is its row in `frames`.
+    """
 
-    def header(self, name: str) -> pa.Array:
-        """The effective value of a header."""
-        return self.dialogue.some_header(name, self.at).take(self.back)
+    def __init__(self, frames: pa.Table, at: I64, ordinal: I64, gaps: I64, trusted: Bools) -> None:
+        self.frames, self.at, self.ordinal, self.gaps, self.trusted = frames, at, ordinal, gaps, trusted
+        self.there = at >= 0
+        self._index = pa.array(at, mask=at < 0)
+        self.first_ns, self.last_ns, self.offset = (integers(self.column(name)) for name in ("first_ns", "last_ns", "stream_offset"))
 
     def column(self, name: str) -> pa.Array:
         """A column of the table frames."""
-        return self.dialogue.some(name, self.at).take(self.back)
+        return flat(self.frames.column(name)).take(self._index)
+
+    def header(self, name: str) -> pa.Array:
+        """The effective value of a header."""
+        present = np.flatnonzero(self.there)
+        place = np.full(len(self.at), -1, np.int64)
+        place[present] = np.arange(len(present))
+        return header_column(self.frames.column("header"), name, self.at[present]).take(pa.array(place, mask=place < 0))
+
+
+def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
+    """The first frames of all sessions by kind; `before` is the state table with those of earlier steps.
+
+    `trusted` per frame: it surely is one (stompcap.session.trust).
+    """
+    frames, found = dialogue.frames, {}
+    known = repeated_codes(before.column("stream_id"), dialogue.ids)
+    if before.num_rows:
+        frames = pa.concat_tables([_columns(frames), before.select([field.name for field in FRAMES])]).combine_chunks()
+    for kind, (side, commands) in KINDS.items():
+        row, ordinal, missed = np.full(dialogue.sessions, -1, np.int64), np.full(dialogue.sessions, -1, np.int64), _none(dialogue)
+        sure = np.zeros(dialogue.sessions, np.bool_)
+        at = dialogue.new(side, *commands)[:: 1 if kind == LATEST else -1]
+        session = dialogue.session[at]
+        row[session], ordinal[session], missed[session], sure[session] = dialogue.row[at], dialogue.ordinal[at], gaps.ended[at], trusted[at]
+        if before.num_rows:
+            own = np.flatnonzero((known >= 0) & np.asarray(pc.equal(before.column("kind"), kind)))
+            own = own[row[known[own]] < 0] if kind == LATEST else own
+            session = known[own]
+            sure[session] = integers(before.column("trusted"))[own] == 1
+            row[session] = dialogue.frames.num_rows + own
+            ordinal[session] = integers(before.column("ordinal"))[own]
+            missed[session] = np.stack([integers(before.column(f"gaps_{way}"))[own] for way in words.DIRECTIONS], axis=1)
+        found[kind] = OfSessions(frames, row, ordinal, missed, sure)
+    return found
+
+
+def _none(dialogue: Dialogue) -> I64:
+    return np.full((dialogue.sessions, 2), -1, np.int64)
+
+
+def _columns(frames: pa.Table) -> pa.Table:
+    """The columns that are kept, as the state table has them."""
+    return pa.Table.from_arrays([frames.column(field.name).cast(field.type) for field in FRAMES], schema=pa.schema(FRAMES))
+
+
+def state(found: Mapping[str, OfSessions], ids: pa.Array, which: Bools) -> pa.Table:
+    """The state table of the sessions of a mask; `ids` are the sessions' streams."""
+    tables = [SCHEMA.empty_table()]
+    for kind, first in found.items():
+        session = np.flatnonzero(first.there & which)
+        frames = first.frames.take(pa.array(first.at[session]))
+        columns = {"kind": pa.repeat(pa.scalar(kind), len(session)), "ordinal": pa.array(first.ordinal[session])}
+        columns["trusted"] = pa.array(first.trusted[session].astype(np.int64))
+        columns |= {f"gaps_{way}": pa.array(first.gaps[session, side]) for side, way in enumerate(words.DIRECTIONS)}
+        tables.append(pa.Table.from_arrays(
+            [columns[field.name] if field.name in columns else frames.column(field.name).cast(field.type) for field in SCHEMA], schema=SCHEMA
+        ))
+    return pa.concat_tables(tables).combine_chunks()

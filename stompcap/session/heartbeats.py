@@ -8,19 +8,21 @@ sender was busy retransmitting: then silence does not show that nothing was sent
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session.analysis import Options
-from stompcap.session.arrivals import gather
-from stompcap.session.columns import listed, timestamps
-from stompcap.session.dialogue import CLIENT, I8, I64, SERVER, Bools, Dialogue
-from stompcap.session.lookup import flat
-from stompcap.session.notes import SessionNotes
-from stompcap.session.progress import SEEN, Progress
-from stompcap.session.sums import Sums
-from stompcap.session.wire import integers, repeated_codes, sides
+from stompcap.session import heartbeat_header
+from stompcap.session.arrivals import Lost, Segments, beats, lost
+from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
+from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
+from stompcap.session.facts import SessionFacts
+from stompcap.session.firsts import OfSessions
+from stompcap.session.records import Layout, Records, opened
+from stompcap.session.wire import directions
+from stompcap.settings import Thresholds
 from stompcap.tables import words
 from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
 
@@ -28,215 +30,271 @@ MILLISECOND = 1_000_000
 OK, LATE, VIOLATION, DEAD, NOT_EVALUABLE = range(5)  # index in words.HEARTBEAT_VERDICTS
 DATA, HEARTBEAT, CLOSE, CAPTURE_END = range(4)  # index in words.GAP_ENDERS
 CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES
-STALLS = ("zero_window", "retransmission")
+SUMS = ("beats", "gaps", "late", "violations", "dead", "excused")
+LAYOUT = Layout({"side": 0, "now_ns": -1, "longest_ns": 0, "worst": 0, "cut_ns": 0, **dict.fromkeys(SUMS, 0)})
+"""One row per direction that is watched: the arrival it was judged up to; SUMS, the longest silence, the worst severity, and how long it
+had been silent when the other side cut it off.
+"""
+
+
+class Watched(NamedTuple):
+    """The directions watched, by direction, and what the walk over their arrivals goes by; times in nanoseconds."""
+
+    direction: I64
+    now_ns: I64
+    stop_ns: I64
+    last_ender: I64
+    limit_ns: I64
+    gaps: I64
+    longest_ns: I64
+
+
+class Silences(NamedTuple):
+    """Times without a new octet that are longer than the limit: index in Watched, begin and end, what ended it."""
+
+    watched: I64
+    start_ns: I64
+    stop_ns: I64
+    ender: I64
+
+
+class Stalls(NamedTuple):
+    """Zero windows (kind 0) and retransmissions (1), by direction and time."""
+
+    direction: I64
+    kind: I64
+    begin_ns: I64
+    end_ns: I64
 
 
 @kernel
-def _gaps(
-    watch: I64, ts: I64, eol: Bools, begin: I64, end: I64, last_ender: I8, limit: I64,
-    gaps: I64, longest: I64, found: I64, start: I64, stop: I64, ender: I8,
-) -> int:
-    """Times without a new octet, per watch: how many, the longest, and those above `limit` nanoseconds. Returns how many those are."""
-    count, i, n = 0, 0, len(watch)
-    for w in range(len(begin)):
-        now = begin[w]
-        while i < n and watch[i] < w:
+def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
+    """Count the times without a new octet, and note those above the limit; returns how many those are."""
+    count, i, n = 0, 0, len(segments.direction)
+    for w in range(len(watched.direction)):
+        direction, stop = watched.direction[w], watched.stop_ns[w]
+        while i < n and segments.direction[i] < direction:
             i += 1
-        while True:
-            kind = last_ender[w]
-            then = end[w]
-            if i < n and watch[i] == w and ts[i] <= end[w]:
-                then = ts[i]
-                kind = HEARTBEAT
-                while i < n and watch[i] == w and ts[i] == then:
-                    if not eol[i]:
-                        kind = DATA
+        ender = DATA
+        while ender == DATA or ender == HEARTBEAT:
+            then, ender = stop, watched.last_ender[w]
+            if i < n and segments.direction[i] == direction and segments.ts_ns[i] <= stop:
+                then, ender = segments.ts_ns[i], HEARTBEAT
+                while i < n and segments.direction[i] == direction and segments.ts_ns[i] == then:
+                    if not segments.eol[i]:
+                        ender = DATA
                     i += 1
-            length = then - now
+            length = then - watched.now_ns[w]
             if length > 0:
-                gaps[w] += 1
-                longest[w] = max(longest[w], length)
-                if length > limit[w]:
-                    found[count], start[count], stop[count], ender[count] = w, now, then, kind
+                watched.gaps[w] += 1
+                watched.longest_ns[w] = max(watched.longest_ns[w], length)
+                if length > watched.limit_ns[w]:
+                    found.watched[count], found.start_ns[count], found.stop_ns[count] = w, watched.now_ns[w], then
+                    found.ender[count] = ender
                     count += 1
-                now = then
-            if kind != DATA and kind != HEARTBEAT:
-                break
+                watched.now_ns[w] = then
     return count
 
 
 @kernel
-def _excuses(
-    found: I64, start: I64, stop: I64, limit: I64, lost: I64, since: I64, until: I64,
-    stalled: I64, kind: I8, begin: I64, end: I64, excuse: I8,
-) -> None:
-    """Why each gap found is not the sender's fault; `lost` and `stalled` are watches, ascending, stalls in order of time."""
-    for i in range(len(found)):
-        w, a, b = found[i], start[i], stop[i]
-        j = np.searchsorted(stalled, w)
-        cursor, silent, closed, repeat = a, 0, False, -1
-        while j < len(stalled) and stalled[j] == w:
-            if kind[j] == 0 and end[j] > a and begin[j] < b:
-                closed = True
-                silent = max(silent, begin[j] - cursor)
-                cursor = max(cursor, end[j])
-            elif kind[j] == 1 and begin[j] > a and end[j] <= b:
-                repeat = max(repeat, end[j])
-            j += 1
-        silent = max(silent, b - cursor)
-        if repeat >= 0 and b - repeat <= limit[w]:
-            excuse[i] = RETRANSMISSION
-        if closed and silent <= limit[w]:  # nothing but the closed window explains so long a silence
-            excuse[i] = ZERO_WINDOW
-        j = np.searchsorted(lost, w)
-        while j < len(lost) and lost[j] == w:
-            if since[j] < b and until[j] > a:
+def _stalled(direction: int, begin: int, end: int, limit: int, stalls: Stalls) -> int:
+    """The stall that explains a silence: its kind as an index in words.EXCUSES, -1 for none."""
+    cursor, silent, closed, repeat = begin, 0, False, -1
+    j = np.searchsorted(stalls.direction, direction)
+    while j < len(stalls.direction) and stalls.direction[j] == direction:
+        if stalls.kind[j] == 0 and stalls.end_ns[j] > begin and stalls.begin_ns[j] < end:
+            closed = True
+            silent = max(silent, stalls.begin_ns[j] - cursor)
+            cursor = max(cursor, stalls.end_ns[j])
+        elif stalls.kind[j] == 1 and stalls.begin_ns[j] > begin and stalls.end_ns[j] <= end:
+            repeat = max(repeat, stalls.end_ns[j])
+        j += 1
+    if closed and max(silent, end - cursor) <= limit:  # nothing but the closed window explains so long a silence
+        return ZERO_WINDOW
+    return RETRANSMISSION if repeat >= 0 and end - repeat <= limit else -1
+
+
+@kernel
+def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excuse: I64) -> None:
+    """Why each silence found is not the sender's fault."""
+    for i in range(len(excuse)):
+        w, begin, end = found.watched[i], found.start_ns[i], found.stop_ns[i]
+        direction = watched.direction[w]
+        excuse[i] = _stalled(direction, begin, end, watched.limit_ns[w], stalls)
+        j = np.searchsorted(gaps.direction, direction)
+        while j < len(gaps.direction) and gaps.direction[j] == direction:
+            if gaps.since_ns[j] < end and gaps.until_ns[j] > begin:
                 excuse[i] = CAPTURE_GAP
                 break
             j += 1
 
 
-def _stalls(stalls: pa.Table | None, streams: pa.Table, number: I64) -> tuple[I64, I8, I64, I64]:
-    """Stalls of the directions judged, in order of watch and time: watch, kind, begin, end."""
-    if stalls is None or stalls.num_rows == 0:
-        none = np.zeros(0, np.int64)
-        return none, none.astype(np.int8), none, none
-    session = repeated_codes(stalls.column("stream_id"), flat(streams.column("stream_id")))
-    watch = np.where(session >= 0, number[session * 2 + sides(stalls.column("direction"))], -1)
-    begin, end = integers(stalls.column("begin_ns")), integers(stalls.column("end_ns"))
-    kind = repeated_codes(stalls.column("kind"), pa.array(STALLS)).astype(np.int8)
-    order = np.lexsort((begin, watch))
-    order = order[watch[order] >= 0]
-    return watch[order], kind[order], begin[order], end[order]
+def intervals(connect: OfSessions, connected: OfSessions, version: I64) -> tuple[I64, I64, I64]:
+    """What client and server can do and want, and what was agreed; milliseconds, each of shape (sessions, 2).
 
-
-def tables(
-    dialogue: Dialogue, notes: SessionNotes, intervals: I64, segments: pa.Table, ready: Bools, stalls: pa.Table | None,
-    before: Sums, progress: Progress, options: Options,
-) -> tuple[pa.Table, pa.Table, Sums]:
-    """Tables heartbeats (of sessions that are over) and heartbeat_violations (of the gaps that end here), and the sums so far.
-
-    `intervals` (milliseconds) has the shape (sessions, 2). `ready` tells which segments may be judged: all before them are there.
+    1.0 knows no heart-beats, whatever the headers say; without CONNECTED nothing is agreed.
     """
-    streams = dialogue.streams
-    watched = np.flatnonzero((intervals.reshape(-1) > 0) & np.repeat(notes.connected >= 0, 2))
+    client = np.stack(heartbeat_header.parse(connect.header("heart-beat")), axis=1)
+    server = np.stack(heartbeat_header.parse(connected.header("heart-beat")), axis=1)
+    agreed = np.stack([
+        heartbeat_header.negotiate(client[:, 0], server[:, 1]), heartbeat_header.negotiate(server[:, 0], client[:, 1])
+    ], axis=1)
+    agreed[(version == 0) | ~connected.there] = 0
+    return client, server, agreed
+
+
+def stalls_of(stalls: pa.Table, ids: pa.Array) -> Stalls:
+    """A table of stalls by direction and time."""
+    direction = directions(stalls, ids)
+    begin, end = integers(stalls.column("begin_ns")), integers(stalls.column("end_ns"))
+    kind = repeated_codes(stalls.column("kind"), pa.array(words.STALLS))
+    order = np.lexsort((begin, direction))
+    order = order[direction[order] >= 0]
+    return Stalls(direction[order], kind[order], begin[order], end[order])
+
+
+class Session(NamedTuple):
+    """What heart-beats are judged by, of all sessions: intervals agreed on (milliseconds), facts, first frames, closing."""
+
+    agreed: I64
+    facts: SessionFacts
+    connected: OfSessions
+    disconnect: OfSessions
+    error: OfSessions
+    closing: Bools
+
+
+def follow(
+    dialogue: Dialogue, sessions: Session, segments: Segments, stalls: pa.Table, before: pa.Table, thresholds: Thresholds
+) -> tuple[Records, pa.Table]:
+    """Judge the arrivals of a step; gives the directions watched and table heartbeat_violations. `before` is the state table."""
+    rows = _watched(dialogue, sessions, before)
+    session, side = rows["session"], rows["side"]
+    facts, closing = sessions.facts, sessions.closing[session]
+    direction, interval = session * 2 + side, sessions.agreed[session, side]
+    shut = facts.closed_ns[session] >= 0
+    end = np.where(shut, facts.closed_ns[session], facts.last_ns[session])
+    latest = rows["now_ns"].copy()
+    at = np.searchsorted(direction, segments.direction)
+    own = (at < len(direction)) & (direction[np.minimum(at, max(len(direction) - 1, 0))] == segments.direction) if len(direction) else at < 0
+    np.maximum.at(latest, at[own], segments.ts_ns[own])
+    stop = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
+    limit = np.floor(thresholds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
+    watched = Watched(
+        direction, rows["now_ns"], stop, np.where(shut, CLOSE, CAPTURE_END), limit, rows["gaps"], rows["longest_ns"]
+    )
+    room = len(segments.direction) + len(rows)
+    found = Silences(*(np.zeros(room, np.int64) for _ in Silences._fields))
+    count = _silences(segments, watched, found)
+    found = Silences(*(values[:count] for values in found))
+
+    gaps = lost(dialogue.rows)
+    counted = _packets_lost(dialogue.streams)[gaps.direction]
+    excuse = np.full(count, -1, np.int64)
+    _excuses(found, watched, Lost(*(values[counted] for values in gaps)), stalls_of(stalls, dialogue.ids), excuse)
+    ratio = (found.stop_ns - found.start_ns) / (interval[found.watched] * MILLISECOND)
+    severity = np.select([ratio > thresholds.heartbeat_dead, ratio > thresholds.heartbeat_violation], [DEAD, VIOLATION], LATE)
+    _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
+    return rows, _violations(dialogue.ids, rows, interval, found, ratio, severity, excuse)
+
+
+def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records:
+    """The directions that are watched: those of earlier steps, and those that were agreed on in this one."""
+    known = repeated_codes(before.column("stream_id"), dialogue.ids)
+    direction = np.flatnonzero((sessions.agreed.reshape(-1) > 0) & np.repeat(sessions.connected.there, 2))
+    old = known * 2 + integers(before.column("side"))
+    new = direction[~np.isin(direction, old[known >= 0])]
+    numbers = {"session": new // 2, "side": new % 2, "now_ns": sessions.connected.last_ns[new // 2]}
+    rows = opened(LAYOUT, before, dialogue.ids, numbers, {})
+    return rows.take(np.lexsort((rows["side"], rows["session"])))
+
+
+def _sum(
+    rows: Records, dialogue: Dialogue, sessions: Session, found: Silences, severity: I64, excuse: I64, end: I64, limit: I64
+) -> None:
+    """Count what was found with the directions."""
+    raw, count = dialogue.rows, len(rows)
+    session, side = rows["session"], rows["side"]
     number = np.full(2 * dialogue.sessions, -1, np.int64)
-    number[watched] = np.arange(len(watched))
-    session, side = watched // 2, watched % 2
-    interval = intervals.reshape(-1)[watched]
-    bounds = options.thresholds
-    limit = np.floor(bounds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
-    arrivals = gather(dialogue.rows, segments, streams, number)
-    usable = ready[arrivals.segment]
-    watch, ts, eol = arrivals.watch[usable], arrivals.ts[usable], arrivals.eol[usable]
-
-    opened = dialogue.last_ns[notes.connected[session]]
-    judged = before.now.reshape(-1)[watched]
-    begin = np.where(judged >= 0, judged, opened)
-    shut = notes.closed_ns[session] >= 0
-    end = np.where(shut, notes.closed_ns[session], notes.last_ns[session])
-    closing = progress.closing[session]
-    latest = begin.copy()
-    np.maximum.at(latest, watch, ts)
-    ends = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
-    last_ender = np.where(shut, CLOSE, CAPTURE_END).astype(np.int8)
-
-    most = len(ts) + len(watched)
-    gaps, longest = np.zeros(len(watched), np.int64), np.zeros(len(watched), np.int64)
-    found, start, stop = (np.zeros(most, np.int64) for _ in range(3))
-    ender = np.zeros(most, np.int8)
-    count = _gaps(watch, ts, eol, begin, ends, last_ender, limit, gaps, longest, found, start, stop, ender)
-    found, start, stop, ender = found[:count], start[:count], stop[:count], ender[:count]
-
-    lost = _packets_lost(streams)[watched[arrivals.gap_watch]] & ~_passed(dialogue, progress, arrivals.gap_row)
-    excuse = np.full(count, -1, np.int8)
-    _excuses(
-        found, start, stop, limit, arrivals.gap_watch[lost], arrivals.gap_since[lost], arrivals.gap_until[lost],
-        *_stalls(stalls, streams, number), excuse,
-    )
-    ratio = (stop - start) / (interval[found] * MILLISECOND)
-    worse = [ratio > bounds.heartbeat_dead, ratio > bounds.heartbeat_violation]
-    severity = np.select(worse, [DEAD, VIOLATION], LATE).astype(np.int8)
-    ids, ways = flat(streams.column("stream_id")), pa.array(words.DIRECTIONS)
-    violations = pa.table(
-        {
-            "stream_id": ids.take(pa.array(session[found])),
-            "direction": ways.take(pa.array(side[found])),
-            "gap_start_ns": pa.array(start),
-            "gap_end_ns": pa.array(stop),
-            "gap_start_ts": timestamps(start),
-            "gap_ms": pa.array((stop - start) // MILLISECOND),
-            "interval_ms": pa.array(interval[found]),
-            "ratio": pa.array(ratio),
-            "severity": listed((severity - LATE).astype(np.int8), words.HEARTBEAT_SEVERITIES),
-            "ended_by": listed(ender, words.GAP_ENDERS),
-            "excused": listed(excuse, words.EXCUSES),
-        },
-        schema=HEARTBEAT_VIOLATIONS.arrow,
-    )
-    given_up = (ender == CLOSE) & (excuse < 0) & _given_up(dialogue, notes, session[found], side[found], start + limit[found], stop)
-    cut = np.zeros(len(watched), np.int64)
-    cut[found[given_up]] = (stop - start)[given_up]
-    fresh = (progress.row_told[arrivals.beat_row] & SEEN) == 0
-    stands = fresh & (arrivals.beat_ts > opened[arrivals.beat_watch])
-    stands &= (arrivals.beat_ts <= end[arrivals.beat_watch]) | ~(closing | shut)[arrivals.beat_watch]
-    fault = np.flatnonzero(excuse < 0)
-    worst = np.zeros(len(watched), np.int64)
-    np.maximum.at(worst, found[fault], severity[fault])
-
-    def counted(which: I64) -> I64:
-        return np.bincount(which, minlength=len(watched)).astype(np.int64)
-
-    new = {"beats": counted(arrivals.beat_watch[stands]), "gaps": gaps, "excused": counted(found[excuse >= 0])}
-    new |= {name: counted(found[severity == s]) for name, s in (("late", LATE), ("violations", VIOLATION), ("dead", DEAD))}
-    sums = before.added(watched, new, {"longest": longest, "worst": worst, "cut": cut, "now": ends})
-    total = {name: getattr(sums, name).reshape(-1)[watched] for name in (*new, "longest", "worst", "cut")}
-    verdict = np.where(total["gaps"] == total["excused"], NOT_EVALUABLE, OK)
-    return pa.table(
-        {
-            "stream_id": ids.take(pa.array(session)),
-            "direction": ways.take(pa.array(side)),
-            "interval_ms": pa.array(interval),
-            "beats": pa.array(total["beats"]),
-            "max_gap_ms": pa.array(total["longest"] // MILLISECOND, mask=total["gaps"] == 0),
-            "gaps": pa.array(total["gaps"]),
-            "late": pa.array(total["late"]),
-            "violations": pa.array(total["violations"]),
-            "dead": pa.array(total["dead"]),
-            "cut_off_after_intervals": pa.array(total["cut"] / (interval * MILLISECOND), mask=total["cut"] == 0),
-            "observed_ms": pa.array(np.maximum(end - opened, 0) // MILLISECOND),
-            "verdict": listed(np.where(total["worst"] > 0, total["worst"], verdict).astype(np.int8), words.HEARTBEAT_VERDICTS),
-        },
-        schema=HEARTBEATS.arrow,
-    ).filter(pa.array(closing, pa.bool_())), violations, sums
+    number[session * 2 + side] = np.arange(count)
+    beat = np.flatnonzero(beats(raw) & (number[raw.direction] >= 0))
+    watched, at_ns = number[raw.direction[beat]], raw.first_ns[beat]
+    opened_ns, facts = sessions.connected.last_ns[session], sessions.facts
+    ended = sessions.closing | (facts.closed_ns >= 0)
+    counts = (at_ns > opened_ns[watched]) & ((at_ns <= end[watched]) | ~ended[session[watched]])
+    fault = excuse < 0
+    for name, which in (
+        ("beats", watched[counts]), ("excused", found.watched[~fault]),
+        *((name, found.watched[severity == level]) for name, level in (("late", LATE), ("violations", VIOLATION), ("dead", DEAD))),
+    ):
+        rows[name] = rows[name] + np.bincount(which, minlength=count)
+    np.maximum.at(rows["worst"], found.watched[fault], severity[fault])
+    of = found.watched
+    given_up = (found.ender == CLOSE) & fault & _given_up(sessions, session[of], side[of], found.start_ns + limit[of], found.stop_ns)
+    np.maximum.at(rows["cut_ns"], of[given_up], (found.stop_ns - found.start_ns)[given_up])
 
 
-def _given_up(dialogue: Dialogue, notes: SessionNotes, session: I64, side: I64, late_ns: I64, closed_ns: I64) -> Bools:
+def _given_up(sessions: Session, session: I64, side: I64, late_ns: I64, closed_ns: I64) -> Bools:
     """Silences of a side, late from `late_ns` on, that the other side may have ended for their length: it closed first.
 
     Not where it had another reason: a DISCONNECT, or an ERROR from before the silence was late.
     """
-    closer, left, error = notes.closed_by[session], notes.disconnect[session], notes.error[session]
-    agreed = (left >= 0) & (dialogue.first_ns[left] < closed_ns)
-    refused = (error >= 0) & (dialogue.last_ns[error] <= late_ns)
+    closer = sessions.facts.closed_by[session]
+    agreed = sessions.disconnect.there[session] & (sessions.disconnect.first_ns[session] < closed_ns)
+    refused = sessions.error.there[session] & (sessions.error.last_ns[session] <= late_ns)
     given_up: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
     return given_up
 
 
-def _passed(dialogue: Dialogue, progress: Progress, row: I64) -> Bools:
-    """Gaps of the capture that lie between octets judged in an earlier piece."""
-    raw, behind = dialogue.rows, np.minimum(row + 1, max(len(dialogue.rows) - 1, 0))
-    seen = (progress.row_told & SEEN) != 0
-    same = (behind != row) & (raw.session[behind] == raw.session[row]) & (raw.side[behind] == raw.side[row])
-    passed: Bools = same & seen[row] & seen[behind]
-    return passed
+def _violations(
+    ids: pa.Array, rows: Records, interval: I64, found: Silences, ratio: np.ndarray, severity: I64, excuse: I64
+) -> pa.Table:
+    """Table heartbeat_violations."""
+    of = found.watched
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(rows["session"][of])),
+            "direction": pa.array(words.DIRECTIONS).take(pa.array(rows["side"][of])),
+            "gap_start_ns": pa.array(found.start_ns),
+            "gap_end_ns": pa.array(found.stop_ns),
+            "gap_start_ts": timestamps(found.start_ns),
+            "gap_ms": pa.array((found.stop_ns - found.start_ns) // MILLISECOND),
+            "interval_ms": pa.array(interval[of]),
+            "ratio": pa.array(ratio),
+            "severity": listed(severity - LATE, words.HEARTBEAT_SEVERITIES),
+            "ended_by": listed(found.ender, words.GAP_ENDERS),
+            "excused": listed(excuse, words.EXCUSES),
+        },
+        schema=HEARTBEAT_VIOLATIONS.arrow,
+    )
+
+
+def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
+    """Table heartbeats, of the sessions that close."""
+    rows = rows.take(np.flatnonzero(sessions.closing[rows["session"]]))
+    session, side = rows["session"], rows["side"]
+    interval, facts = sessions.agreed[session, side], sessions.facts
+    end = np.where(facts.closed_ns >= 0, facts.closed_ns, facts.last_ns)[session]
+    verdict = np.where(rows["gaps"] == rows["excused"], NOT_EVALUABLE, OK)
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(session)),
+            "direction": pa.array(words.DIRECTIONS).take(pa.array(side)),
+            "interval_ms": pa.array(interval),
+            "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
+            **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
+            "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval * MILLISECOND), mask=rows["cut_ns"] == 0),
+            "observed_ms": pa.array(np.maximum(end - sessions.connected.last_ns[session], 0) // MILLISECOND),
+            "verdict": listed(np.where(rows["worst"] > 0, rows["worst"], verdict), words.HEARTBEAT_VERDICTS),
+        }
+    ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)
 
 
 def _packets_lost(streams: pa.Table) -> Bools:
-    """Per session * 2 + side: more is missing than what the snapshot length cut off packets whose arrival is known."""
-    lost = np.zeros((streams.num_rows, 2), np.bool_)
+    """Per direction: more is missing than what the snapshot length cut off packets whose arrival is known."""
+    lost_octets = np.zeros((streams.num_rows, 2), np.bool_)
     for side in (CLIENT, SERVER):
         way = words.DIRECTIONS[side]
         missing = integers(streams.column(f"gap_octets_{way}"), 0)
-        lost[:, side] = missing > integers(streams.column(f"truncated_octets_{way}"), 0)
-    return lost.reshape(-1)
+        lost_octets[:, side] = missing > integers(streams.column(f"truncated_octets_{way}"), 0)
+    return lost_octets.reshape(-1)

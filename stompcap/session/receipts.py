@@ -1,102 +1,241 @@
 """Receipts: which frame of the client asks for one, and which RECEIPT or ERROR answers it.
 
-A value asked for repeatedly is answered in the order of asking. CONNECT and STOMP ask for none; a server's frame with a `receipt`
-header (brokers pass on the sender's) asks for nothing.
+A value asked for repeatedly is answered in the order of asking. A server's frame with a `receipt` header (brokers pass on the sender's)
+asks for nothing. CONNECT and STOMP should ask for none, and brokers answer them in various ways: such a request is no row of the table,
+but a RECEIPT may answer it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import CLIENT, CONNECT, ERROR, I8, I32, I64, RECEIPT, SERVER, STOMP, Dialogue
-from stompcap.session.notes import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
-from stompcap.session.wire import codes, spread
+from stompcap.session.columns import I64, Bools, codes, elapsed, listed, spread, times, timestamps
+from stompcap.session.dialogue import (
+    CLIENT,
+    CONNECT,
+    ERROR,
+    OTHER,
+    RECEIPT,
+    SEND,
+    SERVER,
+    STOMP,
+    Dialogue,
+)
+from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
+from stompcap.session.gaps import Gaps
+from stompcap.session.records import Layout, Records, opened
+from stompcap.session.transactions import COMMITTED
+from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
+from stompcap.tables import words
+from stompcap.tables.silver import RECEIPTS
+
+ANSWERED, REFUSED_STATUS, UNANSWERED, OPEN = range(4)  # index in words.RECEIPT_STATUSES
+LAYOUT = Layout(
+    {
+        "ordinal": -1, "offset": -1, "first_ns": -1, "asked_ns": -1, "command": OTHER, "answered_ordinal": -1, "answered_ns": -1,
+        "by_error": 0, "transaction": -1, "inside": 0, "committed": 0, "since_ns": -1, "gaps_s2c": 0, "trusted": 0, "listed": 1, "final": 0,
+    },
+    ("value", "command_text"),
+)
+"""One row per request. The frame that asks begins at `first_ns` and is whole at `asked_ns`; `transaction`: the ordinal of the transaction that
+a SEND is `inside` of, while that is open; `since_ns`: from when on an answer is due, the COMMIT of that transaction if it was `committed`.
+Not `listed`: asked for by CONNECT or STOMP.
+"""
 
 
-@dataclass(frozen=True)
-class Receipts:
-    """What was asked for, and what answered it.
+class _Rows(NamedTuple):
+    """Columns of the records that the walk reads and writes."""
 
-    Per frame: `row` in the table (the request's own, or the one answered; -1), the `state` of the value it names, and `known_by`, the
-    frame that tells this where no request waits (-1).
+    session: I64
+    ordinal: I64
+    answered_ordinal: I64
+    by_error: I64
+    listed: I64
 
-    Per request: `asked` and `answered` (frame indices; answered -1 where no answer was captured).
+
+class _Names(NamedTuple):
+    """Per name its session, the first and last request that wait, and the latest that was answered; per request the next that waits.
+
+    `opening`: one of a CONNECT or STOMP that waits; others are answered before it.
     """
 
-    row: I64
-    state: I8
-    known_by: I64
-    asked: I64
+    session: I64
+    head: I64
+    tail: I64
     answered: I64
+    opening: I64
+    following: I64
+
+
+@kernel
+def _enter(rows: _Rows, r: int, name: int, names: _Names) -> None:
+    """Take up a request, new or of an earlier step."""
+    if names.session[name] != rows.session[r]:
+        names.session[name], names.head[name], names.answered[name], names.opening[name] = rows.session[r], -1, -1, -1
+    if rows.answered_ordinal[r] >= 0:
+        latest = names.answered[name]
+        if latest < 0 or rows.answered_ordinal[r] > rows.answered_ordinal[latest]:
+            names.answered[name] = r
+        return
+    if not rows.listed[r]:
+        names.opening[name] = r
+        return
+    if names.head[name] < 0:
+        names.head[name] = r
+    else:
+        names.following[names.tail[name]] = r
+    names.tail[name] = r
+
+
+@kernel
+def _waiting(rows: _Rows, name: int, names: _Names, now: int, retention: int) -> int:
+    """The request of a name that the next RECEIPT answers, -1 where none waits; one of a CONNECT is forgotten in time."""
+    opening = names.opening[name]
+    if names.head[name] >= 0 or opening < 0:
+        return int(names.head[name])
+    return int(opening) if now - rows.ordinal[opening] <= retention else -1
+
+
+@kernel
+def _state(rows: _Rows, name: int, names: _Names, now: int, retention: int) -> int:
+    """How the latest request of a name stands."""
+    latest = names.answered[name]
+    if _waiting(rows, name, names, now, retention) >= 0:
+        return ACTIVE
+    if latest < 0 or now - rows.answered_ordinal[latest] > retention:
+        return UNKNOWN
+    return REFUSED if rows.by_error[latest] else ENDED
 
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, names: int,
-    row: I64, state: I8, known_by: I64, asked: I64, answered: I64,
-) -> int:
-    """Walk all sessions; returns the number of requests."""
-    owner, head = np.full(names, -1, np.int32), np.full(names, -1, np.int64)
-    tail, following = np.zeros(names, np.int64), np.full(len(asked), -1, np.int64)
-    before = np.full(names, UNKNOWN, np.int8)  # how the latest answered request of the value ended
-    since = np.zeros(names, np.int64)  # by which frame it did
-    count = 0
+    session: I64, ordinal: I64, command: I64, asks: Bools, name: I64, rows: _Rows, row_name: I64, names: _Names, row: I64, state: I64,
+    retention: int,
+) -> None:
+    """Walk the frames that ask and that answer; fills per frame the request and the state of the value."""
+    r = 0
     for i in range(len(session)):
-        n = name[i]
-        if n < 0:
-            continue
-        if owner[n] != session[i]:
-            owner[n], head[n], before[n], since[n] = session[i], -1, UNKNOWN, i
-        if ordinal[i] - ordinal[since[n]] > memory:
-            before[n] = UNKNOWN
-        waiting = head[n]
-        state[i] = ACTIVE if waiting >= 0 else before[n]
-        if waiting < 0 and before[n] != UNKNOWN:
-            known_by[i] = since[n]
-        if side[i] == CLIENT:
-            if command[i] == CONNECT or command[i] == STOMP:
-                before[n], since[n] = ACTIVE, i  # the specification forbids it, brokers answer it in various ways
-                continue
-            r = count
-            count += 1
-            asked[r], answered[r], row[i] = i, -1, r
-            if waiting < 0:
-                head[n] = r
+        s, n, now = session[i], name[i], ordinal[i]
+        while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
+            _enter(rows, r, row_name[r], names)
+            r += 1
+        known = names.session[n] == s
+        state[i] = _state(rows, n, names, now, retention) if known else UNKNOWN
+        if asks[i]:
+            _enter(rows, r, n, names)
+            row[i] = r
+            r += 1
+        elif state[i] == ACTIVE:
+            waiting = _waiting(rows, n, names, now, retention)
+            if waiting == names.head[n]:
+                names.head[n] = names.following[waiting]
             else:
-                following[tail[n]] = r
-            tail[n] = r
-        else:
-            if waiting >= 0:
-                answered[waiting], row[i] = i, waiting
-                head[n] = following[waiting]
-            if state[i] == ACTIVE:
-                before[n], since[n] = ENDED if command[i] == RECEIPT else REFUSED, i
-    return count
+                names.opening[n] = -1
+            names.answered[n] = row[i] = waiting
+            rows.answered_ordinal[waiting], rows.by_error[waiting] = now, command[i] == ERROR
 
 
-def follow(dialogue: Dialogue, memory: int) -> Receipts:
-    """Follow all sessions' receipts; `memory`: see Options."""
-    count = len(dialogue)
-    asking = np.flatnonzero(dialogue.side == CLIENT)
-    answering = np.flatnonzero(
-        (dialogue.side == SERVER) & ((dialogue.command == RECEIPT) | (dialogue.command == ERROR))
-    )
-    wanted, named = dialogue.some("receipt", asking), dialogue.some("receipt_id", answering)
-    has_wanted = wanted.is_valid().to_numpy(zero_copy_only=False)
-    has_named = named.is_valid().to_numpy(zero_copy_only=False)
+class Followed(NamedTuple):
+    """The requests; and per frame the row it asks for, the row it answers, and the state of the value before it."""
+
+    rows: Records
+    asks: I64
+    answers: I64
+    state: I64
+
+
+def follow(
+    dialogue: Dialogue, gaps: Gaps, trusted: Bools, transactions: tuple[Records, I64], before: pa.Table, retention: int
+) -> Followed:
+    """Follow all sessions' receipts; `transactions` and the one of each frame; `before` is the state table."""
+    d, count = dialogue, len(dialogue)
+    asking = np.flatnonzero((d.side == CLIENT) & ~d.earlier)
+    answering = d.new(SERVER, RECEIPT, ERROR)
+    wanted, named = d.some("receipt", asking), d.some("receipt_id", answering)
+    has_wanted, has_named = (np.asarray(text.is_valid()) for text in (wanted, named))
     asking, answering = asking[has_wanted], answering[has_named]
-    by_wanted, by_named = codes(wanted.filter(pa.array(has_wanted)), named.filter(pa.array(has_named)))
-    name = spread(count, asking, by_wanted)
-    name[answering] = by_named
-
-    row, known_by, state = np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
-    asked, answered = np.zeros(len(asking), np.int64), np.zeros(len(asking), np.int64)
-    found = _walk(
-        dialogue.session, dialogue.command, dialogue.side, dialogue.ordinal, memory, name, int(name.max(initial=-1)) + 1,
-        row, state, known_by, asked, answered,
+    wanted, named = wanted.filter(pa.array(has_wanted)), named.filter(pa.array(has_named))
+    which, command = transactions[1][asking], d.command[asking]
+    send = command == SEND
+    inside = send & (np.asarray(d.some("transaction", asking).fill_null("")) != "") if len(asking) else send
+    numbers = {
+        "session": d.session[asking], "ordinal": d.ordinal[asking], "offset": d.offset[asking], "first_ns": d.first_ns[asking],
+        "asked_ns": d.last_ns[asking], "command": command, "since_ns": d.last_ns[asking], "gaps_s2c": gaps.ended[asking, SERVER],
+        "transaction": np.where(inside & (which >= 0), transactions[0]["ordinal"][which] if len(transactions[0]) else -1, -1),
+        "inside": inside.astype(np.int64), "trusted": trusted[asking].astype(np.int64),
+        "listed": (~np.isin(command, (CONNECT, STOMP))).astype(np.int64),
+    }
+    rows = opened(LAYOUT, before, d.ids, numbers, {"value": wanted, "command_text": d.some("command", asking)})
+    by_asking, by_answering, by_row = codes(wanted, named, rows.text["value"])
+    at = np.concatenate([asking, answering])
+    order = np.argsort(at, kind="stable")
+    at, asks = at[order], np.concatenate([np.ones(len(asking), np.bool_), np.zeros(len(answering), np.bool_)])[order]
+    row, state = np.full(len(at), -1, np.int64), np.full(len(at), UNNAMED, np.int64)
+    size = max((int(c.max(initial=-1)) for c in (by_asking, by_answering, by_row)), default=-1) + 1
+    names = _Names(*(np.full(size, -1, np.int64) for _ in range(5)), np.full(len(rows), -1, np.int64))
+    _walk(
+        d.session[at], d.ordinal[at], d.command[at], asks, np.concatenate([by_asking, by_answering])[order],
+        _Rows(*(rows[name] for name in _Rows._fields)), by_row, names, row, state, retention,
     )
-    return Receipts(row, state, known_by, asked[:found], answered[:found])
+    answers = np.flatnonzero(~asks & (row >= 0))
+    rows["answered_ns"][row[answers]] = d.last_ns[at[answers]]
+    _commit(rows, transactions[0])
+    own = np.where(asks & (row >= 0), row, -1)
+    own = np.where((own >= 0) & (rows["listed"][own] == 1), own, -1) if len(rows) else own
+    asked = spread(count, at, own)
+    _again(d, rows, asked)
+    return Followed(rows, asked, spread(count, at, np.where(asks, -1, row)), spread(count, at, state, UNNAMED))
+
+
+def _again(d: Dialogue, rows: Records, asked: I64) -> None:
+    """Fill in what frames of an earlier step asked for."""
+    old = np.flatnonzero(d.earlier & (d.side == CLIENT))
+    if len(old):
+        row = rows.of(d.session[old], d.ordinal[old])
+        asked[old] = np.where((row >= 0) & (rows["listed"][row] == 1), row, -1)
+
+
+def _commit(rows: Records, transactions: Records) -> None:
+    """Note the ends of transactions that SENDs with a receipt are inside of."""
+    waiting = np.flatnonzero(rows["transaction"] >= 0)
+    of = transactions.of(rows["session"][waiting], rows["transaction"][waiting])
+    if len(of) == 0:
+        return
+    outcome = np.where(of >= 0, transactions["outcome"][of], -1) if len(transactions) else np.full(len(of), -1)
+    done = outcome != TRANSACTION_OPEN
+    committed = waiting[outcome == COMMITTED]
+    rows["committed"][committed] = 1
+    rows["since_ns"][committed] = transactions["ended_whole_ns"][of[outcome == COMMITTED]]
+    rows["transaction"][waiting[done]] = -1
+
+
+def table(rows: Records, ids: pa.Array, closed: Bools, gaps: I64) -> pa.Table:
+    """Table receipts, of the rows that are final; a request whose answer may have been lost by the capture stays open.
+
+    Per session: its connection was `closed`, and `gaps` of the server so far.
+    """
+    rows = rows.take(np.flatnonzero(rows.final))
+    session = rows["session"]
+    answered = rows["answered_ordinal"] >= 0
+    refused = answered & (rows["by_error"] == 1)
+    silent = closed[session] & (gaps[session] == rows["gaps_s2c"])
+    status = np.select([refused, answered, silent], [REFUSED_STATUS, ANSWERED, UNANSWERED], OPEN)
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(session)),
+            "request_offset": pa.array(rows["offset"]),
+            "command": rows.text["command_text"],
+            "receipt": rows.text["value"],
+            "requested_ns": pa.array(rows["first_ns"]),
+            "answered_ns": times(rows["answered_ns"]),
+            "requested_ts": timestamps(rows["first_ns"]),
+            "answer": listed(np.where(answered, refused.astype(np.int64), -1), words.RECEIPT_ANSWERS),
+            "latency_us": elapsed(rows["first_ns"], rows["answered_ns"]),
+            "status": listed(status, words.RECEIPT_STATUSES),
+        },
+        schema=RECEIPTS.arrow,
+    )

@@ -1,199 +1,361 @@
-"""Settling: which ACK or NACK settles which MESSAGE.
+"""Settling: which ACK or NACK settles which MESSAGE; kernels, frame by frame.
 
 An ACK names one delivery. In mode client it settles those before it too: of the same subscription, as the specification has it,
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
-be acknowledged again, until their subscription delivers the same message anew. What is settled is known by its name for
-Options.memory frames more.
+be acknowledged again, until their subscription delivers the same message anew. Deliveries that a cumulative ACK would settle stand in an
+ordered set (stompcap.session.ordered), by their subscription or connection and then as they came.
+
+Where octets may be missing between a delivery and what became of it, it is `lost`. An ACK of which the capture does not tell how far it
+reaches counts as a gap, too, for deliveries that it may have reached.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
-from stompcap.session import ordered, voided
-from stompcap.session.dialogue import ABORT, I8, I32, I64, UNTOLD, Bools, Dialogue
-from stompcap.session.keys import Keys, keys
-from stompcap.session.notes import (
+from stompcap.kernel import kernel
+from stompcap.session.columns import I64, Bools
+from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
+from stompcap.session.facts import (
+    MODE_AUTO,
     MODE_CLIENT,
     MODE_INDIVIDUAL,
+    MODE_UNKNOWN,
+    TARGET_AUTO,
+    TARGET_CUMULATED,
     TARGET_NONE,
+    TARGET_OTHER_SUBSCRIPTION,
+    TARGET_PENDING,
+    TARGET_SETTLED,
     TARGET_UNKNOWN,
 )
-from stompcap.session.settling_walk import REPLACED, STANDS, VOIDED, WEARY, walk
-from stompcap.session.subscriptions import Subscriptions, mode_of
-from stompcap.session.transactions import Transactions
-from stompcap.session.wire import remembered
+from stompcap.session.ordered import add, below, remove
 
-TARGET_BITS = 3
-EARLIER = 1 << TARGET_BITS  # above the target: Settling.earlier
-BITS = TARGET_BITS + 1
-SINCE = ("since_ack", "since_message", "since_pair")
-ACK_ID, MESSAGE_ID = range(2)  # columns of Settling.since
+PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
+"""ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""
+OWN, BY_MESSAGE = range(2)  # names of a delivery
+NO_TRANSACTION, PAST_TRANSACTION = -1, -2  # of a delivery: settled outside of any; in one that is no longer known
+MAX_ABORTS = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
+MAX_COPIES = 64  # a name means one of so many deliveries that had it last
 
 
-@dataclass(frozen=True)
-class Habits:
-    """What brokers do differently, one entry per session."""
+class Rows(NamedTuple):
+    """Deliveries; subscription, transaction and `by` are a row, a row, and an index into the frames."""
 
-    connection_wide: Bools  # a cumulative ACK settles deliveries of the whole connection
-    single_nack: Bools  # a NACK settles one message in mode client too
-    any_subscription: Bools  # a 1.1 ACK goes by message-id, whatever subscription it names, if any
-    unescapes: Bools  # escapes in a 1.0 ACK are undone, though 1.0 has none
-
-
-@dataclass(frozen=True)
-class Settling:
-    """What was settled by what.
-
-    Per frame: `delivery` (a MESSAGE's own number, the one an ACK or NACK names; -1), `target`, `message_id_before` and
-    `ack_id_before` as in `notes.Annotations`, `earlier`, `since` and `ambiguous` as in `settling_walk.walk`.
-
-    Per delivery, numbered as the MESSAGEs stand on the wire: `frame`, `mode`, `state` after the last frame, `by` (the frame that
-    settles it, -1), `how` (DIRECT or CUMULATIVE), `transaction` (-1), `retained` (what the session does next may concern it), `reached`
-    (an ACK of another delivery may settle it), `latest` (ordinal of the frame that brought it to its state), `aborts` (how often it was in
-    a transaction that was aborted), `loss` (bits, see stompcap.session.settling_walk).
-    Per subscription: `most`, the most deliveries in flight at one time.
-    """
-
-    delivery: I64
-    target: I8
-    earlier: Bools
-    message_id_before: I64
-    ack_id_before: I64
-    since: I64
-    ambiguous: Bools
-    frame: I64
-    mode: I8
-    state: I8
+    session: I64
+    ordinal: I64
+    mode: I64
+    subscription: I64
+    state: I64
     by: I64
-    how: I8
+    nack: I64
+    direct: I64
     transaction: I64
-    retained: Bools
-    reached: Bools
     latest: I64
     aborts: I64
-    loss: I64
-    most: I64
-
-    @property
-    def weary(self) -> Bools:
-        """Per delivery: it was aborted so often that it is not known whether it was settled along with others since."""
-        tired: Bools = np.isin(self.state, (VOIDED, REPLACED)) & (self.aborts >= WEARY)
-        return tired
+    opened: I64
+    again: I64
+    unclear: I64
+    lost: I64
 
 
-def _names_target(dialogue: Dialogue, found: Keys) -> I8:
-    """TARGET_UNKNOWN for the ACK and NACK frames that name a message by the headers of their version, else TARGET_NONE."""
-    naming = dialogue.settles & ((found.ack >= 0) | (found.message >= 0))
-    return np.where(naming, TARGET_UNKNOWN, TARGET_NONE).astype(np.int8)
+class Frames(NamedTuple):
+    """MESSAGE, ACK, NACK, COMMIT and ABORT frames: names of ACKs (stompcap.session.names), rows of transactions, gaps before."""
+
+    session: I64
+    ordinal: I64
+    command: I64
+    version: I64
+    named: I64
+    message: I64
+    strict: Bools
+    compares: Bools
+    transaction: I64
+    gaps_ended: I64
+    gaps_begun: I64
 
 
-def follow(
-    dialogue: Dialogue, memory: int, subscriptions: Subscriptions, transactions: Transactions, habits: Habits, shown: I64,
-    guessed: Bools,
-) -> Settling:
-    """Follow all sessions' deliveries; `memory`: see Options; `shown` and `guessed`: see `settling_walk.walk`."""
-    count = len(dialogue)
-    found = keys(dialogue, subscriptions, habits.any_subscription, habits.unescapes)
-    sent = dialogue.messages
-    mode = mode_of(subscriptions, subscriptions.row[sent])
-    delivery, same_message, same_ack = (np.full(count, -1, np.int64) for _ in range(3))
-    told, told_target, earlier, since = _told(dialogue)
-    target = np.where(told_target >= 0, told_target, _names_target(dialogue, found)).astype(np.int8)
-    frame, by, transaction, latest = (np.full(len(sent), -1, np.int64) for _ in range(4))
-    aborts, loss = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
-    ambiguous = np.zeros(count, np.bool_)
-    state, how, retained = np.zeros(len(sent), np.int8), np.zeros(len(sent), np.int8), np.zeros(len(sent), np.bool_)
-    most = np.zeros(len(subscriptions.mode), np.int64)
-    codes = np.stack([found.ack, _shifted(found.message, found.acks), _shifted(found.pair, found.acks + found.messages)], axis=1)
-    session, stands = dialogue.session[sent], _stands(dialogue)
-    numbers = _numbers(dialogue, subscriptions.row[sent], mode, habits.connection_wide)
-    walk(
-        dialogue.session, dialogue.side, dialogue.command, dialogue.ordinal, memory,
-        codes, found.acks + found.messages + found.pairs, subscriptions.row, subscriptions.ended,
-        transactions.which, len(transactions.outcome), habits.single_nack, habits.any_subscription, mode,
-        habits.connection_wide, dialogue.version, dialogue.position, shown, guessed,
-        *numbers, *ordered.empty(len(numbers[2])),
-        voided.empty(codes[sent], session, _aborting(dialogue, stands)[session]),
-        told, stands, since, delivery, target, earlier, same_message, same_ack,
-        frame, state, by, how, transaction, latest, aborts, retained, most, loss, ambiguous,
-    )
-    reached = (mode == MODE_CLIENT) | habits.connection_wide[dialogue.session[frame]]
-    return Settling(
-        delivery, target, earlier, same_message, same_ack, since, ambiguous,
-        frame, mode, state, by, how, transaction, retained, reached, latest, aborts, loss, most,
-    )
+class Found(NamedTuple):
+    """What is told of each frame, as in stompcap.session.facts.Facts."""
+
+    delivery: I64
+    target: I64
+    unsettled_earlier: I64
+    is_message_id: I64
+    copy_of: I64
+    copy_acked: I64
+    ack_in_use: I64
 
 
-def _numbers(dialogue: Dialogue, row: I64, mode: I8, wide: Bools) -> tuple[I64, I64, I64, I64]:
-    """`slot`, `place`, `at_slot` and `lowest` of `settling_walk.walk`: by subscription, and by session where ACKs settle `wide`."""
-    session = dialogue.session[dialogue.messages].astype(np.int64)
-    asks = np.flatnonzero((mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL))
-    across = asks[wide[session[asks]]]
-    line, member = np.concatenate([row[asks], -1 - session[across]]), np.concatenate([asks, across])
-    order = np.argsort(line, kind="stable")
-    number = np.empty(len(line), np.int64)
-    number[order] = np.arange(len(line))
-    place = np.full(len(mode), -1, np.int64)
-    place[asks] = number[: len(asks)]
-    slot = place.copy()
-    slot[across] = number[len(asks) :]
-    return slot, place, member[order], np.searchsorted(line[order], line[order])
+class Lists(NamedTuple):
+    """Deliveries by name: per code its session and latest delivery; per delivery its codes and the ones before it, shape (2, rows).
 
-
-def _aborting(dialogue: Dialogue, stands: I64) -> Bools:
-    """Sessions in which transactions are aborted or, as `stands` tells of earlier pieces, were."""
-    found = np.zeros(dialogue.sessions, np.bool_)
-    found[dialogue.session[dialogue.command == ABORT]] = True
-    found[dialogue.session[: len(stands)][stands[:, STANDS.index("state")] == VOIDED]] = True
-    return found
-
-
-def _shifted(codes: I32, by: int) -> I32:
-    """Codes moved behind those of another space; -1 stays."""
-    return np.where(codes < 0, -1, codes + by).astype(np.int32)
-
-
-def _told(dialogue: Dialogue) -> tuple[I64, I64, Bools, I64]:
-    """Per frame what earlier pieces found: the frame meant, or UNTOLD; of an ACK or NACK the target, else -1, and `earlier`; `since`."""
-    none = np.full(dialogue.frames.num_rows, -1)
-    number = remembered(dialogue.frames, "meant", none)[dialogue.row]
-    found = np.where(number < 0, UNTOLD, -1)
-    at = np.flatnonzero(number >> BITS > 0)
-    found[at] = dialogue.numbered(at, (number[at] >> BITS) - 1)
-    answers = dialogue.settles & (number >= 0)
-    target = np.where(answers, (number & (EARLIER - 1)) - 1, -1)
-    since = np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in SINCE], axis=1)
-    return found, target, answers & ((number & EARLIER) > 0), since
-
-
-def _stands(dialogue: Dialogue) -> I64:
-    """Per frame, of a MESSAGE that an earlier piece had, the columns of STANDS; frames by index. Of whole sessions nothing."""
-    if STANDS[0] not in dialogue.frames.column_names:
-        return np.zeros((0, len(STANDS)), np.int64)
-    none = np.zeros(dialogue.frames.num_rows, np.int64)
-    found = np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in STANDS], axis=1)
-    for column in range(2):
-        number = found[:, column].copy()
-        found[:, column], at = -1, np.flatnonzero(number > 0)
-        found[at, column] = dialogue.numbered(at, number[at] - 1)
-    return found
-
-
-def carried(dialogue: Dialogue, held: Settling, loss: I64) -> dict[str, I64]:
-    """Per frame, for later pieces, what it was found to mean: one more than the target, `earlier`, the ordinal of what it names; `since`.
-
-    And STANDS of a MESSAGE, `loss` per delivery; frames by one more than their ordinal, 0 for none.
+    And by transaction: per transaction the latest delivery enclosed, per delivery the one enclosed before it.
     """
-    meant = held.message_id_before.copy()
-    named = np.flatnonzero(dialogue.settles & (held.delivery >= 0))
-    meant[named] = held.frame[held.delivery[named]]
-    number = np.where(meant >= 0, dialogue.ordinal[meant] + 1, 0) << BITS
-    number += np.where(dialogue.settles, held.target + 1 + EARLIER * held.earlier, 0)
-    stands = np.zeros((len(dialogue), len(STANDS)), np.int64)
-    for column, frames in enumerate((held.ack_id_before[held.frame], held.by)):
-        stands[held.frame, column] = np.where(frames >= 0, dialogue.ordinal[frames] + 1, 0)
-    stands[held.frame, 2:] = np.stack([held.state, held.how, held.latest, held.aborts, loss], axis=1)
-    return {"meant": number} | dict(zip((*STANDS, *SINCE), (*stands.T, *held.since.T), strict=True))
+
+    session: I64
+    latest: I64
+    codes: I64
+    previous: I64
+    enclosed: I64
+    enclosed_before: I64
+
+
+class Unsettled(NamedTuple):
+    """The ordered set: per delivery its number (-1: never settled along), per number its delivery and the lowest that an ACK reaches.
+
+    Per subscription how many are in flight, the most so far, and the ordinal of its UNSUBSCRIBE (-1).
+    """
+
+    words: I64
+    starts: I64
+    number: I64
+    delivery: I64
+    lowest: I64
+    in_flight: I64
+    most: I64
+    ended_ordinal: I64
+
+
+class Habits(NamedTuple):
+    """What brokers do differently, per session; and how many of its ACKs were ambiguous so far."""
+
+    wide: Bools  # a cumulative ACK settles deliveries of the whole connection
+    single_nack: Bools  # a NACK settles one message in mode client too
+    ambiguous: I64
+
+
+@kernel
+def _asks(mode: int) -> bool:
+    return mode == MODE_CLIENT or mode == MODE_INDIVIDUAL
+
+
+@kernel
+def _open(rows: Rows, k: int) -> bool:
+    """An ACK or NACK is still waited for, or the end of its transaction."""
+    state = rows.state[k]
+    return state == ENCLOSED or state == ABORTED or (state == PENDING and _asks(rows.mode[k]))
+
+
+@kernel
+def _find(
+    rows: Rows, lists: Lists, unsettled: Unsettled, which: int, code: int, session: int, now: int, retention: int
+) -> tuple[int, int]:
+    """The delivery that a name means, and the latest that has it; -1 where there is none.
+
+    It means the first unsettled of an active subscription, else the first unsettled, else the latest whose transaction was aborted.
+    """
+    active = ended = aborted = latest = -1
+    if code < 0 or lists.session[code] != session:
+        return -1, -1
+    k = lists.latest[code]
+    for _ in range(MAX_COPIES):
+        if k < 0:
+            break
+        if _open(rows, k) or now - rows.latest[k] <= retention:
+            if latest < 0:
+                latest = k
+            if rows.state[k] == PENDING:
+                subscription = rows.subscription[k]
+                if subscription < 0 or unsettled.ended_ordinal[subscription] < 0 or unsettled.ended_ordinal[subscription] > now:
+                    active = k
+                else:
+                    ended = k
+            elif rows.state[k] == ABORTED and aborted < 0:
+                aborted = k
+        k = lists.previous[which, k]
+    meant = active if active >= 0 else ended if ended >= 0 else aborted
+    return meant, latest
+
+
+@kernel
+def _link(lists: Lists, k: int, session: int) -> None:
+    """Put a delivery behind the others of its names."""
+    for which in range(2):
+        code = lists.codes[which, k]
+        lists.previous[which, k] = -1
+        if code >= 0:
+            if lists.session[code] == session:
+                lists.previous[which, k] = lists.latest[code]
+            lists.session[code], lists.latest[code] = session, k
+
+
+@kernel
+def _put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
+    """Put a delivery into the ordered set; the most in flight `counts` it."""
+    if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
+        subscription = rows.subscription[k]
+        add(unsettled.words, unsettled.starts, unsettled.number[k])
+        unsettled.in_flight[subscription] += 1
+        if counts:
+            unsettled.most[subscription] = max(unsettled.most[subscription], unsettled.in_flight[subscription])
+
+
+@kernel
+def _take(rows: Rows, unsettled: Unsettled, k: int) -> None:
+    """Take a delivery out of the ordered set."""
+    if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
+        remove(unsettled.words, unsettled.starts, unsettled.number[k])
+        unsettled.in_flight[rows.subscription[k]] -= 1
+
+
+@kernel
+def _enter(rows: Rows, lists: Lists, unsettled: Unsettled, k: int) -> None:
+    """Take up a delivery of an earlier step."""
+    _link(lists, k, rows.session[k])
+    if rows.state[k] == PENDING or rows.state[k] == ABORTED:
+        _put(rows, unsettled, k, False)
+    elif rows.state[k] == ENCLOSED and rows.transaction[k] >= 0:
+        _enclose(rows, lists, k)
+
+
+@kernel
+def _enclose(rows: Rows, lists: Lists, k: int) -> None:
+    """Note a delivery with its transaction."""
+    lists.enclosed_before[k] = lists.enclosed[rows.transaction[k]]
+    lists.enclosed[rows.transaction[k]] = k
+
+
+@kernel
+def _misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
+    """More gaps and ambiguous ACKs than when the delivery came."""
+    s = rows.session[k]
+    reached = rows.mode[k] == MODE_CLIENT or habits.wide[s]
+    return gaps + (habits.ambiguous[s] if reached else 0) != rows.opened[k]
+
+
+@kernel
+def _deliver(
+    frames: Frames, i: int, rows: Rows, k: int, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
+) -> None:
+    """MESSAGE i is delivery k."""
+    s, now, mode, gaps = frames.session[i], frames.ordinal[i], rows.mode[k], frames.gaps_begun[i]
+    _, copy = _find(rows, lists, unsettled, BY_MESSAGE, lists.codes[BY_MESSAGE, k], s, now, retention)
+    found.delivery[i], found.copy_of[i] = k, copy
+    same = copy >= 0 and rows.subscription[k] >= 0 and rows.subscription[copy] == rows.subscription[k]
+    if same and rows.state[copy] == SETTLED and not rows.nack[copy] and rows.transaction[copy] == NO_TRANSACTION:
+        found.copy_acked[i] = 1
+    if same and rows.state[copy] == ABORTED:
+        _take(rows, unsettled, copy)
+        rows.state[copy], rows.latest[copy] = REPLACED, now
+        rows.lost[copy] |= _misses(rows, copy, habits, gaps)
+    which = OWN if frames.version[i] == 2 else BY_MESSAGE
+    rival, _ = _find(rows, lists, unsettled, which, lists.codes[which, k], s, now, retention)
+    found.ack_in_use[i] = rival >= 0
+    if rival >= 0 and mode != MODE_AUTO:
+        rows.again[rival] = rows.again[k] = 1
+        vague = rows.mode[rival] == MODE_UNKNOWN or mode == MODE_UNKNOWN
+        if vague or rows.unclear[rival] or _misses(rows, rival, habits, gaps):
+            rows.unclear[rival] = rows.unclear[k] = 1
+    reached = mode == MODE_CLIENT or habits.wide[s]
+    rows.opened[k] = frames.gaps_ended[i] + (habits.ambiguous[s] if reached else 0)
+    rows.state[k], rows.latest[k] = AUTOMATIC if mode == MODE_AUTO else PENDING, now
+    _link(lists, k, s)
+    if rows.state[k] == PENDING:
+        _put(rows, unsettled, k, True)
+
+
+@kernel
+def _target(
+    frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, found: Found, retention: int
+) -> int:
+    """The delivery that ACK or NACK i settles, -1 for none; fills in its target."""
+    s, now = frames.session[i], frames.ordinal[i]
+    k, latest = _find(rows, lists, unsettled, OWN, frames.named[i], s, now, retention)
+    if latest < 0 and frames.message[i] >= 0:
+        k, latest = _find(rows, lists, unsettled, BY_MESSAGE, frames.message[i], s, now, retention)
+        if frames.compares[i]:
+            found.is_message_id[i] = latest >= 0
+            k = latest = -1
+        elif frames.strict[i] and latest >= 0 and lists.codes[OWN, latest if k < 0 else k] >= 0:
+            found.delivery[i], found.target[i] = latest, TARGET_OTHER_SUBSCRIPTION
+            return -1
+    named = latest if k < 0 else k
+    found.delivery[i] = named
+    if named >= 0 and unsettled.number[named] >= 0:
+        number = unsettled.number[named]
+        found.unsettled_earlier[i] = below(unsettled.words, unsettled.starts, number) >= unsettled.lowest[number]
+    if k >= 0:
+        found.target[i] = TARGET_PENDING
+    elif latest < 0:
+        found.target[i] = TARGET_UNKNOWN
+    elif rows.state[latest] == AUTOMATIC:
+        found.target[i] = TARGET_AUTO
+    else:
+        found.target[i] = TARGET_SETTLED if rows.direct[latest] else TARGET_CUMULATED
+    return int(k)
+
+
+@kernel
+def _settle(rows: Rows, k: int, i: int, frames: Frames, lists: Lists, unsettled: Unsettled, habits: Habits, direct: bool) -> None:
+    """ACK or NACK i settles delivery k, or encloses it in its transaction."""
+    _take(rows, unsettled, k)
+    rows.by[k], rows.nack[k], rows.direct[k], rows.transaction[k] = i, frames.command[i] == NACK, direct, frames.transaction[i]
+    rows.latest[k] = frames.ordinal[i]
+    if rows.transaction[k] >= 0:
+        rows.state[k] = ENCLOSED
+        _enclose(rows, lists, k)
+    else:
+        rows.state[k] = SETTLED
+        rows.lost[k] |= _misses(rows, k, habits, frames.gaps_begun[i])
+
+
+@kernel
+def _acknowledge(
+    frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
+) -> None:
+    """ACK or NACK i."""
+    s = frames.session[i]
+    k = _target(frames, i, rows, lists, unsettled, found, retention)
+    if k < 0:
+        return
+    cumulative = rows.mode[k] == MODE_CLIENT and not (frames.command[i] == NACK and habits.single_nack[s])
+    ambiguous = rows.unclear[k] or (habits.wide[s] and rows.subscription[k] < 0)
+    number = unsettled.number[k]
+    _settle(rows, k, i, frames, lists, unsettled, habits, True)
+    if ambiguous:
+        habits.ambiguous[s] += 1
+    while cumulative and number >= 0:
+        lower = below(unsettled.words, unsettled.starts, number)
+        if lower < unsettled.lowest[number]:
+            break
+        _settle(rows, unsettled.delivery[lower], i, frames, lists, unsettled, habits, False)
+        number = lower
+
+
+@kernel
+def _end_transaction(frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits) -> None:
+    """COMMIT or ABORT i."""
+    transaction = frames.transaction[i]
+    k = lists.enclosed[transaction]
+    while k >= 0:
+        rows.latest[k] = frames.ordinal[i]
+        if frames.command[i] == COMMIT:
+            rows.state[k] = SETTLED
+            rows.lost[k] |= _misses(rows, k, habits, frames.gaps_begun[i])
+        else:
+            rows.state[k] = ABORTED
+            rows.aborts[k] += 1
+            _put(rows, unsettled, k, True)
+        k = lists.enclosed_before[k]
+    lists.enclosed[transaction] = -1
+
+
+@kernel
+def walk(
+    frames: Frames, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
+) -> None:
+    """Walk all frames. Deliveries of a session stand in a block, those of earlier steps first; a MESSAGE takes up the next one."""
+    k = 0
+    for i in range(len(frames.session)):
+        s, now, c = frames.session[i], frames.ordinal[i], frames.command[i]
+        while k < len(rows.session) and (rows.session[k] < s or (rows.session[k] == s and rows.ordinal[k] < now)):
+            _enter(rows, lists, unsettled, k)
+            k += 1
+        if c == MESSAGE:
+            _deliver(frames, i, rows, k, lists, unsettled, habits, found, retention)
+            k += 1
+        elif (c == COMMIT or c == ABORT) and frames.transaction[i] >= 0:
+            _end_transaction(frames, i, rows, lists, unsettled, habits)
+        elif (c == ACK or c == NACK) and found.target[i] != TARGET_NONE:
+            _acknowledge(frames, i, rows, lists, unsettled, habits, found, retention)

@@ -2,240 +2,301 @@
 
 An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that was under way when
 the id was taken anew shows by its destination: that of the SUBSCRIBE before, not of the newest. A MESSAGE that names no subscription
-belongs to the one active subscription of its destination, if there is just one; where octets of the client are missing before it, that
-is a guess. What has ended is known by its id for Options.memory frames behind its UNSUBSCRIBE, what is active for ever.
+belongs to the one active subscription of its destination, if there is just one and no octets of the client are missing before. What has
+ended is known by its id for Options.retention frames behind its UNSUBSCRIBE, what is active for ever.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import CLIENT, I8, I32, I64, MESSAGE, SERVER, SUBSCRIBE, UNSUBSCRIBE, UNTOLD, Bools, Dialogue
-from stompcap.session.notes import (
-    ACTIVE,
-    ENDED,
-    MODE_AUTO,
-    MODE_OTHER,
-    MODE_UNKNOWN,
-    UNKNOWN,
-    UNNAMED,
-)
-from stompcap.session.wire import codes, integers, remembered, spread
+from stompcap.session.columns import I64, Bools, codes, integers, listed, spread, times, timestamps
+from stompcap.session.dialogue import CLIENT, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
+from stompcap.session.facts import ACTIVE, ENDED, MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNKNOWN, UNNAMED
+from stompcap.session.gaps import Gaps
+from stompcap.session.records import Layout, Records, keys, opened
 from stompcap.tables import words
+from stompcap.tables.silver import SUBSCRIPTIONS
+
+OPEN, UNSUBSCRIBED, OVER = range(3)  # index in words.SUBSCRIPTION_STATUSES
+PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
+TALLIES = ("delivered", "acked", "nacked", "unsettled", "most")
+LAYOUT = Layout(
+    {
+        "ordinal": -1, "offset": -1, "first_ns": -1, "mode": MODE_UNKNOWN, "anonymous": 0, "prefetch": -(2**62),
+        "ended_ordinal": -1, "ended_ns": -1, "ended_first_ns": -1, "ended_offset": -1, "ended_asks": 0, "ended_trusted": 0, "by_name": 0,
+        "late": 0, "gaps_c2s": 0, "gaps_s2c": 0, "final": 0, **dict.fromkeys(TALLIES, 0),
+    },
+    ("id", "destination", "ack"),
+)
+"""One row per SUBSCRIBE. `anonymous`: it has no id, its destination stands for it. Of the UNSUBSCRIBE that ended it (-1 while active): whole
+at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`), `by_name`: it meant this one and not only an older one of its
+id; gaps that had ended before it. `late`: a MESSAGE came for it afterwards. TALLIES count its deliveries.
+"""
 
 
-@dataclass(frozen=True)
-class Subscriptions:
-    """Per frame: row, state, unsubscribed_by, active, same_destination as in `notes.Annotations` (for ACK and NACK not yet filled).
+class _Rows(NamedTuple):
+    """Columns of the records that the walk reads and writes."""
 
-    Per frame besides: `supposed` (a MESSAGE that does not name its subscription, the one active at its destination) and `guessed` (that,
-    where another one may be lost).
+    session: I64
+    ordinal: I64
+    anonymous: I64
+    ended_ordinal: I64
+    by_name: I64
 
-    Per row: `opened` and `ended` (frame indices, ended -1 while active), `former` (the row that its id named until then, -1), `mode`
-    (MODE_*), `name` (code of its id, in one code space with `named`, the subscription named by each MESSAGE, ACK and NACK, -1 where
-    none is), `known` (active, or its id still names it).
-    """
+
+class _Frames(NamedTuple):
+    """The frames that the walk goes over: SUBSCRIBE, UNSUBSCRIBE and MESSAGE; `missed`: octets of the client are missing before."""
+
+    session: I64
+    ordinal: I64
+    command: I64
+    name: I64
+    destination: I64
+    anonymous: Bools
+    missed: Bools
+
+
+class _Found(NamedTuple):
+    """What the walk tells of each of them: row, state, who ended what it names, subscriptions active on its destination."""
 
     row: I64
-    state: I8
-    unsubscribed_by: I64
-    active: I32
-    same_destination: I32
-    supposed: Bools
-    guessed: Bools
-    named: I32
-    opened: I64
-    ended: I64
-    former: I64
-    mode: I8
-    name: I32
-    known: Bools
+    state: I64
+    same_destination: I64
+
+
+class _Active(NamedTuple):
+    """Per destination: the session it is of, how many subscriptions are active there, all and those without id, and which.
+
+    `rows` is the exclusive or of the rows: the row itself where there is one.
+    """
+
+    session: I64
+    count: I64
+    rows: I64
+    anonymous: I64
+    anonymous_rows: I64
+
+
+class _Names(NamedTuple):
+    """Per name the session it is of and its newest row; per row the one that had its name before."""
+
+    session: I64
+    newest: I64
+    under: I64
 
 
 @kernel
-def _not_forgotten(r: int, now: int, memory: int, ordinal: I64, ended: I64, under: I64) -> int:
-    """That subscription, or the newest one of its id before it, that is known; -1 where none is."""
-    while r >= 0 and ended[r] >= 0 and now - ordinal[ended[r]] > memory:
-        r = under[r]
-    return r
+def _change(active: _Active, d: int, r: int, anonymous: int, by: int) -> None:
+    """A subscription to destination d begins (`by` 1) or ends (-1)."""
+    if d < 0:
+        return
+    active.count[d] += by
+    active.rows[d] ^= r
+    if anonymous:
+        active.anonymous[d] += by
+        active.anonymous_rows[d] ^= r
+
+
+@kernel
+def _enter(rows: _Rows, r: int, name: int, d: int, names: _Names, active: _Active) -> None:
+    """Take up a row, new or of an earlier step."""
+    s = rows.session[r]
+    if name >= 0:
+        names.under[r] = names.newest[name] if names.session[name] == s else -1
+        names.session[name], names.newest[name] = s, r
+    if d >= 0 and active.session[d] != s:
+        active.session[d], active.count[d], active.rows[d], active.anonymous[d], active.anonymous_rows[d] = s, 0, 0, 0, 0
+    if rows.ended_ordinal[r] < 0:
+        _change(active, d, r, rows.anonymous[r], 1)
+
+
+@kernel
+def _known(rows: _Rows, r: int, now: int, retention: int) -> int:
+    """That row, or -1 where it ended too long ago to be known."""
+    return r if r >= 0 and (rows.ended_ordinal[r] < 0 or now - rows.ended_ordinal[r] <= retention) else -1
+
+
+@kernel
+def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, names: _Names, active: _Active, retention: int) -> int:
+    """The subscription of MESSAGE i, `of` being the newest of the name it has."""
+    here = d >= 0 and active.session[d] == frames.session[i] and not frames.missed[i]
+    if of >= 0:
+        before = _known(rows, names.under[of], frames.ordinal[i], retention)
+        return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
+    if frames.name[i] < 0 and here and active.count[d] == 1:
+        return int(active.rows[d])
+    if frames.name[i] >= 0 and here and active.anonymous[d] == 1:
+        return int(active.anonymous_rows[d])
+    return -1
+
+
+@kernel
+def _end(rows: _Rows, r: int, frames: _Frames, i: int, of_row: I64, names: _Names, active: _Active, named: bool) -> None:
+    """An UNSUBSCRIBE ends a subscription and, where it names the id, the older ones of that id."""
+    rows.by_name[r] = 1
+    while r >= 0 and rows.ended_ordinal[r] < 0:
+        rows.ended_ordinal[r] = frames.ordinal[i]
+        _change(active, of_row[r], r, rows.anonymous[r], -1)
+        r = names.under[r] if named else -1
 
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, destination: I32, anonymous: I8,
-    names: int, destinations: int, missed: Bools, told: I64,
-    row: I64, state: I8, unsubscribed_by: I64, active: I32, same: I32, supposed: Bools, opened: I64, ended: I64, former: I64,
-) -> int:
-    """Walk all sessions; `names` and `destinations` are the sizes of the code spaces. Returns the number of subscriptions.
-
-    `missed`: octets of the client are missing before a frame. `told`: the row that an earlier piece found for a frame, as what was active
-    then may be forgotten; else UNTOLD.
-    """
-    owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
-    at, living = np.full(destinations, -1, np.int32), np.zeros(destinations, np.int32)
-    rows_at = np.zeros(destinations, np.int64)  # exclusive or of the rows active there: the row itself where there is one
-    unnamed_at, unnamed_rows = np.zeros(destinations, np.int32), np.zeros(destinations, np.int64)
-    under = np.full(len(opened), -1, np.int64)  # the subscription that had the id before, those that are forgotten left out
-    older = np.full(len(opened), -1, np.int64)  # the same, until the id is unsubscribed: that ends all of them
-    target = np.full(len(opened), -1, np.int32)  # destination of a row
-    nameless = np.zeros(len(opened), np.int8)
-    count, alive, last = 0, 0, -1
-    for i in range(len(session)):
-        s = session[i]
-        if s != last:
-            last, alive = s, 0
-        active[i] = alive
-        c, n, d = command[i], name[i], destination[i]
-        now, of = ordinal[i], -1
-        if n >= 0 and owner[n] == s:
-            of = current[n] = _not_forgotten(current[n], now, memory, ordinal, ended, under)
-        if d >= 0 and at[d] != s:
-            at[d], living[d], rows_at[d], unnamed_at[d], unnamed_rows[d] = s, 0, 0, 0, 0
-        if d >= 0 and (c == SUBSCRIBE or c == MESSAGE):
-            same[i] = living[d]
-        if c == SUBSCRIBE and side[i] == CLIENT:
-            r = count
-            count += 1
-            opened[r], ended[r], former[r], target[r], nameless[r] = i, -1, -1, d, anonymous[i]
-            row[i] = r
-            if n >= 0:
-                state[i] = UNKNOWN
-                if of >= 0:
-                    state[i] = ACTIVE if ended[of] < 0 else ENDED
-                    unsubscribed_by[i] = ended[of]
-                former[r] = under[r] = older[r] = of
-                owner[n], current[n] = s, r
-            if d >= 0:
-                living[d] += 1
-                rows_at[d] ^= r
-                if anonymous[i]:
-                    unnamed_at[d] += 1
-                    unnamed_rows[d] ^= r
-            alive += 1
-        elif c == UNSUBSCRIBE and side[i] == CLIENT:
-            r = -1
-            if n >= 0:
-                state[i] = UNKNOWN
-                if of >= 0:
-                    r = of
-                    state[i] = ACTIVE if ended[r] < 0 else ENDED
-                    unsubscribed_by[i] = ended[r]
-                elif anonymous[i]:
-                    if told[i] != UNTOLD:
-                        r = told[i]
-                    elif d >= 0 and living[d] == 1 and not missed[i]:
-                        r = rows_at[d]
-                    if r >= 0:
-                        state[i] = ACTIVE
-            row[i] = r
-            while r >= 0:
-                if ended[r] < 0:
-                    ended[r] = i
-                    alive -= 1
-                    t = target[r]
-                    if t >= 0:
-                        living[t] -= 1
-                        rows_at[t] ^= r
-                        if nameless[r]:
-                            unnamed_at[t] -= 1
-                            unnamed_rows[t] ^= r
-                before, r = r, older[r] if of >= 0 else -1
-                if of >= 0:
-                    older[before] = -1
-        elif c == MESSAGE and side[i] == SERVER:
-            r = of
-            if told[i] != UNTOLD:
-                r = told[i]
-            elif n < 0:
-                if d >= 0 and living[d] == 1:
-                    r, supposed[i] = rows_at[d], True
-            elif of >= 0:
-                before = under[of] = _not_forgotten(under[of], now, memory, ordinal, ended, under)
-                if d >= 0 and target[of] != d and before >= 0 and target[before] == d:
-                    r = before
-            elif d >= 0 and unnamed_at[d] == 1:
-                r, supposed[i] = unnamed_rows[d], True
-            row[i] = r
-            if of >= 0 and r >= 0:
-                state[i] = ACTIVE if ended[r] < 0 else ENDED
-                unsubscribed_by[i] = ended[r]
-            elif n >= 0:
-                state[i] = UNKNOWN
-    return count
+    frames: _Frames, rows: _Rows, row_name: I64, row_destination: I64, names: _Names, active: _Active, found: _Found,
+    retention: int,
+) -> None:
+    """Walk all frames. Rows of a session stand in a block, those of earlier steps first; a SUBSCRIBE takes up the next one."""
+    r = 0
+    for i in range(len(frames.session)):
+        s, n, d, c, now = frames.session[i], frames.name[i], frames.destination[i], frames.command[i], frames.ordinal[i]
+        while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
+            _enter(rows, r, row_name[r], row_destination[r], names, active)
+            r += 1
+        of = _known(rows, names.newest[n], now, retention) if n >= 0 and names.session[n] == s else -1
+        here = d >= 0 and active.session[d] == s
+        found.same_destination[i] = active.count[d] if here else 0
+        if n >= 0:
+            found.state[i] = UNKNOWN if of < 0 else ACTIVE if rows.ended_ordinal[of] < 0 else ENDED
+        if c == SUBSCRIBE:
+            found.row[i] = r
+            _enter(rows, r, n, d, names, active)
+            r += 1
+        elif c == UNSUBSCRIBE:
+            meant = of
+            if of < 0 and frames.anonymous[i] and here and active.count[d] == 1 and not frames.missed[i]:
+                meant, found.state[i] = active.rows[d], ACTIVE
+            found.row[i] = meant
+            if meant >= 0 and rows.ended_ordinal[meant] < 0:
+                _end(rows, meant, frames, i, row_destination, names, active, of >= 0)
+        else:
+            meant = _meant(frames, i, of, d, rows, row_destination, names, active, retention)
+            found.row[i] = meant
+            if of >= 0 and meant >= 0:
+                found.state[i] = ACTIVE if rows.ended_ordinal[meant] < 0 else ENDED
 
 
-def modes(header: pa.Array) -> I8:
+def modes(header: pa.Array) -> I64:
     """MODE_* of `ack` headers of SUBSCRIBE: absent is auto."""
-    listed = integers(pc.index_in(header, value_set=pa.array(words.ACK_MODES)), MODE_OTHER)
-    return np.where(header.is_null().to_numpy(zero_copy_only=False), MODE_AUTO, listed).astype(np.int8)
+    mode = integers(pc.index_in(header, value_set=pa.array(words.ACK_MODES)), MODE_OTHER)
+    return np.where(np.asarray(header.is_null()), MODE_AUTO, mode)
 
 
-def follow(dialogue: Dialogue, memory: int, missed: Bools) -> Subscriptions:
-    """Follow all sessions' subscriptions; `memory`: see Options; `missed`, per frame: octets of the client are missing before it."""
-    count = len(dialogue)
-    command, side = dialogue.command, dialogue.side
-    asking = np.flatnonzero((side == CLIENT) & ((command == SUBSCRIBE) | (command == UNSUBSCRIBE)))
-    sent, settling = dialogue.messages, np.flatnonzero(dialogue.settles)
+def _prefetch(dialogue: Dialogue, frames: I64) -> I64:
+    """The first of the brokers' prefetch headers that is a number."""
+    found: list[pa.Array] = []
+    for name in PREFETCH_HEADERS:
+        text = dialogue.some_header(name, frames)
+        number = pc.fill_null(pc.match_substring_regex(text, "^-?[0-9]{1,18}$"), False)
+        found.append(pc.if_else(number, text, pa.scalar(None, pa.string())).cast(pa.int64()))
+    return integers(pc.coalesce(*found), LAYOUT.integers["prefetch"])
 
-    ids, wanted = dialogue.some("id", asking), dialogue.some("destination", asking)
-    by_id, by_name, by_settling = codes(
-        pc.coalesce(ids, wanted), dialogue.of_messages("subscription"), dialogue.some("subscription", settling)
+
+class Followed(NamedTuple):
+    """The subscriptions; and per frame the row, -1 for none, and the facts about it."""
+
+    rows: Records
+    row: I64
+    state: I64
+    same_destination: I64
+
+
+def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, retention: int) -> Followed:
+    """Follow all sessions' subscriptions; `before` is the state table, `trusted` per frame: it surely is one."""
+    d, count = dialogue, len(dialogue)
+    opening = d.new(CLIENT, SUBSCRIBE)
+    asking, sent = d.new(CLIENT, SUBSCRIBE, UNSUBSCRIBE), d.messages
+    ids, wanted = d.some("id", asking), d.some("destination", asking)
+    new = np.isin(asking, opening)
+    ack = d.some("ack", opening)
+    numbers = {
+        "session": d.session[opening], "ordinal": d.ordinal[opening], "offset": d.offset[opening], "first_ns": d.first_ns[opening],
+        "mode": modes(ack), "anonymous": np.asarray(ids.is_null())[new].astype(np.int64), "prefetch": _prefetch(d, opening),
+    }
+    text = {"id": ids.filter(pa.array(new)), "destination": wanted.filter(pa.array(new)), "ack": ack}
+    rows = opened(LAYOUT, before, d.ids, numbers, text)
+
+    by_asking, by_sent, by_row = codes(pc.coalesce(ids, wanted), d.some("subscription", sent), names_of(rows))
+    to_asking, to_sent, to_row = codes(wanted, d.some("destination", sent), rows.text["destination"])
+    at = np.concatenate([asking, sent])
+    order = np.argsort(at, kind="stable")
+    at = at[order]
+    anonymous = np.concatenate([np.asarray(ids.is_null()), np.zeros(len(sent), np.bool_)])[order]
+    frames = _Frames(
+        d.session[at], d.ordinal[at], d.command[at], np.concatenate([by_asking, by_sent])[order],
+        np.concatenate([to_asking, to_sent])[order], anonymous, gaps.missing[at, CLIENT],
     )
-    by_wanted, by_sent = codes(wanted, dialogue.of_messages("destination"))
-    name, destination = spread(count, asking, by_id), spread(count, asking, by_wanted)
-    name[sent], name[settling], destination[sent] = by_name, by_settling, by_sent
-    anonymous = np.zeros(count, np.int8)
-    anonymous[asking] = ids.is_null().to_numpy(zero_copy_only=False)
+    found = _Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
+    names = _Names(*(np.full(size, -1, np.int64) for size in (_size(by_asking, by_sent, by_row),) * 2), np.full(len(rows), -1, np.int64))
+    active = _Active(*(np.full(_size(to_asking, to_sent, to_row), value, np.int64) for value in (-1, 0, 0, 0, 0)))
+    was_active = rows["ended_ordinal"] < 0
+    _walk(frames, _Rows(*(rows[name] for name in _Rows._fields)), by_row, to_row, names, active, found, retention)
+    _note_end(rows, np.flatnonzero(was_active & (rows["ended_ordinal"] >= 0)), d, asking[~new], gaps, trusted)
+    row, state, same = (spread(count, at, values, none) for values, none in zip(found, (-1, UNNAMED, 0), strict=True))
+    sent_row = row[sent]
+    delivered = np.bincount(sent_row[sent_row >= 0], minlength=len(rows))
+    rows["delivered"] = rows["delivered"] + delivered
+    return Followed(rows, row, state, same)
 
-    opening = np.flatnonzero((side == CLIENT) & (command == SUBSCRIBE))
-    opened, ended, former = (np.zeros(len(opening), np.int64) for _ in range(3))
-    row, unsubscribed_by = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    state = np.full(count, UNNAMED, np.int8)
-    active, same = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    told, supposed = _told(dialogue, opening)
-    _walk(
-        dialogue.session, command, side, dialogue.ordinal, memory, name, destination, anonymous,
-        int(name.max(initial=-1)) + 1, int(destination.max(initial=-1)) + 1, missed, told,
-        row, state, unsubscribed_by, active, same, supposed, opened, ended, former,
+
+def _size(*coded: I64) -> int:
+    """How many codes there are."""
+    return max(int(values.max(initial=-1)) for values in coded) + 1
+
+
+def _note_end(rows: Records, ended: I64, d: Dialogue, unsubscribes: I64, gaps: Gaps, trusted: Bools) -> None:
+    """Note the UNSUBSCRIBE of the rows that ended in this step."""
+    if len(ended) == 0:
+        return
+    frame = unsubscribes[np.searchsorted(
+        keys(d.session[unsubscribes], d.ordinal[unsubscribes]), keys(rows["session"][ended], rows["ended_ordinal"][ended])
+    )]
+    asks = np.asarray(d.some("receipt", frame).is_valid()).astype(np.int64)
+    for name, values in (
+        ("ended_ns", d.last_ns[frame]), ("ended_first_ns", d.first_ns[frame]), ("ended_offset", d.offset[frame]), ("ended_asks", asks),
+        ("ended_trusted", trusted[frame].astype(np.int64)), ("gaps_c2s", gaps.ended[frame, CLIENT]), ("gaps_s2c", gaps.ended[frame, SERVER]),
+    ):
+        rows[name][ended] = values
+
+
+def names_of(rows: Records) -> pa.Array:
+    """Per subscription its id, or its destination where it has none."""
+    return pc.coalesce(rows.text["id"], rows.text["destination"])
+
+
+def modes_of(rows: Records) -> pa.Array:
+    """Per subscription its ack mode as text; a value no version knows as it was sent."""
+    mode = rows["mode"]
+    known = listed(np.where(mode == MODE_OTHER, MODE_AUTO, mode), words.ACK_MODES)
+    return pc.if_else(pa.array(mode == MODE_OTHER), rows.text["ack"], known)
+
+
+def table(rows: Records, ids: pa.Array, over: Bools) -> pa.Table:
+    """Table subscriptions, of the rows that are final; `ids` of the sessions, `over` per session: it has ended."""
+    rows = rows.take(np.flatnonzero(rows.final))
+    ended = rows["ended_ordinal"] >= 0
+    status = np.select([ended, over[rows["session"]]], [UNSUBSCRIBED, OVER], OPEN)
+    counted = {name: pa.array(rows[name]) for name in ("delivered", "acked", "nacked", "unsettled")}
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(rows["session"])),
+            "subscribe_offset": pa.array(rows["offset"]),
+            "subscription": names_of(rows),
+            "destination": rows.text["destination"],
+            "ack_mode": modes_of(rows),
+            "prefetch": pa.array(rows["prefetch"], mask=rows["prefetch"] == LAYOUT.integers["prefetch"]),
+            "subscribed_ns": pa.array(rows["first_ns"]),
+            "unsubscribed_ns": times(rows["ended_first_ns"]),
+            "subscribed_ts": timestamps(rows["first_ns"]),
+            **counted,
+            "max_in_flight": pa.array(rows["most"]),
+            "status": listed(status, words.SUBSCRIPTION_STATUSES),
+        },
+        schema=SUBSCRIPTIONS.arrow,
     )
-    named = np.full(count, -1, np.int32)
-    named[sent], named[settling] = by_name, by_settling
-    return Subscriptions(
-        row=row, state=state, unsubscribed_by=unsubscribed_by, active=active, same_destination=same,
-        supposed=supposed, guessed=supposed & missed, named=named,
-        opened=opened, ended=ended, former=former, mode=modes(dialogue.some("ack", opening)), name=name[opening],
-        known=(ended < 0) | (dialogue.now[dialogue.session[opened]] - dialogue.ordinal[ended] <= memory),
-    )
 
-
-def _told(dialogue: Dialogue, opening: I64) -> tuple[I64, Bools]:
-    """Per frame the row of the subscription that an earlier piece found for it, UNTOLD where none did; and `supposed`. See `carried`."""
-    number = remembered(dialogue.frames, "under", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
-    found = np.where(number < 0, UNTOLD, -1)
-    at = np.flatnonzero(number > 0)
-    opens = dialogue.numbered(at, (number[at] >> 1) - 1)
-    found[at] = np.where(opens >= 0, np.searchsorted(opening, opens), -1)
-    return found, (number > 0) & (number & 1 > 0)
-
-
-def carried(dialogue: Dialogue, held: Subscriptions, unsure: I64) -> I64:
-    """Per frame, for later pieces: twice one more than the ordinal of the SUBSCRIBE of its subscription, 0 where it has none.
-
-    One more for the frames `unsure`, for which another one may be lost.
-    """
-    numbers = np.append((dialogue.ordinal[held.opened] + 1) * 2, 0)
-    carried: I64 = numbers[held.row]
-    carried[unsure] += 1
-    return carried
-
-
-def mode_of(subscriptions: Subscriptions, row: I64) -> I8:
-    """MODE_* of subscriptions by row, MODE_UNKNOWN for row -1."""
-    if len(subscriptions.mode) == 0:
-        return np.full(len(row), MODE_UNKNOWN, np.int8)
-    return np.where(row >= 0, subscriptions.mode[row], MODE_UNKNOWN).astype(np.int8)

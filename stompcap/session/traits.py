@@ -6,13 +6,14 @@ a SEND with a body is `sized` (it has a content-length) or `bare`. Null where th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.dialogue import ACK, BEGIN, CLIENT, MESSAGE, SEND, SERVER, SUBSCRIBE, Bools, Dialogue
-from stompcap.session.firsts import OfSessions, first_of
-from stompcap.session.notes import SessionNotes
+from stompcap.session.columns import Bools
+from stompcap.session.firsts import OfSessions
 
 Traits = dict[str, pa.Array]
 FEW = 3  # names that are in alphabetical order by chance once in six times
@@ -39,10 +40,9 @@ def names_of(headers: pa.Array) -> pa.Array:
     return pc.if_else(headers.is_valid(), text, pa.scalar(None, pa.string()))
 
 
-def of_server(dialogue: Dialogue, notes: SessionNotes) -> Traits:
-    """What the server's frames show, by the names that `stompcap.session.fingerprints` uses."""
-    answer, error = OfSessions(dialogue, notes.connected), OfSessions(dialogue, notes.error)
-    message = OfSessions(dialogue, first_of(dialogue, SERVER, MESSAGE))
+def of_broker(first: Mapping[str, OfSessions]) -> Traits:
+    """What the server's frames show until it delivers something, by the names that `stompcap.session.fingerprints` uses."""
+    answer, message = first["connected"], first["message"]
     return {
         "session": answer.header("session"),
         "connected": names_of(answer.column("headers")),
@@ -50,16 +50,22 @@ def of_server(dialogue: Dialogue, notes: SessionNotes) -> Traits:
         "message": names_of(message.column("headers")),
         "message-id": message.column("message_id"),
         "ack-id": message.column("ack"),
-        "error": pc.binary_join_element_wise(
-            error.header("message"), error.column("body_preview"), "\n", null_handling="replace", null_replacement=""
-        ),
+        "error": pa.nulls(len(answer.at), pa.string()),
     }
 
 
-def of_client(dialogue: Dialogue, notes: SessionNotes) -> Traits:
-    """What the client's frames show, by the names that `stompcap.session.fingerprints` uses."""
-    asked, left = OfSessions(dialogue, notes.connect), OfSessions(dialogue, notes.disconnect)
-    send, subscribe, ack, begin = (OfSessions(dialogue, first_of(dialogue, CLIENT, c)) for c in (SEND, SUBSCRIBE, ACK, BEGIN))
+def of_server(first: Mapping[str, OfSessions]) -> Traits:
+    """What the server's frames show."""
+    error = first["error"]
+    text = pc.binary_join_element_wise(
+        error.header("message"), error.column("body_preview"), "\n", null_handling="replace", null_replacement=""
+    )
+    return of_broker(first) | {"error": text}
+
+
+def of_client(first: Mapping[str, OfSessions]) -> Traits:
+    """What the client's frames show."""
+    asked, send = first["connect"], first["send"]
     length = pc.if_else(send.column("content_length").is_valid(), "sized ", "bare ")
     length = pc.if_else(pc.greater(send.column("body_octets"), 0), length, "")
     return {
@@ -67,10 +73,10 @@ def of_client(dialogue: Dialogue, notes: SessionNotes) -> Traits:
         "offer": pc.binary_join_element_wise(asked.column("command"), pc.fill_null(asked.header("accept-version"), ""), " "),
         "host": asked.header("host"),
         "connect-type": asked.column("content_type"),
-        "subscribe": names_of(subscribe.column("headers")),
-        "subscription": subscribe.column("id"),
+        "subscribe": names_of(first["subscribe"].column("headers")),
+        "subscription": first["subscribe"].column("id"),
         "send": pc.binary_join_element_wise(length, names_of(send.column("headers")), ""),
-        "ack": names_of(ack.column("headers")),
-        "begin": begin.column("receipt"),
-        "disconnect": left.column("receipt"),
+        "ack": names_of(first["ack"].column("headers")),
+        "begin": first["begin"].column("receipt"),
+        "disconnect": first["disconnect"].column("receipt"),
     }

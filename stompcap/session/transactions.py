@@ -1,211 +1,228 @@
 """Transactions: what BEGIN opens, what belongs to it, how it ends, by the client's word.
 
 A frame may name a transaction that was never begun as far as the capture shows; such a one is followed too, so that its COMMIT is
-understood, until none has named it for Options.memory frames; but it makes no row of the table.
+understood, until none has named it for Options.retention frames; but it makes no row of the table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session.columns import chosen
-from stompcap.session.dialogue import (
-    ABORT,
-    ACK,
-    BEGIN,
-    CLIENT,
-    COMMIT,
-    I8,
-    I32,
-    I64,
-    NACK,
-    SEND,
-    UNTOLD,
-    Bools,
-    Dialogue,
-)
-from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN, UNNAMED
-from stompcap.session.wire import codes, remembered, spread
+from stompcap.session.columns import I64, Bools, codes, elapsed, listed, spread, times, timestamps
+from stompcap.session.dialogue import ABORT, ACK, BEGIN, CLIENT, COMMIT, NACK, SEND, Dialogue
+from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
+from stompcap.session.gaps import Gaps
+from stompcap.session.records import Layout, Records, opened
+from stompcap.tables import words
+from stompcap.tables.silver import TRANSACTIONS
 
-TALLIES = ("sends", "acked", "nacked", "octets", "touched")
-OVER = 16  # mark of frames, beside those of stompcap.session.progress: a BEGIN, no longer at hand, came over the transaction it begins
 COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in words.TRANSACTION_OUTCOMES
+LAYOUT = Layout(
+    {
+        "ordinal": -1, "offset": -1, "first_ns": -1, "begun_ns": -1, "outcome": OPEN, "ended_ordinal": -1, "ended_ns": -1,
+        "ended_whole_ns": -1, "sends": 0, "acks": 0, "nacks": 0, "body_octets": 0, "touched": -1, "open_before": 0, "gaps_c2s": 0,
+        "missed": 0, "missed_at_end": 0, "trusted": 0, "final": 0,
+    },
+    ("id",),
+)
+"""One row per transaction, by the frame that names it first: its BEGIN (`begun_ns`, else -1) or another. `outcome`, and when the frame began
+and was whole that ended it; what it holds; the ordinal of the frame that named it last (`touched`); transactions open before it; gaps of
+the client that ended before it; whether octets of the client may be missing before it (`missed`), before its end; whether its first
+frame surely is one.
+"""
 
 
-@dataclass(frozen=True)
-class Transactions:
-    """Per frame: `which` transaction it begins, ends or belongs to (-1 none) and the `state` of the one it names.
+class _Rows(NamedTuple):
+    """Columns of the records that the walk reads and writes."""
 
-    Per transaction: `first`, `begun` and `ended` (frame indices: the first that names it; begun -1 where no BEGIN was captured,
-    ended -1 where neither COMMIT nor ABORT was), `left` (the BEGIN that came over it while it was open, -1), `outcome` (index in
-    words.TRANSACTION_OUTCOMES), `alive` (neither ended nor left nor forgotten), `row` in the table (-1 where it makes none), what
-    it holds, and `touched` (the ordinal of the frame that named it last).
-    """
-
-    which: I64
-    state: I8
-    first: I64
-    begun: I64
-    ended: I64
-    left: I64
-    outcome: I8
-    alive: Bools
-    row: I64
+    session: I64
+    ordinal: I64
+    begun_ns: I64
+    outcome: I64
+    ended_ordinal: I64
     sends: I64
     acks: I64
     nacks: I64
     body_octets: I64
     touched: I64
+    open_before: I64
 
-    @property
-    def frame_row(self) -> I64:
-        """Per frame, the row in the table of transactions."""
-        if len(self.row) == 0:
-            return np.full(len(self.which), -1, np.int64)
-        return np.where(self.which >= 0, self.row[self.which], -1)
+
+class _Frames(NamedTuple):
+    """The frames that the walk goes over: those of a client that name a transaction, and each BEGIN."""
+
+    session: I64
+    ordinal: I64
+    command: I64
+    name: I64
+    body_octets: I64
+
+
+@kernel
+def _find(rows: _Rows, t: int, now: int, retention: int) -> int:
+    """That transaction, or -1 where it was never begun and not named for long."""
+    return t if t >= 0 and (rows.begun_ns[t] >= 0 or now - rows.touched[t] <= retention) else -1
+
+
+@kernel
+def _count(rows: _Rows, t: int, command: int, body: int, now: int) -> None:
+    """A frame belongs to a transaction."""
+    rows.touched[t] = now
+    if command == SEND:
+        rows.sends[t] += 1
+        rows.body_octets[t] += body
+    elif command == ACK:
+        rows.acks[t] += 1
+    elif command == NACK:
+        rows.nacks[t] += 1
+
+
+@kernel
+def _state(rows: _Rows, t: int, now: int, retention: int) -> int:
+    """The state of the newest transaction of a name, -1 being none."""
+    if t < 0:
+        return UNKNOWN
+    if rows.outcome[t] != OPEN:
+        return ENDED if rows.ended_ordinal[t] >= 0 and now - rows.ended_ordinal[t] <= retention else UNKNOWN
+    return ACTIVE if rows.begun_ns[t] >= 0 else UNKNOWN
 
 
 @kernel
 def _walk(
-    session: I32, command: I8, side: I8, ordinal: I64, memory: int, name: I32, body: I64, names: int, earlier: I64, gone: Bools,
-    within: I64, which: I64, state: I8, first: I64, begun: I64, ended: I64, left: I64, outcome: I8,
-    sends: I64, acks: I64, nacks: I64, octets: I64, touched: I64,
+    frames: _Frames, begun_ns: I64, rows: _Rows, row_name: I64, old: I64, owner: I64, newest: I64, which: I64, state: I64, kept: I64,
+    retention: int,
 ) -> int:
-    """Walk all sessions; outcomes still open at the end are left OPEN. Returns the number of transactions.
+    """Walk all frames; `rows` has room for each, `old` tells which are of earlier steps.
 
-    `earlier`, of shape (5, frames): what is no longer at hand of the transaction that a frame is the first of; `gone`: another was
-    begun over it. `within`: the first frame of the transaction that an earlier piece found a frame to belong to, -1 for none, UNTOLD of
-    frames that are new. `touched`: the ordinal of the frame that named a transaction last.
+    Fills per frame its transaction and the state of the one it names; `kept` gets the rows used, in their order. Returns how many.
     """
-    owner, current = np.full(names, -1, np.int32), np.zeros(names, np.int64)
-    count = 0
-    for i in range(len(session)):
-        c, n = command[i], name[i]
-        if side[i] != CLIENT or not (c == BEGIN or c == COMMIT or c == ABORT or c == SEND or c == ACK or c == NACK):
-            continue
-        if n < 0 and c != BEGIN:
-            continue
-        t = -1
+    r = count = running = 0
+    last = -1
+    for i in range(len(frames.session)):
+        s, n, c, now = frames.session[i], frames.name[i], frames.command[i], frames.ordinal[i]
+        if s != last:
+            last, running = s, 0
+        while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
+            if old[r]:
+                kept[count] = r
+                count += 1
+                if rows.outcome[r] != UNDECIDED and row_name[r] >= 0:
+                    owner[row_name[r]], newest[row_name[r]] = rows.session[r], r
+                running += rows.session[r] == s and rows.outcome[r] == OPEN and rows.begun_ns[r] >= 0
+            r += 1
+        t = newest[n] if n >= 0 and owner[n] == s else -1
         if n >= 0:
-            state[i] = UNKNOWN
-            if owner[n] == session[i]:
-                t = current[n]
-                if outcome[t] != OPEN:
-                    state[i] = ENDED if ordinal[i] - ordinal[ended[t]] <= memory else UNKNOWN
-                elif begun[t] >= 0:
-                    state[i] = ACTIVE
-                if begun[t] < 0 and ordinal[i] - touched[t] > memory:
-                    t = -1
-        if within[i] == UNTOLD or c == BEGIN:
-            alive = t >= 0 and outcome[t] == OPEN
-        else:
-            if within[i] < 0:
-                continue
-            alive = within[i] < i
-            t = which[within[i]]
-        if c == BEGIN:
-            if alive:
-                outcome[t], left[t] = UNDECIDED, i
-        elif c == COMMIT or c == ABORT:
-            if alive:
-                outcome[t], ended[t] = COMMITTED if c == COMMIT else ABORTED, i
-                which[i] = t
+            state[i] = _state(rows, t, now, retention)
+        t = _find(rows, t, now, retention)
+        alive = t >= 0 and rows.outcome[t] == OPEN
+        before = running
+        if alive and c == BEGIN:
+            rows.outcome[t] = UNDECIDED
+            running -= rows.begun_ns[t] >= 0
+        elif alive and (c == COMMIT or c == ABORT):
+            rows.outcome[t], rows.ended_ordinal[t] = COMMITTED if c == COMMIT else ABORTED, now
+            which[i] = t
+            running -= rows.begun_ns[t] >= 0
+        if c == COMMIT or c == ABORT:
             continue
         if c == BEGIN or not alive:
-            t = count
+            t = r  # the row that stands for this frame
+            kept[count] = t
             count += 1
-            first[t], ended[t], left[t], outcome[t] = i, -1, -1, OPEN
-            begun[t] = i if c == BEGIN else -1
-            sends[t], acks[t], nacks[t], octets[t] = earlier[0, i], earlier[1, i], earlier[2, i], earlier[3, i]
-            touched[t] = earlier[4, i]
-            if n >= 0 and not gone[i]:
-                owner[n], current[n] = session[i], t
+            rows.begun_ns[t] = begun_ns[i] if c == BEGIN else -1
+            rows.open_before[t] = before
+            if n >= 0:
+                owner[n], newest[n] = s, t
+                running += c == BEGIN
             else:
-                outcome[t] = UNDECIDED
-        which[i], touched[t] = t, max(touched[t], ordinal[i])
-        if c == SEND:
-            sends[t] += 1
-            octets[t] += body[i]
-        elif c == ACK:
-            acks[t] += 1
-        elif c == NACK:
-            nacks[t] += 1
+                rows.outcome[t] = UNDECIDED
+        which[i] = t
+        _count(rows, t, c, frames.body_octets[i], now)
+    while r < len(rows.session):
+        if old[r]:
+            kept[count] = r
+            count += 1
+        r += 1
     return count
 
 
-def follow(dialogue: Dialogue, memory: int, over: Bools, missed: Bools, missing_later: Bools) -> Transactions:
-    """Follow all sessions' transactions.
+class Followed(NamedTuple):
+    """The transactions; and per frame the row, -1 for none, and the state of the one that it names."""
 
-    `memory`: see Options. `over` per session: it has ended, what is open is aborted. `missed` and `missing_later` per frame: a
-    client's octets may be missing before it, behind it.
-    """
-    count, command = len(dialogue), dialogue.command
-    listed = np.isin(command, np.array([BEGIN, COMMIT, ABORT, SEND, ACK, NACK], np.int8))
-    listed &= dialogue.side == CLIENT
-    at = np.flatnonzero(listed)
-    text = dialogue.some("transaction", at)
-    named = text.is_valid().to_numpy(zero_copy_only=False)
-    used = named | (command[at] == BEGIN)
+    rows: Records
+    row: I64
+    state: I64
+
+
+def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, retention: int) -> Followed:
+    """Follow all sessions' transactions; `before` is the state table, `trusted` per frame: it surely is one."""
+    d, count = dialogue, len(dialogue)
+    at = d.new(CLIENT, BEGIN, COMMIT, ABORT, SEND, ACK, NACK)
+    text = d.some("transaction", at)
+    used = np.asarray(text.is_valid()) | (d.command[at] == BEGIN)
     at, text = at[used], text.filter(pa.array(used))
-    name = spread(count, at, codes(text)[0])
-
-    most = len(at)
-    which, state = np.full(count, -1, np.int64), np.full(count, UNNAMED, np.int8)
-    first, begun, ended, left, touched = (np.zeros(most, np.int64) for _ in range(5))
-    outcome = np.zeros(most, np.int8)
-    counts = np.zeros((4, most), np.int64)
-    found = 0
-    if most:
-        found = _walk(
-            dialogue.session, command, dialogue.side, dialogue.ordinal, memory, name, dialogue.body_octets,
-            int(name.max(initial=-1)) + 1, _earlier(dialogue), _gone(dialogue), _within(dialogue),
-            which, state, first, begun, ended, left, outcome,
-            counts[0], counts[1], counts[2], counts[3], touched,
-        )
-    first, begun, ended, left, outcome = first[:found], begun[:found], ended[:found], left[:found], outcome[:found]
-    counts, touched = counts[:, :found], touched[:found]
-
-    told = remembered(dialogue.frames, "named", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
-    state = np.where(told < 0, state, told - 1).astype(np.int8)  # what it hung on may be dropped
-    opened = outcome == OPEN
-    now = dialogue.ordinal[dialogue.starts[1:] - 1][dialogue.session[first]] if found else touched
-    alive = opened & ((begun >= 0) | (now - touched <= memory))
-    never = (begun < 0) & ~missed[first]  # named, but never begun although nothing is missing: it means nothing
-    outcome[opened & over[dialogue.session[first]]] = IMPLICITLY_ABORTED
-    outcome[opened & (missing_later[first] | never)] = UNDECIDED
-    row = np.where(begun >= 0, np.cumsum(begun >= 0) - 1, -1)
-    return Transactions(
-        which, state, first, begun, ended, left, outcome, alive, row, counts[0], counts[1], counts[2], counts[3], touched
+    numbers = {
+        "session": d.session[at], "ordinal": d.ordinal[at], "offset": d.offset[at], "first_ns": d.first_ns[at],
+        "gaps_c2s": gaps.ended[at, CLIENT], "missed": gaps.missing[at, CLIENT].astype(np.int64), "trusted": trusted[at].astype(np.int64),
+    }
+    rows = opened(LAYOUT, before, d.ids, numbers, {"id": text})
+    by_frame, by_row = codes(text, rows.text["id"])
+    old = rows["touched"] >= 0
+    frames = _Frames(d.session[at], d.ordinal[at], d.command[at], by_frame, d.body_octets[at])
+    size = max(int(by_frame.max(initial=-1)), int(by_row.max(initial=-1))) + 1
+    which, state, kept = np.full(len(at), -1, np.int64), np.full(len(at), UNNAMED, np.int64), np.empty(len(rows), np.int64)
+    was_open = rows["outcome"] == OPEN
+    used_rows = _walk(
+        frames, d.first_ns[at], _Rows(*(rows[name] for name in _Rows._fields)), by_row, old.astype(np.int64),
+        np.full(size, -1, np.int64), np.zeros(size, np.int64), which, state, kept, retention,
     )
+    ended = np.flatnonzero(was_open & (rows["ended_ordinal"] >= 0))
+    ending = np.full(len(rows), -1, np.int64)
+    closes = np.flatnonzero((which >= 0) & np.isin(d.command[at], (COMMIT, ABORT)))
+    ending[which[closes]] = at[closes]
+    frame = ending[ended]
+    rows["ended_ns"][ended], rows["ended_whole_ns"][ended] = d.first_ns[frame], d.last_ns[frame]
+    rows["missed_at_end"][ended] = gaps.missing[frame, CLIENT]
+    keep = kept[:used_rows]
+    place = spread(len(rows), keep, np.arange(len(keep)))
+    which = np.where(which >= 0, place[which], -1) if len(rows) else which
+    return Followed(rows.take(keep), spread(count, at, which), spread(count, at, state, UNNAMED))
 
 
-def _gone(dialogue: Dialogue) -> Bools:
-    """First frames of transactions that a BEGIN came over which is no longer at hand."""
-    marks = remembered(dialogue.frames, "told", np.zeros(dialogue.frames.num_rows, np.int64))[dialogue.row]
-    gone: Bools = (marks & OVER) != 0
-    return gone
+def close(rows: Records, over: Bools, gaps: I64, ending: Bools, lost: Bools) -> None:
+    """Decide what is open in sessions that end: `over` by DISCONNECT or with their connection; `gaps` of the client so far.
+
+    `ending` per session: nothing more comes, or no more is waited for; `lost`: the latter.
+    """
+    session = rows["session"]
+    due = (rows["outcome"] == OPEN) & ending[session]
+    never = (rows["begun_ns"] < 0) & (rows["missed"] == 0)  # named, but never begun although nothing is missing: it means nothing
+    unknown = (gaps[session] != rows["gaps_c2s"]) | never | lost[session]
+    rows["outcome"][due & unknown] = UNDECIDED
+    rows["outcome"][due & ~unknown & over[session]] = IMPLICITLY_ABORTED
 
 
-def _within(dialogue: Dialogue) -> I64:
-    """Per frame the first of the transaction that an earlier piece found it to belong to, -1 for none; UNTOLD of frames that are new."""
-    told = remembered(dialogue.frames, "within", np.full(dialogue.frames.num_rows, -1))[dialogue.row]
-    first = np.where(told < 0, UNTOLD, -1)
-    at = np.flatnonzero(told > 0)
-    first[at] = dialogue.numbered(at, told[at] - 1)
-    return first
-
-
-def _earlier(dialogue: Dialogue) -> I64:
-    """Of each frame that a transaction begins with, TALLIES of what is no longer at hand."""
-    none = np.zeros(dialogue.frames.num_rows, np.int64)
-    return np.stack([remembered(dialogue.frames, name, none)[dialogue.row] for name in TALLIES])
-
-
-def carried(dialogue: Dialogue, held: Transactions) -> dict[str, I64]:
-    """Per frame, for later pieces: one more than the state of the transaction that it names, and than the ordinal of its first frame."""
-    first = chosen(held.first, held.which)
-    return {"named": held.state.astype(np.int64) + 1, "within": np.where(first >= 0, dialogue.ordinal[first] + 1, 0)}
+def table(rows: Records, ids: pa.Array, closed_ns: I64) -> pa.Table:
+    """Table transactions, of the rows that are final; `closed_ns` per session: what ends those aborted implicitly, by transaction."""
+    at = np.flatnonzero(rows.final)
+    closed, rows = closed_ns[at], rows.take(at)
+    begun, outcome = rows["begun_ns"], rows["outcome"]
+    ended = np.where(outcome == IMPLICITLY_ABORTED, closed, rows["ended_ns"])
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(rows["session"])),
+            "begin_offset": pa.array(rows["offset"]),
+            "transaction": rows.text["id"],
+            "begun_ns": pa.array(begun),
+            "ended_ns": times(ended),
+            "begun_ts": timestamps(begun),
+            "outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
+            **{name: pa.array(rows[name]) for name in ("sends", "acks", "nacks", "body_octets")},
+            "duration_us": elapsed(begun, ended),
+        },
+        schema=TRANSACTIONS.arrow,
+    )

@@ -1,0 +1,148 @@
+"""What adds up over a session: frames, gaps, when each side spoke. And what came before each frame, as far as counting tells it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.session.columns import I64, Bools
+from stompcap.session.dialogue import (
+    CLIENT,
+    CONNECT,
+    CONNECTED,
+    DISCONNECT,
+    ERROR,
+    GAP,
+    STOMP,
+    SUBSCRIBE,
+    Dialogue,
+)
+from stompcap.session.records import Layout, Records
+from stompcap.stomp.syntax import Syntax
+from stompcap.tables import words
+
+WAYS = words.DIRECTIONS
+PER_DIRECTION = {
+    "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "doubtful": 0, "spoke_ns": -1, "said_ns": -1,
+}
+LAYOUT = Layout(
+    {f"{name}_{way}": initial for name, initial in PER_DIRECTION.items() for way in WAYS}
+    | {
+        "connects": 0, "disconnects": 0, "errors": 0, "subscribes": 0, "nameless": 0, "connected_ns": -1, "heard_ns": -1,
+        "forgotten": 0, "ambiguous": 0,
+    }
+)
+"""One row per session. Per direction: frames; gaps passed; whether it began with a frame that opens it; whether a passcode was there;
+whether its latest rows are not trusted (stompcap.session.trust); when octets and when a frame came last. Then frames by kind, SUBSCRIBEs without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit) and how many ACKs were ambiguous (stompcap.session.settling).
+"""
+
+
+def both(counters: Records, name: str) -> I64:
+    """A counter of both directions, shape (sessions, 2)."""
+    return np.stack([counters[f"{name}_{way}"] for way in WAYS], axis=1)
+
+
+def keep(counters: Records, name: str, values: I64) -> None:
+    """Set a counter of both directions."""
+    for side, way in enumerate(WAYS):
+        counters[f"{name}_{way}"] = values[:, side].astype(np.int64)
+
+
+class Before(NamedTuple):
+    """What came before each frame in its session; indices of frames are -1 where there is none."""
+
+    previous: I64
+    latest_client: I64
+    connects: I64
+    disconnects: I64
+    errors: I64
+    subscribes: I64
+    nameless: I64
+    connected_ns: I64
+
+
+class _So(NamedTuple):
+    """The counters of sessions that the walk goes on with."""
+
+    connects: I64
+    disconnects: I64
+    errors: I64
+    subscribes: I64
+    nameless: I64
+    connected_ns: I64
+
+
+@kernel
+def _walk(session: I64, side: I64, command: I64, last_ns: I64, earlier: Bools, nameless: Bools, so: _So, found: Before) -> None:
+    """Fill `found` frame by frame; `so` is counted on, `nameless` marks SUBSCRIBEs without id."""
+    last = -1
+    client = server = -1
+    for i in range(len(session)):
+        s = session[i]
+        if s != last:
+            last, client, server = s, -1, -1
+        found.previous[i] = client if side[i] == CLIENT else server
+        found.latest_client[i] = client
+        found.connects[i], found.disconnects[i], found.errors[i] = so.connects[s], so.disconnects[s], so.errors[s]
+        found.subscribes[i], found.nameless[i], found.connected_ns[i] = so.subscribes[s], so.nameless[s], so.connected_ns[s]
+        c = command[i]
+        if side[i] == CLIENT:
+            client = i
+        else:
+            server = i
+        if earlier[i]:
+            continue
+        if side[i] == CLIENT:
+            so.connects[s] += c == CONNECT or c == STOMP
+            so.disconnects[s] += c == DISCONNECT
+            so.subscribes[s] += c == SUBSCRIBE
+            so.nameless[s] += nameless[i]
+        elif c == CONNECTED and so.connected_ns[s] < 0:
+            so.connected_ns[s] = last_ns[i]
+        elif c == ERROR:
+            so.errors[s] += 1
+
+
+def follow(dialogue: Dialogue, counters: Records) -> Before:
+    """Count the frames and rows of a step; gives what came before each frame."""
+    count = len(dialogue)
+    subscribes = dialogue.new(CLIENT, SUBSCRIBE)
+    ids = dialogue.some("id", subscribes)
+    nameless = np.zeros(count, np.bool_)
+    nameless[subscribes] = np.asarray(ids.fill_null("")) == ""
+    found = Before(*(np.full(count, -1, np.int64) for _ in Before._fields))
+    so = _So(*(counters[name] for name in _So._fields))
+    _walk(dialogue.session, dialogue.side, dialogue.command, dialogue.last_ns, dialogue.earlier, nameless, so, found)
+
+    _directions(dialogue, counters, np.flatnonzero(~dialogue.earlier))
+    return found
+
+
+def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
+    """Count what is told of directions apart."""
+    raw = dialogue.rows
+    frames, leaks, said, spoke = (both(counters, name) for name in ("frames", "leaks", "said_ns", "spoke_ns"))
+    session, side = dialogue.session[new], dialogue.side[new]
+    np.add.at(frames, (session, side), 1)
+    np.maximum.at(said, (session, side), dialogue.last_ns[new])
+    secret = (dialogue.syntax[new] & int(Syntax.PASSCODE)) != 0
+    leaks[session[secret], side[secret]] = 1
+    rows = np.flatnonzero(~raw.beside)
+    masked = rows[raw.redacted[rows]]
+    leaks[raw.session[masked], raw.side[masked]] = 1
+    seen = rows[raw.kind[rows] != GAP]
+    np.maximum.at(spoke, (raw.session[seen], raw.side[seen]), raw.last_ns[seen])
+    for name, values in (("frames", frames), ("leaks", leaks), ("said_ns", said), ("spoke_ns", spoke)):
+        keep(counters, name, values)
+
+
+def heard(dialogue: Dialogue, counters: Records, error_ns: I64) -> None:
+    """When either side was heard last before the session's first ERROR (its `first_ns`, -1 where there is none)."""
+    raw = dialogue.rows
+    seen = np.flatnonzero(~raw.beside & (raw.kind != GAP))
+    limit = error_ns[raw.session[seen]]
+    seen = seen[(limit < 0) | (raw.last_ns[seen] < limit)]
+    np.maximum.at(counters["heard_ns"], raw.session[seen], raw.last_ns[seen])
+

@@ -1,0 +1,282 @@
+"""Deliveries: every MESSAGE, and what became of it.
+
+Where octets may be missing between a delivery and what became of it, one table says what is told of it, and nothing else does:
+
+    what became of the delivery                               octets may be missing between it and that
+    an ACK or NACK names it                                   settled, `octets_missing`: its latency is an upper bound
+    a cumulative one settles it along; an ABORT gives it back unknown
+    it is delivered again before it is settled                unknown, the copy too
+    nothing                                                   unknown
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.kernel import kernel
+from stompcap.session import ordered, settling
+from stompcap.session import transactions as dealings
+from stompcap.session.columns import U8, I32, I64, Bools, elapsed, flat, listed, pick, spread, times, timestamps
+from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
+from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
+from stompcap.session.gaps import Gaps
+from stompcap.session.names import Names, names, of_deliveries
+from stompcap.session.records import Layout, Records, opened
+from stompcap.session.settling import (
+    ABORTED,
+    AUTOMATIC,
+    ENCLOSED,
+    MAX_ABORTS,
+    PAST_TRANSACTION,
+    PENDING,
+    REPLACED,
+    SETTLED,
+    Found,
+    Frames,
+    Habits,
+    Lists,
+    Rows,
+    Unsettled,
+)
+from stompcap.session.subscriptions import modes_of, names_of
+from stompcap.tables import words
+from stompcap.tables.silver import DELIVERIES
+
+AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, UNSETTLED, OPEN_STATUS, UNKNOWN_STATUS = range(6)  # words.DELIVERY_STATUSES
+BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+LAYOUT = Layout(
+    {
+        "ordinal": -1, "offset": -1, "delivered_ns": -1, "subscription": -1, "mode": MODE_UNKNOWN, "body_octets": 0, "body_hash": 0,
+        "redelivered": 0, "state": PENDING, "by_ordinal": -1, "by_offset": -1, "by_ns": -1, "nack": 0, "direct": 0, "transaction": -1,
+        "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "hidden": 0, "status": -1, "final": 0,
+    },
+    ("name", "message_id", "ack_id", "destination", "subscription_header"),
+)
+"""One row per MESSAGE. Between steps `subscription` and `transaction` are ordinals of the frames that opened those. `body_hash` is one of
+how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
+in stompcap.session.settling, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came until
+it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an ACK
+in a session of which the version is not known; what settled it is not told (`hidden`).
+"""
+
+
+@kernel
+def _hash(octets: U8, ends: I32, result: I64) -> None:
+    """FNV-1a of each value, the highest bit left out; `ends` as in Arrow's layout."""
+    for i in range(len(result)):
+        found = BASIS
+        for k in range(ends[i], ends[i + 1]):
+            found = (found ^ np.uint64(octets[k])) * PRIME
+        result[i] = np.int64(found >> np.uint64(1))
+
+
+def hashes(texts: pa.Array) -> I64:
+    """A hash of each text, 63 bits; absent equals empty."""
+    texts = pc.fill_null(flat(texts), "")
+    _, ends, octets = texts.buffers()
+    found = np.empty(len(texts), np.int64)
+    if len(texts):
+        _hash(np.frombuffer(octets or b"\0", np.uint8), np.frombuffer(ends, np.int32)[texts.offset :], found)
+    return found
+
+
+class Opened(NamedTuple):
+    """What deliveries hang on: rows of subscriptions and of transactions, and per frame its own."""
+
+    subscriptions: Records
+    subscription: I64
+    transactions: Records
+    transaction: I64
+
+
+class Brokers(NamedTuple):
+    """What brokers do differently, per session."""
+
+    wide: Bools  # a cumulative ACK settles deliveries of the whole connection
+    single_nack: Bools  # a NACK settles one message in mode client too
+    lax: Bools  # an ACK goes by message-id, whatever subscription it names, if any
+    unescapes: Bools  # escapes in a 1.0 ACK are undone, though 1.0 has none
+
+
+class Followed(NamedTuple):
+    """The deliveries, of which `subscription` and `transaction` are rows; and per frame the facts of stompcap.session.settling.Found."""
+
+    rows: Records
+    found: Found
+
+
+def follow(
+    dialogue: Dialogue, gaps: Gaps, of: Opened, brokers: Brokers, ambiguous: I64, before: pa.Table, retention: int
+) -> Followed:
+    """Follow all sessions' deliveries; `ambiguous` counts ACKs per session, `before` is the state table."""
+    d, sent = dialogue, dialogue.messages
+    rows = _rows(d, of, brokers, before)
+    coded = names(d, rows, brokers.lax, brokers.unescapes)
+    at = np.sort(np.concatenate([sent, d.settling, d.new(CLIENT, COMMIT, ABORT)]))
+    settling_at = np.searchsorted(at, d.settling)
+    frames = Frames(
+        d.session[at], d.ordinal[at], d.command[at], d.version[at],
+        *(spread(len(at), settling_at, values) for values in (coded.ack_named, coded.ack_message)),
+        *(spread(len(at), settling_at, values.astype(np.int64), 0) == 1 for values in (coded.strict, coded.compares)),
+        of.transaction[at], gaps.epoch(at, opens=True), gaps.epoch(at, opens=False),
+    )
+    found = Found(*(np.full(len(at), value, np.int64) for value in (-1, TARGET_NONE, 0, 0, -1, 0, 0)))
+    found.target[settling_at] = np.where((coded.ack_named >= 0) | (coded.ack_message >= 0), TARGET_UNKNOWN, TARGET_NONE)
+    numbers = rows.numbers | {"by": np.full(len(rows), -1, np.int64)}
+    settling.walk(
+        frames, Rows(*(numbers[name] for name in Rows._fields)), _lists(rows, coded, of.transactions), _unsettled(rows, of, brokers.wide),
+        Habits(brokers.wide, brokers.single_nack, ambiguous), found, retention,
+    )
+    settled = np.flatnonzero(numbers["by"] >= 0)
+    frame = at[numbers["by"][settled]]
+    for name, values in (("by_ordinal", d.ordinal[frame]), ("by_offset", d.offset[frame]), ("by_ns", d.first_ns[frame])):
+        rows[name][settled] = values
+    rows["contradicts"][settled] |= d.version[frame] < 0
+    none = (-1, TARGET_NONE, 0, 0, -1, 0, 0)
+    return Followed(rows, Found(*(spread(len(d), at, values, value) for values, value in zip(found, none, strict=True))))
+
+
+def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Records:
+    """The deliveries of earlier steps and the new ones."""
+    sent = d.messages
+    row = of.subscription[sent]
+    subscriptions = of.subscriptions
+    said = pc.equal(pc.utf8_lower(d.some_header("redelivered", sent)), "true").fill_null(False)
+    again = sent[np.asarray(d.some("message_id", sent).is_valid())] if len(sent) else sent
+    body_hash = np.zeros(len(sent), np.int64)
+    body_hash[np.searchsorted(sent, again)] = hashes(d.some("body_preview", again))
+    numbers = {
+        "session": d.session[sent], "ordinal": d.ordinal[sent], "offset": d.offset[sent], "delivered_ns": d.last_ns[sent],
+        "subscription": np.where(row >= 0, subscriptions["ordinal"][row], -1) if len(subscriptions) else row,
+        "mode": np.where(row >= 0, subscriptions["mode"][row], MODE_UNKNOWN) if len(subscriptions) else np.full(len(row), MODE_UNKNOWN),
+        "body_octets": d.body_octets[sent], "body_hash": body_hash, "redelivered": np.asarray(said).astype(np.int64),
+    }
+    text = {
+        "name": of_deliveries(d, row, subscriptions, brokers.lax), "message_id": d.some("message_id", sent), "ack_id": d.some("ack", sent),
+        "destination": d.some("destination", sent), "subscription_header": d.some("subscription", sent),
+    }
+    rows = opened(LAYOUT, before, d.ids, numbers, text)
+    rows["subscription"] = subscriptions.of(rows["session"], rows["subscription"])
+    transaction = of.transactions.of(rows["session"], rows["transaction"])
+    gone = (transaction < 0) & (rows["transaction"] != -1)
+    rows["transaction"] = np.where(gone, PAST_TRANSACTION, transaction)
+    return rows
+
+
+def _lists(rows: Records, coded: Names, transactions: Records) -> Lists:
+    """Empty lists of names and transactions."""
+    return Lists(
+        np.full(coded.count, -1, np.int64), np.full(coded.count, -1, np.int64), np.stack([coded.own, coded.message]),
+        np.full((2, len(rows)), -1, np.int64), np.full(len(transactions), -1, np.int64), np.full(len(rows), -1, np.int64),
+    )
+
+
+def _unsettled(rows: Records, of: Opened, wide: Bools) -> Unsettled:
+    """The empty set of deliveries that ACKs settle along: numbered by subscription, or by session where ACKs settle `wide`."""
+    asks = np.flatnonzero(np.isin(rows["mode"], (MODE_CLIENT, MODE_INDIVIDUAL)))
+    session = rows["session"][asks]
+    line = np.where(wide[session], -1 - session, rows["subscription"][asks])
+    order = np.argsort(line, kind="stable")
+    number = np.full(len(rows), -1, np.int64)
+    number[asks[order]] = np.arange(len(order))
+    subscriptions = of.subscriptions
+    return Unsettled(
+        *ordered.empty(len(order)), number, asks[order], np.searchsorted(line[order], line[order]), np.zeros(len(subscriptions), np.int64),
+        subscriptions["most"], subscriptions["ended_ordinal"],
+    )
+
+
+def is_open(rows: Records) -> Bools:
+    """Deliveries that wait for an ACK, or for the end of a transaction."""
+    asks = np.isin(rows["mode"], (MODE_CLIENT, MODE_INDIVIDUAL))
+    found: Bools = np.isin(rows["state"], (ENCLOSED, ABORTED)) | ((rows["state"] == PENDING) & asks)
+    return found
+
+
+def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, ambiguous: I64) -> None:
+    """Fill in `status`, as it is if nothing more comes.
+
+    `over` per session: by DISCONNECT or with its connection; `gaps` per session, of both directions so far; `ambiguous` per delivery:
+    ACKs of its session that may have reached it.
+    """
+    session, state, mode = rows["session"], rows["state"], rows["mode"]
+    asks = np.isin(mode, (MODE_CLIENT, MODE_INDIVIDUAL))
+    settled, direct, aborted = state == SETTLED, rows["direct"] == 1, np.isin(state, (ABORTED, REPLACED))
+    missed = gaps[session] + ambiguous != rows["opened"]
+    lost = (rows["lost"] == 1) | (missed & ~np.isin(state, (SETTLED, AUTOMATIC, REPLACED)))
+    rows["lost"] = lost.astype(np.int64)
+    along, again = (rows["by_ordinal"] >= 0) & ~direct, rows["again"] == 1
+    unknown = (rows["unclear"] == 1) | (lost & ~(settled & direct)) | (lost & ((rows["aborts"] > 0) | again))
+    unknown |= ((mode == MODE_UNKNOWN) & (again | aborted | along)) | (rows["contradicts"] == 1)
+    unknown |= aborted & (rows["aborts"] >= MAX_ABORTS)
+    rows["hidden"] = unknown.astype(np.int64)
+    transaction = rows["transaction"]
+    outcome = np.where(transaction >= 0, transactions["outcome"][transaction], -1) if len(transactions) else np.full(len(rows), -1)
+    enclosed = state == ENCLOSED
+    rows["status"] = np.select(
+        [
+            state == AUTOMATIC,
+            unknown,
+            settled,
+            aborted | (enclosed & (outcome == dealings.IMPLICITLY_ABORTED)),
+            enclosed & (outcome == dealings.OPEN),
+            enclosed | ~asks,
+            over[session],
+        ],
+        [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNSETTLED],
+        OPEN_STATUS,
+    )
+
+
+def tally(rows: Records, subscriptions: Records) -> None:
+    """Count the deliveries that are final with their subscriptions."""
+    final = rows.final & (rows["subscription"] >= 0)
+    status, nack = rows["status"], rows["nack"] == 1
+    for name, which in (
+        ("acked", (status == SETTLED_STATUS) & ~nack), ("nacked", (status == SETTLED_STATUS) & nack),
+        ("unsettled", np.isin(status, (UNSETTLED, OPEN_STATUS, VOIDED_STATUS))),
+    ):
+        more = np.bincount(rows["subscription"][final & which], minlength=len(subscriptions))
+        subscriptions[name] = subscriptions[name] + more
+
+
+def table(rows: Records, subscriptions: Records, transactions: Records, ids: pa.Array) -> pa.Table:
+    """Table deliveries, of the rows that are final."""
+    rows = rows.take(np.flatnonzero(rows.final))
+    status, subscription = rows["status"], rows["subscription"]
+    known = (rows["hidden"] == 0) & (rows["by_ordinal"] >= 0)
+    by_ns = np.where(known, rows["by_ns"], -1)
+    transaction = np.where(known, rows["transaction"], -1)
+    inside = transaction >= 0
+    outcome, ended = np.full(len(rows), -1, np.int64), np.full(len(rows), -1, np.int64)
+    outcome[inside], ended[inside] = (transactions[name][transaction[inside]] for name in ("outcome", "ended_ns"))
+    delivered = rows["delivered_ns"]
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(rows["session"])),
+            "stream_offset": pa.array(rows["offset"]),
+            "delivered_ns": pa.array(delivered),
+            "delivered_ts": timestamps(delivered),
+            **{name: rows.text[name] for name in ("message_id", "ack_id")},
+            "subscription": pc.coalesce(pick(names_of(subscriptions), subscription), rows.text["subscription_header"]),
+            "destination": rows.text["destination"],
+            "ack_mode": pick(modes_of(subscriptions), subscription),
+            "redelivered": pa.array(rows["redelivered"] == 1),
+            "body_octets": pa.array(rows["body_octets"]),
+            "status": listed(status, words.DELIVERY_STATUSES),
+            "settlement": listed(np.where(known, rows["nack"], -1), words.SETTLEMENTS),
+            "settled_by": listed(np.where(known, 1 - rows["direct"], -1), words.SETTLED_BY),
+            "settled_ns": times(by_ns),
+            "settle_offset": times(np.where(known, rows["by_offset"], -1)),
+            "transaction": pick(transactions.text["id"], np.maximum(transaction, -1)),
+            "transaction_outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
+            "ack_latency_us": elapsed(delivered, np.where(status == UNKNOWN_STATUS, -1, by_ns)),
+            "commit_latency_us": elapsed(delivered, np.where(outcome == dealings.COMMITTED, ended, -1)),
+            "octets_missing": pa.array(rows["lost"] == 1, mask=~known),
+        },
+        schema=DELIVERIES.arrow,
+    )

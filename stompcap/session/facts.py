@@ -1,0 +1,143 @@
+"""Facts: what the session machine found out about each frame, and about each session; what rules judge.
+
+Facts, not verdicts. A state is that of the moment just before the frame, by the frames captured so far. Whether the capture may have
+missed something before it stands apart (`missed_c2s`, `missed_s2c`), and is known for good when a frame is looked at
+(stompcap.session.queue).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stompcap.session.columns import I64, Bools
+
+# states of what a frame names (a subscription, a transaction, a receipt), just before the frame
+UNNAMED = -1  # the frame has no such header, or its command has nothing to do with it
+ACTIVE = 0  # subscription active, transaction open, receipt asked for and not answered
+ENDED = 1  # known, but unsubscribed, committed, aborted, answered by RECEIPT
+REFUSED = 2  # receipts only: answered by ERROR
+UNKNOWN = 3  # never seen on this connection
+
+# what an ACK or NACK names, just before it
+TARGET_NONE = -1  # not an ACK or NACK, or it lacks the headers that name a message
+TARGET_PENDING = 0  # a MESSAGE delivered and not settled (or whose transaction was aborted)
+TARGET_SETTLED = 1  # a MESSAGE that an earlier ACK or NACK named
+TARGET_CUMULATED = 2  # a MESSAGE that an earlier cumulative ACK or NACK settled along
+TARGET_AUTO = 3  # a MESSAGE of a subscription with ack:auto
+TARGET_UNKNOWN = 4  # no MESSAGE delivered on this connection has that key
+TARGET_OTHER_SUBSCRIPTION = 5  # the message-id was delivered, but not to the subscription named
+
+# ack modes
+MODE_UNKNOWN, MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER = -1, 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """One entry per session, as known by the end of the step; of shape (sessions, 2) where it is told per side.
+
+    version        0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known
+    start          per side: the true beginning of its octets was captured (SYN), or they begin with CONNECT, STOMP or CONNECTED
+    gaps           per side: gaps so far, the missing beginning apart
+    close_kind     index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
+    closed_by      whose FIN or RST came first: 0 client, 1 server, 2 both; -1 while open, or where that is not known
+    closed_ns      the first FIN or RST captured; -1 while open
+    opened_ns      the stream's first captured packet
+    last_ns        the stream's last captured packet
+    encrypted      the stream came out of TLS
+    end_ns         per side: when nothing more could come from it: its FIN, an RST, else the stream's last captured packet
+    shut           per side: that moment is a FIN or an RST
+    fin, reset     per side: its FIN, an RST of its own was captured
+    frames         per side: frames so far
+    spoke_ns       per side: when octets came last; -1 where none did
+    said_ns        per side: when a frame came last; -1 where none did
+    heard_ns       when octets of either side came last before the first ERROR, or at all where there is none; -1
+    trusted        per side, at the beginning of the step: rows are surely what they seem (stompcap.session.trust)
+    """
+
+    version: I64
+    start: Bools
+    gaps: I64
+    close_kind: I64
+    closed_by: I64
+    closed_ns: I64
+    opened_ns: I64
+    last_ns: I64
+    encrypted: Bools
+    end_ns: I64
+    shut: Bools
+    fin: Bools
+    reset: Bools
+    frames: I64
+    spoke_ns: I64
+    said_ns: I64
+    heard_ns: I64
+    trusted: Bools
+
+    def missing(self, side: int) -> Bools:
+        """Per session: octets of that side are missing somewhere, its beginning apart."""
+        found: Bools = self.gaps[:, side] > 0
+        return found
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One entry per frame of the dialogue (wire order); indices of frames and rows are -1 where there is none.
+
+    previous             the frame before it in its own direction; -1: the first of its direction
+    latest_client        the client's latest frame before it
+    connects_before      CONNECT and STOMP frames of the client before it
+    connected_ns         when the first CONNECTED before it was complete; -1 where there was none
+    disconnected_before  a DISCONNECT came before it
+    errors_before        ERRORs of the server before it
+    subscribes_before    SUBSCRIBEs before it
+    nameless_before      SUBSCRIBEs without id before it
+    missed_c2s/_s2c      octets of that direction may be missing before it
+    gaps_c2s/_s2c        gaps of that direction that ended before it
+    subscription_state   SUBSCRIBE, UNSUBSCRIBE, MESSAGE: ACTIVE, ENDED, UNKNOWN or UNNAMED, of the id they name;
+                         ACK and NACK: ACTIVE or ENDED, of the subscription of the MESSAGE named
+    unsubscribed_ns      MESSAGE of an ended subscription: when its UNSUBSCRIBE was complete
+    unsubscribe_receipt  and when its RECEIPT came; -1: it asked for none, -2: none came so far
+    same_destination     SUBSCRIBE, MESSAGE: subscriptions active on the same destination
+    ack_mode             MODE_* of the subscription of a MESSAGE, or of the MESSAGE that an ACK or NACK names
+    delivery             row in `deliveries`: MESSAGE its own, ACK and NACK the one they name
+    target               ACK, NACK: TARGET_*
+    unsettled_earlier    ACK, NACK: a delivery that came before the one named, and that it would settle if it were cumulative, is open
+    is_message_id        ACK, NACK of TARGET_UNKNOWN: what it names is the message-id of a MESSAGE
+    copy_of              MESSAGE: row in `deliveries` of the latest one before it with the same message-id
+    copy_acked           MESSAGE: that one, of the same subscription, was settled by an ACK outside of transactions
+    ack_in_use           MESSAGE: an earlier one of the same ack header can still be settled
+    transaction_state    ACTIVE, ENDED, UNKNOWN or UNNAMED
+    receipt              client: row in `receipts` of what it asks for
+    receipt_state        client frames with a receipt header: state of an earlier request of the same value; RECEIPT and ERROR
+                         with receipt-id: state of the request named. ACTIVE, ENDED, REFUSED, UNKNOWN or UNNAMED
+    answers              RECEIPT and ERROR: row in `receipts` of the request that it answers
+    """
+
+    previous: I64
+    latest_client: I64
+    connects_before: I64
+    connected_ns: I64
+    disconnected_before: Bools
+    errors_before: I64
+    subscribes_before: I64
+    nameless_before: I64
+    missed_c2s: Bools
+    missed_s2c: Bools
+    gaps_c2s: I64
+    gaps_s2c: I64
+    subscription_state: I64
+    unsubscribed_ns: I64
+    unsubscribe_receipt: I64
+    same_destination: I64
+    ack_mode: I64
+    delivery: I64
+    target: I64
+    unsettled_earlier: Bools
+    is_message_id: Bools
+    copy_of: I64
+    copy_acked: Bools
+    ack_in_use: Bools
+    transaction_state: I64
+    receipt: I64
+    receipt_state: I64
+    answers: I64

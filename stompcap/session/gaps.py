@@ -1,0 +1,102 @@
+"""Where octets are missing: per frame, how many gaps of each direction ended and how many began before it.
+
+A gap lies between the row before it and the row behind it: what it hid may have crossed the wire at any time between. What opens at a
+frame (a delivery, a receipt asked for) notes the gaps that had ended by then; what ends it looks at the gaps that had begun. If these
+are as many, nothing was missed between. A direction whose beginning was not captured lacks octets before everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stompcap.places import END
+from stompcap.session.columns import I64, Bools, rising, truth
+from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, SERVER, STOMP, Dialogue, RawRows
+from stompcap.session.queue import unheard
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps of both directions; arrays of shape (frames, 2) and (sessions, 2), the second index a side code.
+
+    ended, begun  per frame: gaps that had ended, that had begun before it
+    missing       per frame: octets may be missing before it
+    total         per session: all gaps so far, of rows that were looked at
+    start         per session: the true beginning of the direction was captured
+    """
+
+    ended: I64
+    begun: I64
+    missing: Bools
+    total: I64
+    start: Bools
+
+    def epoch(self, frames: I64, *, opens: bool) -> I64:
+        """Gaps of both directions that ended before frames that open something, or began before those that end it."""
+        found: I64 = (self.ended if opens else self.begun)[frames].sum(axis=1)
+        return found
+
+
+def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools, retention: int) -> Gaps:
+    """The gaps of a step.
+
+    `before` (sessions, 2): gaps that earlier steps looked at; `started` (sessions, 2): the direction began with a frame that opens it.
+    """
+    rows, count = dialogue.rows, dialogue.sessions
+    gap = np.flatnonzero(rows.kind == GAP)
+    first, last = _edges(rows, gap)
+    direction = rows.direction[gap]
+    first, last = rising(direction, first), rising(direction, last)
+    ended, begun = (np.empty((len(dialogue), 2), np.int64) for _ in range(2))
+    for side in (CLIENT, SERVER):
+        of = np.flatnonzero(direction % 2 == side)
+        earlier = before[dialogue.session, side]
+        ended[:, side] = earlier + _passed(dialogue, rows.session[gap[of]], last[of] - 1)
+        begun[:, side] = earlier + _passed(dialogue, rows.session[gap[of]], first[of])
+    total = before.copy()
+    np.add.at(total, (rows.session[gap], rows.side[gap]), (~rows.beside[gap]).astype(np.int64))
+
+    present = np.zeros((count, 2), np.bool_)
+    present[rows.session, rows.side] = True
+    seen = np.stack([truth(dialogue.streams.column(name)) for name in ("syn_seen", "synack_seen")], axis=1)
+    start = started | seen
+    start[:, CLIENT] &= started[:, CLIENT] | present[:, CLIENT] | ~closing  # a client that is never heard was not captured
+    spoken = np.zeros((count, 2), np.bool_)
+    spoken[dialogue.session, dialogue.side] = True
+    blind = ~present & spoken[:, ::-1] & closing[:, None] & ~start
+    total += blind
+    missing = (begun > 0) | ~start[dialogue.session]
+    silent = np.flatnonzero(unheard(dialogue, retention))
+    missing[silent, 1 - dialogue.side[silent]] = True
+    return Gaps(ended, begun, missing, total, start)
+
+
+def greeted(dialogue: Dialogue) -> Bools:
+    """Per session and side: a frame that opens a session stands at the very beginning of the direction."""
+    found = np.zeros((dialogue.sessions, 2), np.bool_)
+    first = dialogue.offset == 0
+    for side, commands in ((CLIENT, (CONNECT, STOMP)), (SERVER, (CONNECTED,))):
+        opens = first & (dialogue.side == side) & np.isin(dialogue.command, commands)
+        found[dialogue.session[opens], side] = True
+    return found
+
+
+def _edges(rows: RawRows, gap: I64) -> tuple[I64, I64]:
+    """Per gap the places of the octet before it and of the one behind it; -1 and END where there is none."""
+    before, behind = np.maximum(gap - 1, 0), np.minimum(gap + 1, max(len(rows) - 1, 0))
+    first = np.where(rows.follows[gap], rows.last_place[before], -1)
+    follows = (behind > gap) & (rows.direction[behind] == rows.direction[gap])
+    return first, np.where(follows, rows.first_place[behind], END)
+
+
+def _passed(dialogue: Dialogue, session: I64, at: I64) -> I64:
+    """Per frame, how many events of its session stand at a place before its own; events by session, places ascending."""
+    if len(session) == 0:
+        return np.zeros(len(dialogue), np.int64)
+    key = np.empty(len(session) + len(dialogue), [("session", np.int64), ("place", np.int64)])
+    key["session"] = np.concatenate([session, dialogue.session])
+    key["place"] = np.concatenate([at, dialogue.position])
+    found = np.searchsorted(key[: len(session)], key[len(session) :])
+    return found - np.searchsorted(session, dialogue.session)

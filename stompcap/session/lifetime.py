@@ -1,0 +1,124 @@
+"""When what is open becomes final and is given out, what is still known by its name, and what is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.session import deliveries, receipts, subscriptions, transactions
+from stompcap.session.columns import I64, Bools
+from stompcap.session.dialogue import DISCONNECT, Dialogue
+from stompcap.session.facts import MODE_CLIENT, SessionFacts
+from stompcap.session.firsts import OfSessions
+from stompcap.session.options import Options
+from stompcap.session.records import Records
+from stompcap.session.sessions import OPEN as STREAM_OPEN
+from stompcap.session.settling import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
+from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
+
+GIVEN_OUT = 2  # of `final`: in an earlier step
+
+
+class Open(NamedTuple):
+    """What sessions open: all that is open, or was so lately."""
+
+    subscriptions: Records
+    transactions: Records
+    receipts: Records
+    deliveries: Records
+
+
+def finish(
+    rows: Open, dialogue: Dialogue, facts: SessionFacts, first: Mapping[str, OfSessions], counted: Records, wide: Bools, closing: Bools,
+    options: Options,
+) -> dict[str, pa.Table]:
+    """The tables of what is final now. `wide` per session: a cumulative ACK settles deliveries of the whole connection.
+
+    What a session leaves open beyond Options.open_limit is given up: given out as unknown, and counted in `forgotten`.
+    """
+    over = first["disconnect"].there | (facts.close_kind != STREAM_OPEN)
+    left = _left_open(rows, dialogue.sessions)
+    gives_up = (left > options.open_limit) & ~closing
+    counted["forgotten"] = counted["forgotten"] + np.where(gives_up, left, 0)
+    ending, missed = closing | gives_up, facts.gaps + gives_up[:, None]
+    transactions.close(rows.transactions, over, missed[:, 0], ending, gives_up)
+    session = rows.deliveries["session"]
+    reached = (rows.deliveries["mode"] == MODE_CLIENT) | wide[session]
+    ambiguous = np.where(reached, counted["ambiguous"][session], 0)
+    deliveries.decide(rows.deliveries, rows.transactions, over, missed.sum(axis=1), ambiguous)
+    _give_out(rows, ending, facts.frames.sum(axis=1), options.retention)
+    deliveries.tally(rows.deliveries, rows.subscriptions)
+    return {
+        "subscriptions": subscriptions.table(rows.subscriptions, dialogue.ids, over),
+        "deliveries": deliveries.table(rows.deliveries, rows.subscriptions, rows.transactions, dialogue.ids),
+        "transactions": transactions.table(rows.transactions, dialogue.ids, _closed_ns(rows.transactions, facts, first)),
+        "receipts": receipts.table(rows.receipts, dialogue.ids, facts.close_kind != STREAM_OPEN, missed[:, 1]),
+    }
+
+
+def _left_open(rows: Open, sessions: int) -> I64:
+    """Per session, how much is open."""
+    named = rows.transactions
+    masks = (
+        (rows.subscriptions, rows.subscriptions["ended_ordinal"] < 0), (named, named["outcome"] == TRANSACTION_OPEN),
+        (rows.receipts, rows.receipts["answered_ordinal"] < 0), (rows.deliveries, deliveries.is_open(rows.deliveries)),
+    )
+    return np.sum([np.bincount(records["session"][mask], minlength=sessions) for records, mask in masks], axis=0)
+
+
+def _closed_ns(rows: Records, facts: SessionFacts, first: Mapping[str, OfSessions]) -> I64:
+    """Per transaction, when the end of its session aborted it, -1 where it did not: one may begin when the server has closed."""
+    closed = np.where(facts.closed_ns >= 0, facts.closed_ns, first["disconnect"].first_ns)[rows["session"]]
+    shut = np.where(facts.shut[:, 0], facts.end_ns[:, 0], -1)[rows["session"]]
+    begun = rows["begun_ns"]
+    return np.where(closed >= begun, closed, np.where(shut >= begun, shut, -1))
+
+
+def _mark(records: Records, final: Bools) -> None:
+    records["final"] = np.where((records["final"] == 0) & final, 1, records["final"])
+
+
+def _give_out(rows: Open, ending: Bools, now: I64, retention: int) -> None:
+    """Mark what is final. `now` per session: the ordinal of the next frame."""
+    held, dealt, asked, delivered = rows
+    state = delivered["state"]
+    settled = np.isin(state, (SETTLED, AUTOMATIC, REPLACED))
+    expired = ~deliveries.is_open(delivered) & (now[delivered["session"]] - delivered["latest"] > retention)
+    _mark(delivered, settled | expired | ending[delivered["session"]])
+    _mark(dealt, (dealt["begun_ns"] >= 0) & ((dealt["outcome"] != TRANSACTION_OPEN) | ending[dealt["session"]]))
+    answered = (asked["answered_ordinal"] >= 0) & (asked["command"] != DISCONNECT)
+    _mark(asked, (asked["listed"] == 1) & (answered | ending[asked["session"]]))
+    undecided = np.zeros(len(held), np.bool_)
+    waiting = delivered["subscription"][delivered["final"] == 0]
+    undecided[waiting[waiting >= 0]] = True
+    past = (held["ended_ordinal"] >= 0) & (now[held["session"]] - held["ended_ordinal"] > retention)
+    _mark(held, (past & ~undecided) | ending[held["session"]])
+
+
+def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bools, Bools, Bools]:
+    """What is kept: open, or to be known by its name for a while, or hung on by what is kept. `going` per session: it goes on as it is."""
+    held, dealt, asked, delivered = rows
+
+    def lately(records: Records, name: str) -> Bools:
+        found: Bools = (records[name] >= 0) & (now[records["session"]] - records[name] <= retention)
+        return found
+
+    deliveries_kept = (deliveries.is_open(delivered) | lately(delivered, "latest")) & going[delivered["session"]]
+    enclosed = delivered["transaction"][deliveries_kept & (delivered["state"] == ENCLOSED)]
+    transactions_kept = (dealt["outcome"] == TRANSACTION_OPEN) & ((dealt["begun_ns"] >= 0) | lately(dealt, "touched"))
+    transactions_kept |= lately(dealt, "ended_ordinal")
+    transactions_kept[enclosed[enclosed >= 0]] = True
+    waiting = dealt.of(asked["session"], asked["transaction"])
+    transactions_kept[waiting[waiting >= 0]] = True
+    asks = (asked["answered_ordinal"] < 0) & ((asked["listed"] == 1) | lately(asked, "ordinal"))
+    receipts_kept = asks | lately(asked, "answered_ordinal") | ((asked["command"] == DISCONNECT) & (asked["listed"] == 1))
+    subscriptions_kept = (held["ended_ordinal"] < 0) | lately(held, "ended_ordinal")
+    of = delivered["subscription"][deliveries_kept]
+    subscriptions_kept[of[of >= 0]] = True
+    return (
+        subscriptions_kept & going[held["session"]], transactions_kept & going[dealt["session"]], receipts_kept & going[asked["session"]],
+        deliveries_kept,
+    )

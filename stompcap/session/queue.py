@@ -1,0 +1,110 @@
+"""The queue in front of the session machine: rows wait until both directions were captured beyond them.
+
+A gap of a direction shows only by what is captured behind it. So what one side says is looked at when the other was captured beyond it:
+whether octets are missing before it is known then, for good. Where the other side is silent, a row waits for no more than
+Options.retention rows of its session behind it; then octets of the other side may be missing, as far as it is concerned. This counts
+what was captured and nothing else, so a session comes to the same whole and in pieces.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stompcap.places import END
+from stompcap.session.columns import I64, Bools, chosen, first_above
+from stompcap.session.dialogue import GAP, Dialogue, RawRows
+
+
+class Release(NamedTuple):
+    """What is looked at in this step.
+
+    until  per session: rows whose place on the wire is before it
+    rows   per row: one of those, and of no earlier step
+    cut    per direction: the offset from which on rows wait
+    """
+
+    until: I64
+    rows: Bools
+    cut: I64
+
+
+def release(rows: RawRows, upto: I64, closing: Bools, retention: int) -> Release:
+    """Which of all rows at hand are looked at now.
+
+    Per session: all rows whose last octet came before the wire position `upto` are at hand; nothing more comes where it is `closing`.
+    """
+    sessions = len(upto)
+    if closing.all():
+        return Release(np.full(sessions, END + 1), ~rows.beside, np.full(2 * sessions, END))
+    direction, place = rows.direction, _shown(rows)
+    whole = place < upto[rows.session]
+    latest = np.full(2 * sessions, -1, np.int64)
+    np.maximum.at(latest, direction[whole], place[whole])
+    waiting = np.flatnonzero(whole & ~rows.beside)
+    silent = _long_waiting(rows.session[waiting], place[waiting], sessions, retention)
+    until = np.minimum(np.maximum(latest.reshape(-1, 2).min(axis=1), silent), upto)
+    until = np.where(closing, END + 1, until)
+    now = (place < until[rows.session]) & ~rows.beside
+    cut = np.full(2 * sessions, END)
+    waits = ~now & ~rows.beside
+    np.minimum.at(cut, direction[waits], rows.offset[waits])
+    return Release(until, now, cut)
+
+
+def _shown(rows: RawRows) -> I64:
+    """The place of each row, of a gap that of the row behind it, by which it shows; END where there is none."""
+    gap = np.flatnonzero(rows.kind == GAP)
+    behind = gap + 1
+    same = np.zeros(len(gap), np.bool_)
+    inside = behind < len(rows)
+    same[inside] = rows.direction[behind[inside]] == rows.direction[gap[inside]]
+    place = rows.place.copy()
+    place[gap] = np.where(same, rows.place[np.minimum(behind, len(rows) - 1)], END)
+    return place
+
+
+def _long_waiting(session: I64, place: I64, sessions: int, retention: int) -> I64:
+    """Per session the place before which rows have more than `retention` rows behind them, -1 where none has."""
+    found = np.full(sessions, -1, np.int64)
+    for one in np.flatnonzero(np.bincount(session, minlength=sessions) > retention + 1).tolist():
+        of = place[session == one]
+        at = len(of) - retention - 2
+        found[one] = np.partition(of, at)[at]
+    return found
+
+
+def unheard(dialogue: Dialogue, retention: int) -> Bools:
+    """Frames behind which the other side was not captured within `retention` rows of the session."""
+    rows, found = dialogue.rows, np.zeros(len(dialogue), np.bool_)
+    long = np.bincount(rows.session, minlength=dialogue.sessions) > retention + 1
+    at = np.flatnonzero(long[dialogue.session] & ~dialogue.earlier)
+    if len(at) == 0:
+        return found
+    seen = np.flatnonzero((rows.kind != GAP) & long[rows.session])
+    session, other = dialogue.session[at], 1 - dialogue.side[at]
+    place = _at(first_above(session * 2 + other, dialogue.position[at], rows.direction[seen], rows.place[seen]), rows.place[seen])
+    sort = np.lexsort((_shown(rows), rows.session))
+    sort = sort[long[rows.session[sort]]]
+    ordered = _shown(rows)[sort]
+    behind = np.searchsorted(rows.session[sort], session) + _rank(session, dialogue.position[at], rows.session[sort], ordered)
+    last = np.searchsorted(rows.session[sort], session, side="right")
+    limit = behind + retention
+    deadline = np.where(limit < last, ordered[np.minimum(limit, len(ordered) - 1)], END)
+    found[at] = place > deadline
+    return found
+
+
+def _rank(session: I64, position: I64, groups: I64, places: I64) -> I64:
+    """Per frame how many rows of its session stand at its place or before it."""
+    above = first_above(session, position, groups, places)
+    first = np.searchsorted(groups, session)
+    last = np.searchsorted(groups, session, side="right")
+    return np.where(above < 0, last, above) - first
+
+
+def _at(index: I64, places: I64) -> I64:
+    """The places of these indices, END for -1."""
+    found = chosen(places, index)
+    return np.where(found < 0, END, found)

@@ -1,0 +1,120 @@
+"""The state of sessions that go on: a few tables, each with a column stream_id, so that sessions can be put together and taken apart.
+
+What waits for the queue, the last row and frame of each direction, the sessions' counters and first frames, and what is open or was so
+lately. No other frame is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session import counters, deliveries, firsts, heartbeats, receipts, subscriptions, transactions
+from stompcap.session.wire import EARLIER
+from stompcap.tables import TABLES
+
+VERSION = 1
+VERSION_KEY = b"stompcap.state"
+
+
+def _placed(table: str, *numbers: str) -> pa.Schema:
+    """The columns of a table without its octets, and numbers."""
+    columns = [field.with_nullable(True) for field in TABLES[table].arrow if field.name != "raw"]
+    return pa.schema([*columns, *(pa.field(name, pa.int64()) for name in numbers)])
+
+
+FRAMES = _placed("frames", "first_place", "last_place", "ordinal", EARLIER)
+ROWS = _placed("raw_frames", "first_place", "last_place", EARLIER)
+SEGMENTS = _placed("segments", "place")
+RECORDS = {
+    "counters": counters.LAYOUT, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
+    "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT,
+}
+SCHEMAS: Mapping[str, pa.Schema] = {
+    "frames": FRAMES, "rows": ROWS, "segments": SEGMENTS, "stalls": TABLES["stalls"].arrow, "first": firsts.SCHEMA,
+    **{name: layout.schema for name, layout in RECORDS.items()},
+}
+"""Frames and rows that wait, and the last one of each direction that does not (`earlier`); segments heart-beats were not judged by; stalls."""
+
+
+@dataclass(frozen=True)
+class State:
+    """State tables by name, of the schemas of SCHEMAS."""
+
+    tables: Mapping[str, pa.Table]
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self.tables[name]
+
+    def of(self, streams: pa.Array) -> State:
+        """The part that belongs to these streams."""
+        return State({name: _of(table, streams) for name, table in self.tables.items()})
+
+    @property
+    def size(self) -> int:
+        """Rows of all tables together."""
+        return sum(table.num_rows for table in self.tables.values())
+
+
+def _of(table: pa.Table, streams: pa.Array) -> pa.Table:
+    if table.num_rows == 0:
+        return table
+    return table.filter(pc.is_in(table.column("stream_id"), value_set=streams)).combine_chunks()
+
+
+EMPTY = State({name: schema.empty_table() for name, schema in SCHEMAS.items()})
+
+
+def joined(schema: pa.Schema, *tables: pa.Table) -> pa.Table:
+    """Tables one behind the other in a schema; columns a table lacks are null."""
+    return pa.concat_tables([_in(schema, table) for table in tables])
+
+
+def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    there = set(table.column_names)
+    columns = [
+        table.column(field.name).cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type) for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def kept(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    """A table in a schema of the state."""
+    return _in(schema, table).combine_chunks()
+
+
+def packed(tables: Sequence[pa.Table]) -> bytes:
+    """Tables as octets: Arrow IPC streams, one behind the other, the first with the version of the state."""
+    sink = pa.BufferOutputStream()
+    for table in tables:
+        schema = table.schema.with_metadata({VERSION_KEY: str(VERSION).encode()})
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_table(table.replace_schema_metadata(schema.metadata))
+    octets: bytes = sink.getvalue().to_pybytes()
+    return octets
+
+
+def unpacked(octets: bytes) -> list[pa.Table]:
+    """The tables that `packed` wrote; raises pyarrow.ArrowInvalid for other octets, ValueError for those of another version."""
+    source, found = pa.BufferReader(octets), []
+    while source.tell() < len(octets):
+        table = pa.ipc.open_stream(source).read_all()
+        version = (table.schema.metadata or {}).get(VERSION_KEY, b"none").decode()
+        if version != str(VERSION):
+            raise ValueError(f"the state is of version {version}, and this reads version {VERSION}")
+        found.append(table.replace_schema_metadata(None))
+    return found
+
+
+def of_tables(tables: Sequence[pa.Table]) -> State:
+    """The state of these tables, in the order of SCHEMAS."""
+    return State(dict(zip(SCHEMAS, tables, strict=True)))
+
+
+def together(states: Sequence[State]) -> State:
+    """The state of all sessions of some states."""
+    return State({name: pa.concat_tables([state[name] for state in states]) for name in SCHEMAS})
+

@@ -1,0 +1,162 @@
+"""A step of the session machine: frames in, what they meant out, and the state to go on from. No Spark, no files, no clock.
+
+A whole session is one step from an empty state that closes it. A session in pieces, or one that goes on from run to run, takes a step
+for each piece. No frame is looked at twice, and rows come out once, as soon as nothing to come can change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.places import END
+from stompcap.session import (
+    annotate,
+    arrivals,
+    counters,
+    deliveries,
+    firsts,
+    gaps,
+    heartbeats,
+    queue,
+    receipts,
+    sessions,
+    subscriptions,
+    transactions,
+    trust,
+)
+from stompcap.session.analysis import Analysis, Batch
+from stompcap.session.columns import I64, Bools, flat, integers, where, with_integers
+from stompcap.session.dialogue import FRAME, Dialogue
+from stompcap.session.lifetime import Open, finish
+from stompcap.session.options import Options
+from stompcap.session.records import Records, opened
+from stompcap.session.state import EMPTY, FRAMES, ROWS, SCHEMAS, SEGMENTS, State, joined
+from stompcap.session.wire import build, directions, earlier, place, raw_rows, speaking
+
+
+@dataclass(frozen=True)
+class Step:
+    """The analysis of a step, and what the state to go on from is made of (stompcap.session.carry).
+
+    `forgotten_before` per session: how much was given up before this step.
+    """
+
+    analysis: Analysis
+    open: Open
+    counters: Records
+    heartbeats: Records
+    rows: pa.Table
+    waiting_frames: pa.Table
+    segments: pa.Table
+    stalls: pa.Table
+    released: queue.Release
+    forgotten_before: I64
+
+
+def analyse(
+    streams: pa.Table, rows: pa.Table, frames: pa.Table, segments: pa.Table, order: Mapping[str, int], stalls: pa.Table | None = None,
+    options: Options | None = None,
+) -> Analysis:
+    """What the sessions of whole streams meant; tables as in Batch, `order` gives each capture its rank in time.
+
+    Raises ValueError for a frame of no stream.
+    """
+    stalls = EMPTY["stalls"] if stalls is None else stalls
+    count = streams.num_rows
+    batch = Batch(streams, rows, frames, segments, stalls, np.full(count, END), np.ones(count, np.bool_))
+    return step(batch, EMPTY, order, options or Options()).analysis
+
+
+def step(batch: Batch, state: State, order: Mapping[str, int], options: Options) -> Step:
+    """Take what has come of some streams, whose `state` it is; `order` ranks captures behind those of earlier steps."""
+    batch = _speaking(batch)
+    streams, closing, retention = batch.streams, batch.closing, options.retention
+    ids = flat(streams.column("stream_id"))
+    counted = _counters(state["counters"], ids)
+    rows_table = _after(ROWS, state["rows"], batch.rows, order, "first_", "last_")
+    raw = raw_rows(rows_table, ids, order)
+    released = queue.release(raw, batch.upto, closing, retention)
+    raw = replace(raw, beside=~released.rows)
+    frames = _after(FRAMES, state["frames"], batch.frames, order, "last_")
+    waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
+    dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
+
+    trusted_before = counters.both(counted, "doubtful") == 0
+    trusted = _trusted(dialogue, trusted_before)
+    counters.keep(counted, "doubtful", ~trust.at_end(raw, trusted_before))
+    started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)
+    counters.keep(counted, "greeted", started)
+    found = gaps.find(dialogue, counters.both(counted, "gaps"), started, closing, retention)
+    counters.keep(counted, "gaps", found.total)
+    before = counters.follow(dialogue, counted)
+    first = firsts.follow(dialogue, found, trusted, state["first"])
+    counters.heard(dialogue, counted, first["error"].first_ns)
+    facts = sessions.survey(dialogue, counted, found, trusted_before, sessions.version_of(dialogue, first))
+    brokers = sessions.brokers(first, options.ack_scope)
+
+    held = subscriptions.follow(dialogue, found, trusted, state["subscriptions"], retention)
+    dealt = transactions.follow(dialogue, found, trusted, state["transactions"], retention)
+    asked = receipts.follow(dialogue, found, trusted, (dealt.rows, dealt.row), state["receipts"], retention)
+    hung = deliveries.Opened(held.rows, held.row, dealt.rows, dealt.row)
+    delivered = deliveries.follow(dialogue, found, hung, brokers, counted["ambiguous"], state["deliveries"], retention)
+    forgotten = counted["forgotten"].copy()
+    open_ = Open(held.rows, dealt.rows, asked.rows, delivered.rows)
+    tables = finish(open_, dialogue, facts, first, counted, brokers.wide, closing, options)
+
+    segments = _after(SEGMENTS, state["segments"], batch.segments, order, "")
+    came = place(segments, "", order)
+    ready, arrived = arrivals.ready(segments, came, raw, released.until, ids, retention)
+    stalls = joined(SCHEMAS["stalls"], state["stalls"], batch.stalls)
+    _, _, agreed = heartbeats.intervals(first["connect"], first["connected"], facts.version)
+    watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing)
+    beats, violations = heartbeats.follow(dialogue, watched, arrived, stalls, state["heartbeats"], options.thresholds)
+    tables |= {
+        "sessions": sessions.table(dialogue, first, facts, counted),
+        "heartbeats": heartbeats.table(beats, ids, watched),
+        "heartbeat_violations": violations,
+    }
+    said = annotate.facts(dialogue, found, before, held, dealt, asked, delivered)
+    analysis = Analysis(tables, dialogue, said, facts, first, closing, held.rows, dealt.rows, asked.rows, delivered.rows)
+    left = where(with_integers(segments, "place", came), ~ready)
+    return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, forgotten)
+
+
+def _after(schema: pa.Schema, before: pa.Table, new: pa.Table, order: Mapping[str, int], *places: str) -> pa.Table:
+    """New rows behind those of the state, with the places on the wire that `places` name; alone as they are."""
+    if before.num_rows == 0:
+        return new
+    for which in places:
+        new = with_integers(new, f"{which}place", place(new, which, order))
+    return joined(schema, before, new)
+
+
+def _speaking(batch: Batch) -> Batch:
+    """The streams that speak STOMP."""
+    streams = speaking(batch.streams, batch.frames)
+    if streams.num_rows == batch.streams.num_rows:
+        return replace(batch, streams=streams)
+    own = np.isin(
+        np.asarray(batch.streams.column("stream_id").to_pylist(), object), np.asarray(streams.column("stream_id").to_pylist(), object)
+    )
+    return replace(batch, streams=streams, upto=batch.upto[own], closing=batch.closing[own])
+
+
+def _counters(before: pa.Table, ids: pa.Array) -> Records:
+    """One row per session."""
+    known = np.isin(np.arange(len(ids)), integers(pa.compute.index_in(before.column("stream_id"), ids)))
+    return opened(counters.LAYOUT, before, ids, {"session": np.flatnonzero(~known)}, {})
+
+
+def _trusted(dialogue: Dialogue, at_start: Bools) -> Bools:
+    """Frames that surely are frames; those of earlier steps count as such."""
+    raw = dialogue.rows
+    found = np.ones(len(dialogue), np.bool_)
+    new = np.flatnonzero(~dialogue.earlier)
+    by_key = new[np.lexsort((dialogue.offset[new], dialogue.side[new], dialogue.session[new]))]
+    found[by_key] = trust.trusted(raw, at_start)[(raw.kind == FRAME) & ~raw.beside]
+    return found
+
