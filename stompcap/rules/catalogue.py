@@ -1,57 +1,43 @@
-"""The catalogue: all rules, in the order of their ids' families, and as the table `rules`."""
+"""The catalogue: all rules, in the order of their ids' families, and as the table `rules`.
+
+Each package below this one is a family of rules. The chapters in its modules are found here, so that a rule is added in one file.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
 
-from stompcap.rules.acking import ACKING
-from stompcap.rules.acknowledged import ACKNOWLEDGED
-from stompcap.rules.beating import BEATING
-from stompcap.rules.bodies import BODIES
-from stompcap.rules.closing import CLOSING
-from stompcap.rules.commands import COMMANDS
-from stompcap.rules.committing import COMMITTING
-from stompcap.rules.connecting import CONNECTING
-from stompcap.rules.delivering import DELIVERING
-from stompcap.rules.errors import ERRORS
-from stompcap.rules.escapes import ESCAPES
-from stompcap.rules.framing import FRAMING
-from stompcap.rules.greeting import GREETING
-from stompcap.rules.headers import HEADERS
-from stompcap.rules.heartbeating import HEARTBEATING
-from stompcap.rules.leaving import LEAVING
-from stompcap.rules.lengths import LENGTHS
-from stompcap.rules.negotiating import NEGOTIATING
-from stompcap.rules.receipts import RECEIPTS
-from stompcap.rules.record import Rule
-from stompcap.rules.redelivering import REDELIVERING
-from stompcap.rules.sending import SENDING
-from stompcap.rules.silence import SILENCE
-from stompcap.rules.subscribed import SUBSCRIBED
-from stompcap.rules.subscribing import SUBSCRIBING
-from stompcap.rules.transactions import TRANSACTIONS
-from stompcap.rules.unprocessed import UNPROCESSED
+from stompcap import rules
+from stompcap.rules.record import Chapter, Rule
 from stompcap.settings import Settings, load
 from stompcap.tables.gold import RULES as TABLE
 
-CHAPTERS = (
-    FRAMING, COMMANDS, LENGTHS, HEADERS, ESCAPES, BODIES, CONNECTING, NEGOTIATING, GREETING, HEARTBEATING, BEATING, SILENCE,
-    SENDING, SUBSCRIBING, UNPROCESSED, DELIVERING, SUBSCRIBED, ACKING, ACKNOWLEDGED, REDELIVERING, TRANSACTIONS, COMMITTING,
-    RECEIPTS, ERRORS, LEAVING, CLOSING,
-)
 FAMILIES = ("FR", "CN", "HB", "SN", "SB", "MS", "AK", "TX", "RC", "ER", "DS")
 """Framing, connecting, heart-beats, SEND, SUBSCRIBE, MESSAGE, ACK, transactions, RECEIPT, ERROR, DISCONNECT."""
 
 
-def _place(rule: Rule) -> tuple[int, str]:
+def _order(rule: Rule) -> tuple[int, str]:
     family, number = re.fullmatch(r"([A-Z]{2})-(\d\d[a-z]?)", rule.id).groups()  # type: ignore[union-attr]
     return FAMILIES.index(family), number
 
 
-RULES: tuple[Rule, ...] = tuple(sorted((rule for chapter in CHAPTERS for rule in chapter.rules), key=_place))
+def _chapters() -> Iterator[Chapter]:
+    """The chapters in the modules of all packages below this one."""
+    for family in pkgutil.iter_modules(rules.__path__, f"{rules.__name__}."):
+        if not family.ispkg:
+            continue
+        for module in pkgutil.iter_modules(importlib.import_module(family.name).__path__, f"{family.name}."):
+            yield from (value for value in vars(importlib.import_module(module.name)).values() if isinstance(value, Chapter))
+
+
+CHAPTERS: tuple[Chapter, ...] = tuple(sorted(_chapters(), key=lambda chapter: min(map(_order, chapter.rules))))
+RULES: tuple[Rule, ...] = tuple(sorted((rule for chapter in CHAPTERS for rule in chapter.rules), key=_order))
 BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.dialogue import Bools
+from stompcap.session.columns import Bools
 
 
 def truth(values: pa.Array) -> Bools:

@@ -18,7 +18,7 @@ version is not known). `compliance` counts opportunities per session and rule, `
 failure.
 
 Many rules name pitfalls: what looks like a breach and is none, and which brokers or libraries are known for one. The
-former are left out of the findings or told at a milder level.
+former are left out of the findings or reported at a milder level.
 
 Level: M must, S should, I informational. Of two levels the second holds in the milder circumstances that the text of
 the rule names.

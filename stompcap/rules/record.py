@@ -1,8 +1,8 @@
 """What a rule is: a record of facts with one small function, and what such a function answers.
 
 Rules are four-valued. Each opportunity to break one is passed, failed or not evaluable; where there is none the rule is
-not applicable. A function answers with masks over units
-(frames, raw rows, gaps), the engine counts. The rule ids are public: users write them in SQL.
+not applicable. A function answers with masks over units (frames, raw rows, gaps), the engine counts. The rule ids are
+public: users write them in SQL.
 """
 
 from __future__ import annotations
@@ -10,27 +10,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from stompcap.places import END
-from stompcap.session.dialogue import I8, I32, I64, Bools
-
-if TYPE_CHECKING:
-    from stompcap.rules.case import Case
+from stompcap.session.columns import I8, I32, I64, Bools
 
 ALL_VERSIONS = "1.0 1.1 1.2"
 LENIENCY = "M S I"  # strictest first
-SETTLES = ("at once", "when clear", "at close")
 
 
 @dataclass(frozen=True)
 class Units:
-    """What masks index: one entry per thing judged, with the place a finding about it names.
+    """What masks index: one entry per thing judged, with the octet and the time a finding about it names.
 
     `session` is the index in the dialogue's streams, `side` who sent it, `version` the session's (-1 where not known).
+    `trusted`: what surely is what it seems; others cannot fail (None: all are). `context`: what was judged in an earlier
+    step, or will be in a later one, and is not judged in this (None: all are judged).
     """
 
     session: I32
@@ -38,6 +34,8 @@ class Units:
     offset: I64
     ts_ns: I64
     version: I8
+    trusted: Bools | None = None
+    context: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.session)
@@ -56,8 +54,9 @@ class Judged:
     lenient      failures that have the second of the rule's two levels
     blamed       the side that broke it, where that is not the one that sent the unit
     weight       how many opportunities a unit stands for, one each by default; a failed unit is always one
-    told         for rules that do not settle at once, the place on the wire (stompcap.places) by which each opportunity was decided: -1
-                 with itself, END where only the close decides. What is left out is said at Rule.settles
+    pending      the opportunities wait for what is to come: the rule's `decide` judges them, in this step or a later one.
+                 `failed` is then the verdict unless `decide` gives another; `unevaluable` stands in any case
+    key          of pending ones: two numbers per unit that `decide` is given back, such as the time after which it fails
     """
 
     applicable: Bools
@@ -68,15 +67,26 @@ class Judged:
     lenient: Bools | None = None
     blamed: I8 | None = None
     weight: I64 | None = None
-    told: I64 | None = None
+    pending: bool = False
+    key: I64 | None = None
 
 
-def until_close(waits: Bools) -> I64:
-    """`Judged.told` of units some of which wait for the close, the others being decided with themselves."""
-    return np.where(waits, END, -1)
+@dataclass(frozen=True)
+class Decision:
+    """What a rule says about its pending verdicts, one entry each; those that are not `decided` go on waiting.
+
+    None: all are applicable, failed is as it was stored, nothing more is unevaluable.
+    """
+
+    decided: Bools
+    applicable: Bools | None = None
+    failed: Bools | None = None
+    unevaluable: Bools | None = None
 
 
-Verdict = Callable[["Case"], "Judged | tuple[Judged, ...]"]
+# Any is a RuleContext (and a Pending): these are made of units, so their modules import this one. The functions declare them.
+Verdict = Callable[[Any], "Judged | tuple[Judged, ...]"]
+Decide = Callable[[Any, Any], Decision]
 
 
 @dataclass(frozen=True)
@@ -96,15 +106,9 @@ class Rule:
     breaks       a short transcript that breaks it; empty where no capture can show that
     keeps        one that keeps it
     negotiated   whether the session's version decides if it applies; else the function does
-    settles      when an opportunity can be told, so that a session of days need not be kept until it ends:
-                 `at once`, from the unit, the row behind it in its direction and what came before them on the wire;
-                 `when clear`, as soon as nothing to come can change it, by `Judged.told`: by default with itself what passes and what is
-                 not evaluable, and what failed when the other side was captured beyond it (a gap of the other side shows only
-                 when it goes on, so a rule that looks at its `missed_*` is of this kind). What is not decided Options.memory frames
-                 of its session later (raw rows of its direction, where a raw row is judged) is not evaluable;
-                 `at close`, for it looks at how the session goes on or ends, however far off. Such units are remembered until they are
-                 told, by default until the close: there are but a few of them in a session, or they are what it left open
-    judge        the function
+    judge        the function: what the frames, raw rows and records of a step and the sessions that close say
+    decide       for a rule with pending verdicts: which of them what came since has decided. Those of a session that closes
+                 must all be
     enabled      whether it is judged at all
     """
 
@@ -120,8 +124,8 @@ class Rule:
     breaks: str
     keeps: str
     negotiated: bool
-    settles: str
     judge: Verdict = field(repr=False, compare=False)
+    decide: Decide | None = field(default=None, repr=False, compare=False)
     enabled: bool = True
 
     @property
@@ -163,7 +167,7 @@ class Chapter:
         keeps: str,
         breaks: str = "",
         negotiated: bool = True,
-        settles: str = "at once",
+        decide: Decide | None = None,
     ) -> Callable[[Verdict], Verdict]:
         """Register the decorated function; its docstring is title, explanation and, where there are any, pitfalls."""
 
@@ -171,20 +175,9 @@ class Chapter:
             title, explanation, pitfalls = [*(inspect.getdoc(judge) or "").split("\n\n"), "", ""][:3]
             self.rules.append(
                 Rule(
-                    rule_id,
-                    tuple(versions.split()),
-                    side,
-                    level,
-                    observed,
-                    clause,
-                    title.removesuffix("."),
-                    " ".join(explanation.split()),
-                    " ".join(pitfalls.split()),
-                    inspect.cleandoc(breaks),
-                    inspect.cleandoc(keeps),
-                    negotiated,
-                    settles,
-                    judge,
+                    rule_id, tuple(versions.split()), side, level, observed, clause, title.removesuffix("."),
+                    " ".join(explanation.split()), " ".join(pitfalls.split()), inspect.cleandoc(breaks), inspect.cleandoc(keeps),
+                    negotiated, judge, decide,
                 )
             )
             return judge

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from stompcap.kernel import kernel
 from stompcap.session import ordered, settling
 from stompcap.session import transactions as dealings
-from stompcap.session.columns import U8, I32, I64, Bools, elapsed, flat, listed, pick, spread, times, timestamps
+from stompcap.session.columns import I32, I64, U8, Bools, elapsed, flat, listed, pick, spread, times, timestamps
 from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.rules.silence import CUT_OFFS_S
+from stompcap.rules.closing.connection import CUT_OFFS_S
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of
 from tests.tcp.wire import START_NS, Wire

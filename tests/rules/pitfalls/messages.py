@@ -48,6 +48,8 @@ CASES = (
     ("SB-07", "a capture that begins mid-stream", "unsure", f"midstream\n{subscribe()}C: ACK⏎id:1⏎⏎␀\nC: UNSUBSCRIBE⏎id:9⏎⏎␀"),
     ("SB-07", "a durable subscription is removed", "none", "in 1.2\nC: UNSUBSCRIBE⏎id:0⏎durable-subscription-name:mine⏎⏎␀"),
     ("SB-08", "a MESSAGE under way, before the RECEIPT", "kept",
+     f"{PLAIN}C: UNSUBSCRIBE⏎id:0⏎receipt:1⏎⏎␀\nwait 1s\n{message('1', '1')}S: RECEIPT⏎receipt-id:1⏎⏎␀\nS closes"),
+    ("SB-08", "a MESSAGE long after, and the RECEIPT later still", "unsure",
      f"{PLAIN}C: UNSUBSCRIBE⏎id:0⏎receipt:1⏎⏎␀\nwait 5s\n{message('1', '1')}S: RECEIPT⏎receipt-id:1⏎⏎␀\nS closes"),
     ("SB-08", "the RECEIPT asked for was not captured", "unsure",
      f"{PLAIN}C: UNSUBSCRIBE⏎id:0⏎receipt:1⏎⏎␀\nwait 5s\n{message('1', '1')}"),

@@ -1,0 +1,1 @@
+"""Acknowledging: ACK and NACK."""

@@ -1,0 +1,1 @@
+"""Closing: DISCONNECT and the end of the connection."""

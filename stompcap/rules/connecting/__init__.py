@@ -1,0 +1,1 @@
+"""Connecting: CONNECT, its answers, and the version agreed on."""

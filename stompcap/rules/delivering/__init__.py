@@ -1,0 +1,1 @@
+"""Delivering: MESSAGE."""

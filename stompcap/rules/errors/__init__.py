@@ -1,0 +1,1 @@
+"""Errors: ERROR, and how the connection ends with it."""

@@ -1,0 +1,25 @@
+"""Evidence fit to be shown: short, printable and free of secrets, whatever a rule quotes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+EVIDENCE_CHARACTERS = 200
+PASSCODE = r"""(?i)(passcode["']?\s*[:=]).*"""
+
+
+def presentable(said: pa.Array) -> pa.Array:
+    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, passcodes masked."""
+    if pc.any(pc.match_substring_regex(said, PASSCODE)).as_py():
+        said = pc.replace_substring_regex(said, f"(?s){PASSCODE}", r"\1***")
+    hidden = pc.match_substring_regex(said, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
+    if pc.any(hidden).as_py():
+        coded = said.dictionary_encode()
+        clean = [_escape(text) for text in coded.dictionary.to_pylist()]
+        said = pa.array(clean, pa.string()).take(coded.indices)
+    return pc.utf8_slice_codeunits(said, 0, EVIDENCE_CHARACTERS)
+
+
+def _escape(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,1 @@
+"""Framing: octets to frames, their commands, headers and bodies."""

@@ -1,0 +1,1 @@
+"""Receipts: what a client asks for and RECEIPT answers."""

@@ -1,0 +1,1 @@
+"""Subscribing: SUBSCRIBE and UNSUBSCRIBE."""

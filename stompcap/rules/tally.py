@@ -1,0 +1,99 @@
+"""The tally: opportunities and findings of a step as they come, and the tables they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.rules.catalogue import RULES
+from stompcap.rules.record import Rule
+from stompcap.session.columns import I8, I64, Bools
+from stompcap.tables import words
+from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
+
+COUNTS = COMPLIANCE.arrow.remove(COMPLIANCE.arrow.get_field_index("passed"))
+IDS = pa.array([rule.id for rule in RULES], pa.string())
+
+
+def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
+    return pa.array(choice, pa.string()).take(pa.array(codes.astype(np.int64)))
+
+
+@dataclass
+class Tally:
+    """Counts and findings as lists of columns, one entry per answer; joined once at the end.
+
+    `counts` has rule, session, applicable, failed and not evaluable, as five rows, of the sessions where a rule applied.
+    """
+
+    sessions: int
+    counts: list[I64] = field(default_factory=lambda: [np.zeros((5, 0), np.int64)])
+    findings: list[dict[str, np.ndarray]] = field(default_factory=list)
+    evidence: list[pa.Array] = field(default_factory=list)
+
+    def add(self, number: int, session: np.ndarray, weight: I64 | None, *masks: Bools) -> None:
+        """Add the opportunities of these masks, applicable ones first, to the counts of their sessions."""
+        totals = np.stack([
+            np.bincount(session[mask], None if weight is None else weight[mask], self.sessions).astype(np.int64) for mask in masks
+        ])
+        counted = np.flatnonzero(totals[0])
+        self.counts.append(np.vstack([np.full(len(counted), number), counted, totals[:, counted]]))
+
+    def find(
+        self, number: int, rule: Rule, session: np.ndarray, sent: I8, blamed: I8, lenient: Bools, offset: I64, ts_ns: I64, version: I8,
+        evidence: pa.Array,
+    ) -> None:
+        """Note findings of a rule, one per entry."""
+        levels = np.array([[words.LEVELS.index(level) for level in rule.levels(name)] for name in (*words.VERSIONS, None)])
+        self.findings.append({
+            "rule": np.full(len(session), number),
+            "level": levels[version, lenient.astype(np.int64)],  # version -1 is the last row: not known
+            "blamed": blamed,
+            "session": session,
+            "sent": sent,
+            "offset": offset,
+            "ts_ns": ts_ns,
+        })
+        self.evidence.append(evidence)
+
+    def compliance(self, streams: pa.Array, before: pa.Table, closing: Bools) -> tuple[pa.Table, pa.Table]:
+        """The table compliance of sessions that close, by session and then in the catalogue's order, and COUNTS of the others."""
+        counts = np.concatenate(self.counts, axis=1)
+        if before.num_rows:
+            codes = [pc.index_in(before.column(name), value_set=of) for name, of in (("rule_id", IDS), ("stream_id", streams))]
+            numbers = [before.column(name) for name in ("applicable", "failed", "not_evaluable")]
+            counts = np.concatenate([counts, np.stack([column.to_numpy() for column in (*codes, *numbers)]).astype(np.int64)], axis=1)
+        pairs, inverse = np.unique(counts[1] * len(RULES) + counts[0], return_inverse=True)
+        sums = np.zeros((3, len(pairs)), np.int64)
+        for which in range(3):
+            np.add.at(sums[which], inverse, counts[2 + which])
+        session, rule = np.divmod(pairs, len(RULES))
+        applicable, failed, unevaluable = sums
+        keys, passed = [streams.take(pa.array(session)), IDS.take(pa.array(rule))], applicable - failed - unevaluable
+        table = pa.table([*keys, applicable, passed, failed, unevaluable], schema=COMPLIANCE.arrow)
+        closed = pa.array(closing[session], pa.bool_())
+        return table.filter(closed), table.filter(pc.invert(closed)).select(COUNTS.names).cast(COUNTS)
+
+    def compliance_findings(self, streams: pa.Array) -> pa.Table:
+        """The table compliance_findings, by session, rule, direction and offset."""
+        schema = COMPLIANCE_FINDINGS.arrow
+        if not self.findings:
+            return schema.empty_table()
+        f = {name: np.concatenate([part[name] for part in self.findings]) for name in self.findings[0]}
+        order = np.lexsort((f["ts_ns"], f["offset"], f["sent"], f["rule"], f["session"]))
+        f = {name: values[order] for name, values in f.items()}
+        columns = [
+            IDS.take(pa.array(f["rule"])),
+            _words(words.LEVELS, f["level"]),
+            _words(words.SIDES, f["blamed"]),
+            streams.take(pa.array(f["session"])),
+            _words(words.DIRECTIONS, f["sent"]),
+            f["offset"],
+            f["ts_ns"],
+            pa.array(f["ts_ns"] // 1000).cast(schema.field("found_ts").type),
+            pa.concat_arrays(self.evidence).take(pa.array(order)),
+        ]
+        return pa.table(columns, schema=schema)

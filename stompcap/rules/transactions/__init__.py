@@ -1,0 +1,1 @@
+"""Transactions: BEGIN, COMMIT and ABORT."""
