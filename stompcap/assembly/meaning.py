@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from stompcap.assembly.parts import TOLD, Sessions, joined, only, only_stomp
+from stompcap.assembly.parts import TOLD, Sessions, only_stomp
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -39,38 +38,27 @@ class Meaning:
     def _whole(self, sessions: Sessions) -> dict[str, pa.Table]:
         # only tasks that want sessions pay for loading the machines
         from stompcap import rules, session
-        from stompcap.places import END
 
-        options = self._choices()
-        large = pc.is_in(sessions.streams.column("stream_id"), _larger(sessions.frames, options.open))
-        found = []
-        for index in pc.indices_nonzero(large).to_pylist():  # they may have to forget
-            alone = np.zeros(sessions.streams.num_rows, np.bool_)
-            alone[index] = True
-            found.append(self._piece(only(sessions, pa.chunked_array([alone])), END))
-        if found and pc.all(large).as_py():
-            return joined(found)
-        sessions = only(sessions, pc.invert(large))
         analysis = session.analyse(
-            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, options
+            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._choices()
         )
         judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
-        return joined([analysis.tables | judged, *found])
+        return analysis.tables | judged
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
         from stompcap.assembly import pieces
         from stompcap.places import END
-        from stompcap.session.resume import Piece
+        from stompcap.session import Batch
 
         (stream,) = sessions.streams.column("stream_id").to_pylist()
         come = [*self.come.pop(stream, []), sessions]
-        before = self.states.pop(stream, None) or pieces.nothing()
-        if upto != END and sum(one.raw_frames.num_rows + one.segments.num_rows for one in come) < before.carry.frames.num_rows // SHARE:
+        before = self.states.pop(stream, pieces.EMPTY)
+        if upto != END and sum(one.raw_frames.num_rows + one.segments.num_rows for one in come) < before.session.size // SHARE:
             self.states[stream], self.come[stream] = before, come
             return {}
         rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in TOLD)
-        piece = Piece(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
-        tables, after = pieces.resume(piece, before, self.order, self._choices(), self.options.settings)
+        batch = Batch(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
+        tables, after = pieces.resume(batch, before, self.order, self._choices(), self.options.settings)
         if upto != END:
             self.states[stream] = after
         return tables
@@ -79,11 +67,3 @@ class Meaning:
         from stompcap import session
 
         return session.Options(self.options.ack_scope, self.options.settings.thresholds)
-
-
-def _larger(frames: pa.Table, most: int) -> pa.Array:
-    """The streams that have more frames."""
-    if frames.num_rows <= most:
-        return pa.array([], pa.string())
-    counts = pc.value_counts(frames.column("stream_id").combine_chunks())
-    return counts.field("values").filter(pc.greater(counts.field("counts"), most))

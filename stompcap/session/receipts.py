@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64, Bools, codes, elapsed, listed, spread, times, timestamps
+from stompcap.session.columns import I64, Bools, chosen, codes, elapsed, listed, spread, times, timestamps
 from stompcap.session.dialogue import (
     CLIENT,
     CONNECT,
@@ -185,8 +185,7 @@ def follow(
     rows["answered_ns"][row[answers]] = d.last_ns[at[answers]]
     _commit(rows, transactions[0])
     own = np.where(asks & (row >= 0), row, -1)
-    own = np.where((own >= 0) & (rows["listed"][own] == 1), own, -1) if len(rows) else own
-    asked = spread(count, at, own)
+    asked = spread(count, at, np.where(chosen(rows["listed"], own) == 1, own, -1))
     _again(d, rows, asked)
     return Followed(rows, asked, spread(count, at, np.where(asks, -1, row)), spread(count, at, state, UNNAMED))
 
@@ -196,7 +195,7 @@ def _again(d: Dialogue, rows: Records, asked: I64) -> None:
     old = np.flatnonzero(d.earlier & (d.side == CLIENT))
     if len(old):
         row = rows.of(d.session[old], d.ordinal[old])
-        asked[old] = np.where((row >= 0) & (rows["listed"][row] == 1), row, -1)
+        asked[old] = np.where(chosen(rows["listed"], row) == 1, row, -1)
 
 
 def _commit(rows: Records, transactions: Records) -> None:

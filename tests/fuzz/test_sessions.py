@@ -65,7 +65,7 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["subscriptions", "transactions never ended", "receipts never given"])
 def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Meaning, "_choices", lambda _: Choices(memory=100, open=10_000))
+    monkeypatch.setattr(Meaning, "_choices", lambda _: Choices(retention=100, open_limit=10_000))
     path = written(tmp_path / "session.pcap", name, 100_000)
     wire = wire_of([str(path)])
     capture = wire.surveyed[0]["capture_id"]

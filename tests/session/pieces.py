@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from stompcap.assembly import pieces
 from stompcap.places import END, at
 from stompcap.rules import judge
-from stompcap.session import Options, analyse
+from stompcap.session import Batch, Options, analyse
+from stompcap.session.columns import integers
 from stompcap.session.dialogue import GAP
-from stompcap.session.resume import Piece
-from stompcap.session.wire import integers
 from stompcap.tables import TABLES, words
 
 Tables = Mapping[str, pa.Table]
@@ -28,7 +27,7 @@ def whole(made: Tables, options: Options | None = None) -> dict[str, pa.Table]:
     return analysis.tables | judge(analysis)
 
 
-def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
+def cut(made: Tables, packets: Sequence[int]) -> Iterable[Batch]:
     """Pieces of the sessions, each of what is told by the packets below a number, and the rest."""
     streams, rows, frames, segments = (made[name] for name in ("streams", "rows", "frames", "segments"))
     given = np.zeros(rows.num_rows, bool)
@@ -59,7 +58,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Piece]:
         packet = integers(segments["packet"])
         arrived = (packet < limit) & ~seen
         seen |= arrived
-        yield Piece(
+        yield Batch(
             streams if end else _open(streams, segments.filter(pa.array(packet < limit))),
             rows.filter(pa.array(new)), frames.filter(chosen), segments.filter(pa.array(arrived)), stalls,
             np.full(streams.num_rows, END if end else at(0, limit)), np.full(streams.num_rows, end),
@@ -100,12 +99,12 @@ def resumed(
 ) -> dict[str, pa.Table]:
     """All tables of sessions given in pieces, the state kept as octets between them; `most` gets the sizes of the states by stream."""
     found: dict[str, list[pa.Table]] = {}
-    state = pieces.nothing().to_bytes()
+    state = pieces.EMPTY.to_bytes()
     for piece in cut(made, packets):
         tables, kept = pieces.resume(piece, pieces.from_bytes(state), {"cap": 0}, options or Options())
         state = kept.to_bytes()
         if most is not None:
-            held = (kept.carry.frames, kept.carry.rows, kept.carry.segments)
+            held = kept.session.tables.values()
             most.append(Counter(stream for table in held for stream in table["stream_id"].to_pylist()))
         for name, table in tables.items():
             found.setdefault(name, []).append(table)

@@ -218,7 +218,7 @@ NAMED_AGAIN = {
 def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(name: str) -> None:
     memory, text = NAMED_AGAIN[name]
     sessions = made(text)
-    one, options = whole(sessions, Options(memory=memory)), Options(memory=memory)
+    one, options = whole(sessions, Options(retention=memory)), Options(retention=memory)
     last = max(sessions["segments"]["packet"].to_pylist())
     for step in (1, 2, 4):
         assert differences(one, resumed(sessions, range(step, last + 2, step), options)) == []

@@ -29,7 +29,7 @@ LATE = "< MESSAGE subscription:1 message-id:late ack:late destination:/a\n"
 ], ids=["MESSAGE", "UNSUBSCRIBE", "SUBSCRIBE"])
 def test_known_by_its_id_for_as_many_frames_as_memory_has(said: str, within: tuple[int, int], beyond: tuple[int, int]) -> None:
     for frames, expected in ((3, within), (4, beyond)):
-        notes = run(OPEN + SUBSCRIBE + UNSUBSCRIBE + "> SEND\n" * (frames - 1) + said, options=Options(memory=3)).notes
+        notes = run(OPEN + SUBSCRIBE + UNSUBSCRIBE + "> SEND\n" * (frames - 1) + said, options=Options(retention=3)).notes
         assert (notes.subscription_state[-1], notes.subscription_row[-1]) == expected, frames
         assert notes.unsubscribed_by[-1] == (3 if expected[0] == ENDED else -1)
 
@@ -38,14 +38,14 @@ def test_what_is_active_is_known_for_ever() -> None:
     """By the id that a newer one took as well, though that one ended long ago."""
     again = "> SUBSCRIBE id:1 destination:/b\n> UNSUBSCRIBE destination:/b\n"
     for middle, row in (("", 0), (again, 0), (2 * again, 0)):
-        notes = run(OPEN + SUBSCRIBE + middle + "> SEND\n" * 9 + LATE, options=Options(memory=3)).notes
+        notes = run(OPEN + SUBSCRIBE + middle + "> SEND\n" * 9 + LATE, options=Options(retention=3)).notes
         assert (notes.subscription_state[-1], notes.subscription_row[-1]) == (ACTIVE, row)
 
 
 def test_a_message_under_way_is_told_by_its_destination_for_as_long() -> None:
     taken_anew = SUBSCRIBE + UNSUBSCRIBE + "> SUBSCRIBE id:1 destination:/b\n"
     for frames, row in ((3, 0), (4, 1)):
-        notes = run(OPEN + taken_anew + "> SEND\n" * (frames - 2) + LATE, options=Options(memory=3)).notes
+        notes = run(OPEN + taken_anew + "> SEND\n" * (frames - 2) + LATE, options=Options(retention=3)).notes
         assert notes.subscription_row[-1] == row
 
 
@@ -93,7 +93,7 @@ CASES = {
 
 @pytest.mark.parametrize(("memory", "step"), [(3, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((4, 1), (1, 5)))])
 def test_it_comes_out_in_pieces_as_whole(memory: int, step: int) -> None:
-    sessions, options = made(*CASES.values()), Options(memory=memory)
+    sessions, options = made(*CASES.values()), Options(retention=memory)
     last = max(sessions["segments"]["packet"].to_pylist())
     assert differences(whole(sessions, options), resumed(sessions, range(min(step, last), last + 1, step), options)) == []
 
@@ -102,7 +102,7 @@ def test_its_row_comes_out_when_nothing_can_change_it() -> None:
     """Not before it is forgotten, nor before what it delivered is settled and the server was heard since."""
     settled = "> SUBSCRIBE id:2 destination:/b\n> UNSUBSCRIBE id:2\n"
     text = OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + settled + "> SEND\n" * 8 + "> ACK id:late\n< EOL\n" + "> SEND\n" * 8
-    sessions, options, state, found = made(text), Options(memory=4), pieces.nothing(), {}
+    sessions, options, state, found = made(text), Options(retention=4), pieces.nothing(), {}
     for number, piece in enumerate(cut(sessions, range(4, 27))):
         tables, state = pieces.resume(piece, state, {"cap": 0}, options)
         found |= {row["subscription"]: (number + 3, row["acked"], row["status"]) for row in tables["subscriptions"].to_pylist()}
@@ -116,7 +116,7 @@ def test_thousands_beside_one_that_stays() -> None:
     news = "< MESSAGE subscription:main message-id:m{0} destination:/queue/a\n"
     sessions = made(OPEN + main + "".join((each + news * (n % 100 == 0)).format(n) for n in range(2000)))
     sizes: list[Counter[str]] = []
-    options = Options(memory=16)
+    options = Options(retention=16)
     tables, found = whole(sessions, options), resumed(sessions, range(300, 6000, 300), options, sizes)
     for name in ("subscriptions", "deliveries", "compliance", "compliance_findings"):
         assert rows_of(tables, name) == rows_of(found, name), name
@@ -141,5 +141,5 @@ SAID = st.builds(
     st.lists(st.lists(SAID, max_size=30).map("\n".join), min_size=1, max_size=12), st.sampled_from([OPEN, OLD, ""]), CUTS, st.integers(1, 8)
 )
 def test_any_subscriptions_cut_anywhere(texts: list[str], opening: str, cuts: list[int], memory: int) -> None:
-    sessions, options = made(*(opening + text for text in texts)), Options(memory=memory)
+    sessions, options = made(*(opening + text for text in texts)), Options(retention=memory)
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []

@@ -56,7 +56,7 @@ GIVEN_BACK = """> CONNECT accept-version:1.1 host:/
 
 @pytest.mark.parametrize("text", [NEVER_BEGUN, TWO_LISTS, GIVEN_BACK], ids=["never begun", "two lists of a name", "given back"])
 def test_it_comes_out_in_pieces_as_whole(text: str) -> None:
-    sessions, options = made(text), Options(memory=8)
+    sessions, options = made(text), Options(retention=8)
     last = max(sessions["segments"]["packet"].to_pylist())
     near = staggered(sessions, 9)  # cut at each of the last packets
     assert differences(whole(near, options), resumed(near, [last + 1, last + 10], options)) == []

@@ -81,7 +81,7 @@ def test_unsubscribe_by_destination_means_the_only_one_there(between: str, statu
 def test_a_client_that_is_silent_is_not_waited_for_without_end() -> None:
     """Whether a SUBSCRIBE was lost shows when the client speaks; what came Options.memory frames before is told by then."""
     text = dialogue("1.2", "", AUTO + "".join(BARE.replace("m1", f"m{n}") for n in range(60)) + GAP + WORD)
-    sessions, options = made(text), Options(memory=8)
+    sessions, options = made(text), Options(retention=8)
     found, sizes = whole(sessions, options), list[Counter[str]]()
     statuses = [row["status"] for row in found["deliveries"].to_pylist()]
     assert statuses == ["auto"] * statuses.count("auto") + ["unknown"] * statuses.count("unknown")
@@ -92,7 +92,7 @@ def test_a_client_that_is_silent_is_not_waited_for_without_end() -> None:
 
 def test_none_is_counted_for_the_subscription_when_it_is_dropped() -> None:
     text = dialogue("1.2", "", GAP + WORD + AUTO + "".join(BARE.replace("m1", f"m{n}") for n in range(30)))
-    sessions, options = made(text), Options(memory=4)
+    sessions, options = made(text), Options(retention=4)
     found = resumed(sessions, range(5, 36, 5), options)
     assert picked(found["subscriptions"], "delivered") == [(0,)]
     assert differences(whole(sessions, options), found) == []

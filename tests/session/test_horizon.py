@@ -42,7 +42,7 @@ Tables = dict[str, pa.Table]
 @pytest.fixture(scope="module")
 def decided() -> tuple[Tables, dict[int, Tables]]:
     """The tables of all of them whole, and by step in pieces."""
-    sessions, options = made(*(OPENING + case[0] if case[0] else EARLY for case in DECIDED.values())), Options(memory=3)
+    sessions, options = made(*(OPENING + case[0] if case[0] else EARLY for case in DECIDED.values())), Options(retention=3)
     return whole(sessions, options), {step: resumed(sessions, range(step, 20, step), options) for step in (1, 2, 5)}
 
 
@@ -65,7 +65,7 @@ def test_decided(name: str, decided: tuple[Tables, dict[int, Tables]]) -> None:
 def test_what_was_not_judged_yet_keeps_what_it_looks_at() -> None:
     """The server's last MESSAGE waits for what comes behind it, which tells the line ends behind a frame from its next word."""
     message = "< MESSAGE message-id:1 ack:1 subscription:1 destination:/queue/1\n"
-    sessions, options = made(3 * message + "> ACK id:1\n" + message + 2 * "> UNSUBSCRIBE id:1\n"), Options(memory=1)
+    sessions, options = made(3 * message + "> ACK id:1\n" + message + 2 * "> UNSUBSCRIBE id:1\n"), Options(retention=1)
     for packets in ([7], [8], [6, 7]):
         assert differences(whole(sessions, options), resumed(sessions, packets, options)) == [], packets
 
@@ -104,5 +104,5 @@ HOSTILE = st.builds(repeated, st.sampled_from(["", *OPENINGS.values()]), RUNS)
 @settings(max_examples=16, deadline=None)
 @given(st.lists(HOSTILE, min_size=1, max_size=8), CUTS, SCOPES, st.sampled_from([1, 3, 10]))
 def test_hostile_sessions_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
-    sessions, options = made(*texts), Options(ack_scope=scope, memory=memory)
+    sessions, options = made(*texts), Options(ack_scope=scope, retention=memory)
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []

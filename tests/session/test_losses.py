@@ -160,7 +160,7 @@ def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
     texts = [each for case in HOLES + COPIES for each in (case[1], case[1] + LATER, GAP + SILENT + case[1] + LATER)]
     sessions = made(*(dialogue("1.2", "", text) for text in texts))
     cuts = range(step, max(sessions["segments"]["packet"].to_pylist()) + 1, step)
-    assert differences(whole(sessions, Options(memory=memory)), resumed(sessions, cuts, Options(memory=memory))) == []
+    assert differences(whole(sessions, Options(retention=memory)), resumed(sessions, cuts, Options(retention=memory))) == []
 
 
 def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
@@ -168,7 +168,7 @@ def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
     text = dialogue("1.2", "", ONE + FIRST + SECOND + TAKEN_UP.removesuffix("< EOL\n") + A2 + "> EOL\n" * 9 + "< EOL\n")
     sessions = staggered(made(text), 21)
     for memory in (2, 65_536):
-        options = Options(memory=memory)
+        options = Options(retention=memory)
         assert whole(sessions, options)["deliveries"]["status"].to_pylist() == ["unknown", "settled"] * 21
         assert differences(whole(sessions, options), resumed(sessions, [22], options)) == []
 

@@ -200,7 +200,7 @@ def cut_anywhere(version: str, server: str, habit: str, memory: int, seed: objec
     first, last = OPENINGS[version].format(server) + BESIDE.format("first"), "\n" + BESIDE.format("last") + END
     texts = [first + "\n".join(without_some(lines, chance)) + last for lines in drawn(version, server, habit, chance, 12)]
     sessions = made(*texts)
-    options, cuts = Options(memory=memory), range(chance.randrange(1, 6), 75, chance.randrange(2, 7))
+    options, cuts = Options(retention=memory), range(chance.randrange(1, 6), 75, chance.randrange(2, 7))
     one, other = ({"deliveries": found["deliveries"]} for found in (whole(sessions, options), resumed(sessions, cuts, options)))
     return differences(one, other)
 

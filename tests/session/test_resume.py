@@ -56,7 +56,7 @@ COMMITTED_UNBEGUN = OPENINGS["1.2"] + """> SUBSCRIBE id:1 destination:/queue/1 a
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 8, 65_536]))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
-    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory)
+    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, retention=memory)
     assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
 
 
@@ -64,7 +64,7 @@ def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: st
 @settings(max_examples=4, deadline=None)
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), CUTS, SCOPES, st.sampled_from([2, 65_536]), st.sampled_from([2, 3, 6]))
 def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: list[int], scope: str, memory: int, most: int) -> None:
-    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, memory=memory, open=most)
+    sessions, options = made(*map(possible, texts)), Options(ack_scope=scope, retention=memory, open_limit=most)
     assert differences(resumed(sessions, [], options), resumed(sessions, cuts, options)) == []
 
 
@@ -73,7 +73,7 @@ def test_what_is_forgotten_does_not_depend_on_the_cuts(texts: list[str], cuts: l
 @given(st.lists(DIALOGUES, min_size=1, max_size=12), SCOPES, st.sampled_from([2, 3, 6]))
 def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
     sessions = made(*map(possible, texts))
-    full, short = (resumed(sessions, [], Options(ack_scope=scope, open=limit)) for limit in (65_536, most))
+    full, short = (resumed(sessions, [], Options(ack_scope=scope, open_limit=limit)) for limit in (65_536, most))
     for name in ("subscriptions", "deliveries", "transactions", "receipts"):
         keys = TABLES[name].key
         known = {tuple(row[key] for key in keys): row for row in full[name].to_pylist()}
@@ -92,7 +92,7 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
 def test_no_rule_finds_more_of_what_is_forgotten() -> None:
     """The examples of all rules."""
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
-    full, short = (resumed(examples, [], Options(open=limit))["compliance_findings"].to_pylist() for limit in (65_536, 2))
+    full, short = (resumed(examples, [], Options(open_limit=limit))["compliance_findings"].to_pylist() for limit in (65_536, 2))
     true = {(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full}
     assert [f for f in short if (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) not in true] == []
     assert len(short) < len(full)
@@ -103,7 +103,7 @@ def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
     sent = [f"< MESSAGE message-id:{n} ack:{n} subscription:1 destination:/queue/1" for n in range(12)]
     rest = ["> ACK id:11", "> ACK id:2", "> ACK id:x", sent[0].replace(":0", ":12"), "> DISCONNECT", "> FIN"]
     sessions = made("\n".join([*opening.split("|"), *sent, *rest]))
-    full, short = (resumed(sessions, [], Options(open=most)) for most in (100, 8))
+    full, short = (resumed(sessions, [], Options(open_limit=most)) for most in (100, 8))
     in_full, in_short = ([row["status"] for row in rows_of(tables, "deliveries")] for tables in (full, short))
     assert in_full == [*["unsettled"] * 2, "settled", *["unsettled"] * 8, "settled", "unsettled"]
     assert in_short == [*["unknown"] * 11, "settled", "unsettled"]
@@ -165,7 +165,7 @@ def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
 
 def test_what_was_not_judged_yet_knows_what_was_answered_before_it() -> None:
     asked, answered = "> SEND receipt:1\n", "< RECEIPT receipt-id:1\n"
-    sessions, options = made(OPENINGS["1.2"] + asked * 2 + "> SEND\n" + answered * 5 + "> SEND\n"), Options(memory=3)
+    sessions, options = made(OPENINGS["1.2"] + asked * 2 + "> SEND\n" + answered * 5 + "> SEND\n"), Options(retention=3)
     assert differences(whole(sessions, options), resumed(sessions, [20], options)) == []
 
 
@@ -182,7 +182,7 @@ def test_every_rule_finds_in_pieces_what_it_finds_whole(step: int) -> None:
 def test_every_case_of_a_delivery_comes_out_in_pieces_as_whole(step: int, memory: int) -> None:
     cases = made(*(dialogue(*case[1:4]) for case in DELIVERIES))
     last = max(cases["segments"]["packet"].to_pylist())
-    options = Options(memory=memory)
+    options = Options(retention=memory)
     assert differences(whole(cases, options), resumed(cases, range(step, last + 1, step), options)) == []
 
 
@@ -257,7 +257,7 @@ def steady() -> Steady:
     sessions = made(*(opening + "".join(said.replace("{n}", str(n)) for n in range(120)) for said in STEADY.values()))
     assert max(sessions["segments"]["packet"].to_pylist()) in range(STEADY_CUTS.stop, STEADY_CUTS.stop + 20)
     sizes: list[Counter[str]] = []
-    return sessions, whole(sessions, Options(memory=16)), resumed(sessions, STEADY_CUTS, Options(memory=16), sizes), sizes
+    return sessions, whole(sessions, Options(retention=16)), resumed(sessions, STEADY_CUTS, Options(retention=16), sizes), sizes
 
 
 @pytest.mark.parametrize("kind", STEADY)
