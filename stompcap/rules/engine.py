@@ -20,7 +20,7 @@ from stompcap.rules.pending import PENDING, Pending
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.rules.tally import COUNTS, IDS, Tally
 from stompcap.session.analysis import Analysis
-from stompcap.session.columns import I8, I64, Bools, flat
+from stompcap.session.columns import I64, Bools, flat
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.settings import Settings
 from stompcap.tables import words
@@ -54,38 +54,6 @@ class Judgement:
     state: RuleState
 
 
-@dataclass(frozen=True)
-class _Opportunities:
-    """One answer of a rule, version and trust taken into account; one entry per unit."""
-
-    judged: Judged
-    units: Units
-    applicable: Bools
-    unevaluable: Bools
-    trusted: Bools
-
-    def evidence(self, ctx: RuleContext, index: I64) -> pa.Array:
-        """What was seen at these units, fit to be shown."""
-        judged = self.judged
-        if callable(judged.evidence):
-            return presentable(judged.evidence(index))
-        if judged.units is None:
-            return presentable(ctx.say(judged.evidence, index))
-        return presentable(pa.repeat(pa.scalar(judged.evidence), len(index)))
-
-    def blamed(self, rule: Rule, index: I64) -> I8:
-        """Who has broken the rule at these units."""
-        if self.judged.blamed is not None:
-            return self.judged.blamed[index]
-        if rule.side == "both":
-            return self.units.side[index]
-        return np.full(len(index), CLIENT if rule.side == "client" else SERVER, np.int8)
-
-    def lenient(self, index: I64) -> Bools:
-        """Whether a failure has the second level."""
-        return np.zeros(len(index), bool) if self.judged.lenient is None else self.judged.lenient[index]
-
-
 def judge(analysis: Analysis, settings: Settings | None = None) -> dict[str, pa.Table]:
     """Tables compliance and compliance_findings (stompcap.tables.gold) of the analysed sessions.
 
@@ -108,11 +76,7 @@ def follow(analysis: Analysis, before: RuleState, settings: Settings | None = No
         answer = rule.judge(ctx)
         waiting = [earlier.take(np.flatnonzero(earlier.rule == number))] if rule.decide else []
         for judged in answer if isinstance(answer, tuple) else (answer,):
-            found = _opportunities(ctx, rule, judged)
-            if judged.pending:
-                waiting.append(_pending(ctx, number, rule, found))
-            else:
-                _count(ctx, tally, number, rule, found)
+            waiting += _count(ctx, tally, number, rule, judged)
         if waiting:
             undecided.append(_decide(ctx, tally, number, rule, pending.joined(waiting)))
     closed, counts = tally.compliance(streams, before.counts, ctx.closing)
@@ -120,9 +84,28 @@ def follow(analysis: Analysis, before: RuleState, settings: Settings | None = No
     return Judgement(tables, RuleState(counts, pending.write(undecided, IDS, streams)))
 
 
-def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> _Opportunities:
-    """What of an answer counts in this step, by the versions of the rule and of the sessions."""
-    units = ctx.frames if judged.units is None else judged.units
+def _count(ctx: RuleContext, tally: Tally, number: int, rule: Rule, judged: Judged) -> list[Pending]:
+    """Count an answer and note its findings, or give back what of it waits for a decision."""
+    applicable, unevaluable, trusted = _opportunities(ctx, rule, judged)
+    if not applicable.any():
+        return []
+    if judged.pending:
+        return [_verdicts(ctx, number, rule, judged, np.flatnonzero(applicable), unevaluable, trusted)]
+    unevaluable = (unevaluable | (judged.failed & ~trusted)) & applicable
+    failed = judged.failed & applicable & ~unevaluable
+    tally.add(number, _units(ctx, judged).session, judged.weight, applicable, failed, unevaluable)
+    if failed.any():
+        tally.find(rule, _verdicts(ctx, number, rule, judged, np.flatnonzero(failed), unevaluable, trusted))
+    return []
+
+
+def _units(ctx: RuleContext, judged: Judged) -> Units:
+    return ctx.frames if judged.units is None else judged.units
+
+
+def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> tuple[Bools, Bools, Bools]:
+    """Which units of an answer are applicable in this step, not evaluable, and trusted, by the versions of rule and sessions."""
+    units = _units(ctx, judged)
     applicable = judged.applicable if units.context is None else judged.applicable & ~units.context
     unevaluable = np.zeros(len(units), bool) if judged.unevaluable is None else judged.unevaluable
     trusted = np.ones(len(units), bool) if units.trusted is None else units.trusted
@@ -132,33 +115,25 @@ def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> _Opportuniti
         applicable = applicable & due[units.version]
         unevaluable = unevaluable | (units.version < 0)
         trusted = trusted & ((ctx.possible & without) == 0)[units.session]  # it may be a session without the rule
-    return _Opportunities(judged, units, applicable, unevaluable, trusted)
+    return applicable, unevaluable, trusted
 
 
-def _count(ctx: RuleContext, tally: Tally, number: int, rule: Rule, found: _Opportunities) -> None:
-    """Count an answer and note its findings."""
-    applicable, units = found.applicable, found.units
-    if not applicable.any():
-        return
-    unevaluable = (found.unevaluable | (found.judged.failed & ~found.trusted)) & applicable
-    failed = found.judged.failed & applicable & ~unevaluable
-    tally.add(number, units.session, found.judged.weight, applicable, failed, unevaluable)
-    index = np.flatnonzero(failed)
-    if len(index):
-        tally.find(
-            number, rule, units.session[index], units.side[index], found.blamed(rule, index), found.lenient(index),
-            units.offset[index], units.ts_ns[index], units.version[index], found.evidence(ctx, index),
-        )
-
-
-def _pending(ctx: RuleContext, number: int, rule: Rule, found: _Opportunities) -> Pending:
-    """The opportunities of an answer that wait for a decision."""
-    index, judged, units = np.flatnonzero(found.applicable), found.judged, found.units
+def _verdicts(
+    ctx: RuleContext, number: int, rule: Rule, judged: Judged, index: I64, unevaluable: Bools, trusted: Bools
+) -> Pending:
+    """The units of these indices with all that findings say of them."""
+    units = _units(ctx, judged)
+    blamed = units.side if rule.side == "both" else np.full(len(units), CLIENT if rule.side == "client" else SERVER, np.int8)
+    lenient = np.zeros(len(units), bool) if judged.lenient is None else judged.lenient
     key = np.zeros((len(units), 2), np.int64) if judged.key is None else judged.key
+    if callable(judged.evidence):
+        said = judged.evidence(index)
+    else:
+        said = ctx.say(judged.evidence, index) if judged.units is None else pa.repeat(pa.scalar(judged.evidence), len(index))
     return Pending(
-        np.full(len(index), number), units.session[index], units.side[index], found.blamed(rule, index), found.lenient(index),
-        units.offset[index], units.ts_ns[index], units.version[index], judged.failed[index], found.unevaluable[index],
-        found.trusted[index], key[index, 0], key[index, 1], found.evidence(ctx, index),
+        np.full(len(index), number), units.session[index], units.side[index],
+        (blamed if judged.blamed is None else judged.blamed)[index], lenient[index], units.offset[index], units.ts_ns[index],
+        units.version[index], judged.failed[index], unevaluable[index], trusted[index], key[index, 0], key[index, 1], presentable(said),
     )
 
 
@@ -173,9 +148,5 @@ def _decide(ctx: RuleContext, tally: Tally, number: int, rule: Rule, waiting: Pe
     unevaluable = (unevaluable | (failed & ~waiting.trusted)) & applicable
     failed = failed & applicable & ~unevaluable
     tally.add(number, waiting.session, None, applicable, failed, unevaluable)
-    rows = waiting.take(np.flatnonzero(failed))
-    if len(rows):
-        tally.find(
-            number, rule, rows.session, rows.sent, rows.blamed, rows.lenient, rows.offset, rows.ts_ns, rows.version, rows.evidence
-        )
+    tally.find(rule, waiting.take(np.flatnonzero(failed)))
     return waiting.take(np.flatnonzero(~decision.decided))

@@ -35,7 +35,7 @@ PENDING = pa.schema([
 
 @dataclass(frozen=True)
 class Pending:
-    """Pending verdicts of one rule, one entry each.
+    """Verdicts of rules, one entry each: those that wait for a decision, and those that have failed.
 
     rule         its index in the catalogue
     session      index in the dialogue's streams

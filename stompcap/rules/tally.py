@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.catalogue import RULES
+from stompcap.rules.pending import Pending, joined
 from stompcap.rules.record import Rule
-from stompcap.session.columns import I8, I64, Bools
+from stompcap.session.columns import I64, Bools
 from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
@@ -31,8 +32,8 @@ class Tally:
 
     sessions: int
     counts: list[I64] = field(default_factory=lambda: [np.zeros((5, 0), np.int64)])
-    findings: list[dict[str, np.ndarray]] = field(default_factory=list)
-    evidence: list[pa.Array] = field(default_factory=list)
+    findings: list[Pending] = field(default_factory=list)
+    levels: list[I64] = field(default_factory=list)
 
     def add(self, number: int, session: np.ndarray, weight: I64 | None, *masks: Bools) -> None:
         """Add the opportunities of these masks, applicable ones first, to the counts of their sessions."""
@@ -42,22 +43,12 @@ class Tally:
         counted = np.flatnonzero(totals[0])
         self.counts.append(np.vstack([np.full(len(counted), number), counted, totals[:, counted]]))
 
-    def find(
-        self, number: int, rule: Rule, session: np.ndarray, sent: I8, blamed: I8, lenient: Bools, offset: I64, ts_ns: I64, version: I8,
-        evidence: pa.Array,
-    ) -> None:
-        """Note findings of a rule, one per entry."""
-        levels = np.array([[words.LEVELS.index(level) for level in rule.levels(name)] for name in (*words.VERSIONS, None)])
-        self.findings.append({
-            "rule": np.full(len(session), number),
-            "level": levels[version, lenient.astype(np.int64)],  # version -1 is the last row: not known
-            "blamed": blamed,
-            "session": session,
-            "sent": sent,
-            "offset": offset,
-            "ts_ns": ts_ns,
-        })
-        self.evidence.append(evidence)
+    def find(self, rule: Rule, failed: Pending) -> None:
+        """Note findings of a rule."""
+        if len(failed):
+            levels = np.array([[words.LEVELS.index(level) for level in rule.levels(name)] for name in (*words.VERSIONS, None)])
+            self.levels.append(levels[failed.version, failed.lenient.astype(np.int64)])  # version -1 is the last row: not known
+            self.findings.append(failed)
 
     def compliance(self, streams: pa.Array, before: pa.Table, closing: Bools) -> tuple[pa.Table, pa.Table]:
         """The table compliance of sessions that close, by session and then in the catalogue's order, and COUNTS of the others."""
@@ -82,18 +73,18 @@ class Tally:
         schema = COMPLIANCE_FINDINGS.arrow
         if not self.findings:
             return schema.empty_table()
-        f = {name: np.concatenate([part[name] for part in self.findings]) for name in self.findings[0]}
-        order = np.lexsort((f["ts_ns"], f["offset"], f["sent"], f["rule"], f["session"]))
-        f = {name: values[order] for name, values in f.items()}
+        found, level = joined(self.findings), np.concatenate(self.levels)
+        order = np.lexsort((found.ts_ns, found.offset, found.sent, found.rule, found.session))
+        found, level = found.take(order), level[order]
         columns = [
-            IDS.take(pa.array(f["rule"])),
-            _words(words.LEVELS, f["level"]),
-            _words(words.SIDES, f["blamed"]),
-            streams.take(pa.array(f["session"])),
-            _words(words.DIRECTIONS, f["sent"]),
-            f["offset"],
-            f["ts_ns"],
-            pa.array(f["ts_ns"] // 1000).cast(schema.field("found_ts").type),
-            pa.concat_arrays(self.evidence).take(pa.array(order)),
+            IDS.take(pa.array(found.rule)),
+            _words(words.LEVELS, level),
+            _words(words.SIDES, found.blamed),
+            streams.take(pa.array(found.session)),
+            _words(words.DIRECTIONS, found.sent),
+            found.offset,
+            found.ts_ns,
+            pa.array(found.ts_ns // 1000).cast(schema.field("found_ts").type),
+            found.evidence,
         ]
         return pa.table(columns, schema=schema)

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.session import deliveries, receipts, subscriptions, transactions
-from stompcap.session.columns import I64, chosen
+from stompcap.session.columns import I64, Bools, chosen
 from stompcap.session.counters import Before
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, MODE_UNKNOWN, UNNAMED, Facts
 from stompcap.session.gaps import Gaps
 from stompcap.session.records import Records
-
-NO_RECEIPT, NO_ANSWER = -1, -2  # of an UNSUBSCRIBE: it asked for no receipt; none came so far
+from stompcap.settings import Thresholds
 
 
 def facts(
     dialogue: Dialogue, gaps: Gaps, before: Before, held: subscriptions.Followed, dealt: transactions.Followed, asked: receipts.Followed,
-    delivered: deliveries.Followed,
+    delivered: deliveries.Followed, round_trip: I64, thresholds: Thresholds,
 ) -> Facts:
-    """The facts about all frames."""
+    """The facts about all frames; `round_trip` per session, in nanoseconds."""
     count, found, rows = len(dialogue), delivered.found, delivered.rows
     settling = dialogue.settling
     named = found.delivery[settling]
@@ -33,13 +32,7 @@ def facts(
     meant = np.flatnonzero(found.delivery >= 0)
     mode[meant] = rows["mode"][found.delivery[meant]]
 
-    late = np.zeros(count, np.bool_)
-    late[dialogue.messages] = True
-    late &= (state == ENDED) & (row >= 0)
-    at = np.flatnonzero(late)
-    unsubscribed, answer = np.full(count, -1, np.int64), np.full(count, NO_RECEIPT, np.int64)
-    unsubscribed[at] = held.rows["ended_ns"][row[at]]
-    answer[at] = _answers(dialogue, at, row[at], held.rows, asked.rows)
+    too_late, unanswered = _behind_unsubscribe(dialogue, row, state, held.rows, asked.rows, round_trip, thresholds)
     return Facts(
         previous=before.previous,
         latest_client=before.latest_client,
@@ -54,8 +47,8 @@ def facts(
         gaps_c2s=gaps.ended[:, CLIENT],
         gaps_s2c=gaps.ended[:, SERVER],
         subscription_state=state,
-        unsubscribed_ns=unsubscribed,
-        unsubscribe_receipt=answer,
+        too_late=too_late,
+        unanswered=unanswered,
         same_destination=held.same_destination,
         ack_mode=mode,
         delivery=found.delivery,
@@ -72,9 +65,20 @@ def facts(
     )
 
 
-def _answers(dialogue: Dialogue, at: I64, row: I64, held: Records, asked: Records) -> I64:
-    """Per MESSAGE of an ended subscription, when the RECEIPT of its UNSUBSCRIBE came."""
-    request = asked.of(held["session"][row], held["ended_ordinal"][row])
+def _behind_unsubscribe(
+    dialogue: Dialogue, row: I64, state: I64, held: Records, asked: Records, round_trip: I64, thresholds: Thresholds
+) -> tuple[Bools, Bools]:
+    """MESSAGEs that came too late for a subscription that has ended; and those whose UNSUBSCRIBE was not answered so far."""
+    sent = dialogue.messages
+    at = sent[(state[sent] == ENDED) & (row[sent] >= 0)]
+    too_late, unanswered = np.zeros(len(dialogue), np.bool_), np.zeros(len(dialogue), np.bool_)
+    of = row[at]
+    request = asked.of(held["session"][of], held["ended_ordinal"][of])
     answered = chosen(asked["answered_ordinal"], request)
     come = (answered >= 0) & (answered < dialogue.ordinal[at])
-    return np.where(come, chosen(asked["answered_ns"], request), np.where(held["ended_asks"][row] == 1, NO_ANSWER, NO_RECEIPT))
+    grace = round_trip[dialogue.session[at]] + thresholds.ns("unsubscribe_grace_s")
+    limit = np.where(come, chosen(asked["answered_ns"], request), held["ended_ns"][of] + grace)
+    too_late[at] = dialogue.last_ns[at] > limit
+    unanswered[at] = ~come & (held["ended_asks"][of] == 1)
+    held["late"][row[too_late]] = 1
+    return too_late, unanswered

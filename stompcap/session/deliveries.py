@@ -52,7 +52,7 @@ LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "delivered_ns": -1, "subscription": -1, "mode": MODE_UNKNOWN, "body_octets": 0, "body_hash": 0,
         "redelivered": 0, "state": PENDING, "by_ordinal": -1, "by_offset": -1, "by_ns": -1, "nack": 0, "direct": 0, "transaction": -1,
-        "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "hidden": 0, "status": -1, "final": 0,
+        "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "possible": 0, "hidden": 0, "status": -1, "final": 0,
     },
     ("name", "message_id", "ack_id", "destination", "subscription_header"),
 )
@@ -60,7 +60,7 @@ LAYOUT = Layout(
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
 in stompcap.session.settling, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came until
 it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an ACK
-in a session of which the version is not known; what settled it is not told (`hidden`).
+in a session of which the version is not known; it is `possible` that it is of any subscription; what settled it is not told (`hidden`).
 """
 
 
@@ -89,6 +89,7 @@ class Opened(NamedTuple):
 
     subscriptions: Records
     subscription: I64
+    possible: Bools
     transactions: Records
     transaction: I64
 
@@ -153,7 +154,7 @@ def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Record
         "session": d.session[sent], "ordinal": d.ordinal[sent], "offset": d.offset[sent], "delivered_ns": d.last_ns[sent],
         "subscription": np.where(row >= 0, subscriptions["ordinal"][row], -1) if len(subscriptions) else row,
         "mode": np.where(row >= 0, subscriptions["mode"][row], MODE_UNKNOWN) if len(subscriptions) else np.full(len(row), MODE_UNKNOWN),
-        "body_octets": d.body_octets[sent], "body_hash": body_hash, "redelivered": np.asarray(said).astype(np.int64),
+        "possible": of.possible[sent].astype(np.int64), "body_octets": d.body_octets[sent], "body_hash": body_hash, "redelivered": np.asarray(said).astype(np.int64),
     }
     text = {
         "name": of_deliveries(d, row, subscriptions, brokers.lax), "message_id": d.some("message_id", sent), "ack_id": d.some("ack", sent),

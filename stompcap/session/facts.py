@@ -95,8 +95,9 @@ class Facts:
     gaps_c2s/_s2c        gaps of that direction that ended before it
     subscription_state   SUBSCRIBE, UNSUBSCRIBE, MESSAGE: ACTIVE, ENDED, UNKNOWN or UNNAMED, of the id they name;
                          ACK and NACK: ACTIVE or ENDED, of the subscription of the MESSAGE named
-    unsubscribed_ns      MESSAGE of an ended subscription: when its UNSUBSCRIBE was complete
-    unsubscribe_receipt  and when its RECEIPT came; -1: it asked for none, -2: none came so far
+    too_late             MESSAGE of an ended subscription: it came behind the RECEIPT of its UNSUBSCRIBE or, where none came so far, when
+                         the round trip and a time of grace had passed
+    unanswered           MESSAGE of an ended subscription: its UNSUBSCRIBE asked for a RECEIPT, and none came so far
     same_destination     SUBSCRIBE, MESSAGE: subscriptions active on the same destination
     ack_mode             MODE_* of the subscription of a MESSAGE, or of the MESSAGE that an ACK or NACK names
     delivery             row in `deliveries`: MESSAGE its own, ACK and NACK the one they name
@@ -126,8 +127,8 @@ class Facts:
     gaps_c2s: I64
     gaps_s2c: I64
     subscription_state: I64
-    unsubscribed_ns: I64
-    unsubscribe_receipt: I64
+    too_late: Bools
+    unanswered: Bools
     same_destination: I64
     ack_mode: I64
     delivery: I64

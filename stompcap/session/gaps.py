@@ -22,13 +22,15 @@ class Gaps:
     """Gaps of both directions; arrays of shape (frames, 2) and (sessions, 2), the second index a side code.
 
     ended, begun  per frame: gaps that had ended, that had begun before it
-    missing       per frame: octets may be missing before it
+    lost          per frame: octets are missing before it, or its direction's beginning is
+    missing       per frame: octets may be missing before it: `lost`, or the other side was not heard behind it for long
     total         per session: all gaps so far, of rows that were looked at
     start         per session: the true beginning of the direction was captured
     """
 
     ended: I64
     begun: I64
+    lost: Bools
     missing: Bools
     total: I64
     start: Bools
@@ -67,10 +69,13 @@ def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools, retent
     spoken[dialogue.session, dialogue.side] = True
     blind = ~present & spoken[:, ::-1] & closing[:, None] & ~start
     total += blind
-    missing = (begun > 0) | ~start[dialogue.session]
     silent = np.flatnonzero(unheard(dialogue, retention))
-    missing[silent, 1 - dialogue.side[silent]] = True
-    return Gaps(ended, begun, missing, total, start)
+    other = 1 - dialogue.side[silent]
+    begun[silent, other] = ended[silent, other]  # what shows later is not known when the frame is looked at
+    lost = (begun > 0) | ~start[dialogue.session]
+    missing = lost.copy()
+    missing[silent, other] = True
+    return Gaps(ended, begun, lost, missing, total, start)
 
 
 def greeted(dialogue: Dialogue) -> Bools:

@@ -56,6 +56,7 @@ class Rows(NamedTuple):
     opened: I64
     again: I64
     unclear: I64
+    possible: I64
     lost: I64
 
 
@@ -310,7 +311,7 @@ def _acknowledge(
     if k < 0:
         return
     cumulative = rows.mode[k] == MODE_CLIENT and not (frames.command[i] == NACK and habits.single_nack[s])
-    ambiguous = rows.unclear[k] or (habits.wide[s] and rows.subscription[k] < 0)
+    ambiguous = rows.unclear[k] or rows.possible[k] or (habits.wide[s] and rows.subscription[k] < 0)
     number = unsettled.number[k]
     _settle(rows, k, i, frames, lists, unsettled, habits, True)
     if ambiguous:

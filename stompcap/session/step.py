@@ -101,7 +101,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     held = subscriptions.follow(dialogue, found, trusted, state["subscriptions"], retention)
     dealt = transactions.follow(dialogue, found, trusted, state["transactions"], retention)
     asked = receipts.follow(dialogue, found, trusted, (dealt.rows, dealt.row), state["receipts"], retention)
-    hung = deliveries.Opened(held.rows, held.row, dealt.rows, dealt.row)
+    hung = deliveries.Opened(held.rows, held.row, held.possible, dealt.rows, dealt.row)
     delivered = deliveries.follow(dialogue, found, hung, brokers, counted["ambiguous"], state["deliveries"], retention)
     forgotten = counted["forgotten"].copy()
     open_ = Open(held.rows, dealt.rows, asked.rows, delivered.rows)
@@ -119,7 +119,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
         "heartbeats": heartbeats.table(beats, ids, watched),
         "heartbeat_violations": violations,
     }
-    said = annotate.facts(dialogue, found, before, held, dealt, asked, delivered)
+    said = annotate.facts(dialogue, found, before, held, dealt, asked, delivered, _round_trip(first), options.thresholds)
     analysis = Analysis(tables, dialogue, said, facts, first, closing, held.rows, dealt.rows, asked.rows, delivered.rows)
     left = where(with_integers(segments, "place", came), ~ready)
     return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, forgotten)
@@ -149,6 +149,12 @@ def _counters(before: pa.Table, ids: pa.Array) -> Records:
     """One row per session."""
     known = np.isin(np.arange(len(ids)), integers(pa.compute.index_in(before.column("stream_id"), ids)))
     return opened(counters.LAYOUT, before, ids, {"session": np.flatnonzero(~known)}, {})
+
+
+def _round_trip(first: Mapping[str, firsts.OfSessions]) -> I64:
+    """Per session, how long CONNECT took, 0 where that is not known."""
+    asked, answer = first["connect"], first["connected"]
+    return np.where(asked.there & answer.there, np.maximum(answer.last_ns - asked.first_ns, 0), 0)
 
 
 def _trusted(dialogue: Dialogue, at_start: Bools) -> Bools:

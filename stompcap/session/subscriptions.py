@@ -24,19 +24,21 @@ from stompcap.tables import words
 from stompcap.tables.silver import SUBSCRIPTIONS
 
 OPEN, UNSUBSCRIBED, OVER = range(3)  # index in words.SUBSCRIPTION_STATUSES
+POSSIBLE = -2  # a MESSAGE that names no subscription may be of the one there, or of one that is lost
 PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
 TALLIES = ("delivered", "acked", "nacked", "unsettled", "most")
 LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "first_ns": -1, "mode": MODE_UNKNOWN, "anonymous": 0, "prefetch": -(2**62),
         "ended_ordinal": -1, "ended_ns": -1, "ended_first_ns": -1, "ended_offset": -1, "ended_asks": 0, "ended_trusted": 0, "by_name": 0,
-        "late": 0, "gaps_c2s": 0, "gaps_s2c": 0, "final": 0, **dict.fromkeys(TALLIES, 0),
+        "late": 0, "gaps_s2c": 0, "gaps_until": -1, "final": 0, **dict.fromkeys(TALLIES, 0),
     },
     ("id", "destination", "ack"),
 )
 """One row per SUBSCRIBE. `anonymous`: it has no id, its destination stands for it. Of the UNSUBSCRIBE that ended it (-1 while active): whole
 at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`), `by_name`: it meant this one and not only an older one of its
-id; gaps that had ended before it. `late`: a MESSAGE came for it afterwards. TALLIES count its deliveries.
+id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). `late`: a
+MESSAGE came too late for it. TALLIES count its deliveries.
 """
 
 
@@ -124,15 +126,15 @@ def _known(rows: _Rows, r: int, now: int, retention: int) -> int:
 
 @kernel
 def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, names: _Names, active: _Active, retention: int) -> int:
-    """The subscription of MESSAGE i, `of` being the newest of the name it has."""
-    here = d >= 0 and active.session[d] == frames.session[i] and not frames.missed[i]
+    """The subscription of MESSAGE i, `of` being the newest of the name it has; -1 for none, POSSIBLE where another may be lost."""
+    here = d >= 0 and active.session[d] == frames.session[i]
     if of >= 0:
         before = _known(rows, names.under[of], frames.ordinal[i], retention)
         return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
     if frames.name[i] < 0 and here and active.count[d] == 1:
-        return int(active.rows[d])
+        return POSSIBLE if frames.missed[i] else int(active.rows[d])
     if frames.name[i] >= 0 and here and active.anonymous[d] == 1:
-        return int(active.anonymous_rows[d])
+        return POSSIBLE if frames.missed[i] else int(active.anonymous_rows[d])
     return -1
 
 
@@ -198,10 +200,11 @@ def _prefetch(dialogue: Dialogue, frames: I64) -> I64:
 
 
 class Followed(NamedTuple):
-    """The subscriptions; and per frame the row, -1 for none, and the facts about it."""
+    """The subscriptions; and per frame the row, -1 for none, whether it may be of any at its destination, and the facts about it."""
 
     rows: Records
     row: I64
+    possible: Bools
     state: I64
     same_destination: I64
 
@@ -229,7 +232,7 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     anonymous = np.concatenate([np.asarray(ids.is_null()), np.zeros(len(sent), np.bool_)])[order]
     frames = _Frames(
         d.session[at], d.ordinal[at], d.command[at], np.concatenate([by_asking, by_sent])[order],
-        np.concatenate([to_asking, to_sent])[order], anonymous, gaps.missing[at, CLIENT],
+        np.concatenate([to_asking, to_sent])[order], anonymous, gaps.lost[at, CLIENT],
     )
     found = _Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
     names = _Names(*(np.full(size, -1, np.int64) for size in (_size(by_asking, by_sent, by_row),) * 2), np.full(len(rows), -1, np.int64))
@@ -238,10 +241,22 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     _walk(frames, _Rows(*(rows[name] for name in _Rows._fields)), by_row, to_row, names, active, found, retention)
     _note_end(rows, np.flatnonzero(was_active & (rows["ended_ordinal"] >= 0)), d, asking[~new], gaps, trusted)
     row, state, same = (spread(count, at, values, none) for values, none in zip(found, (-1, UNNAMED, 0), strict=True))
+    possible = row == POSSIBLE
+    row[possible] = -1
     sent_row = row[sent]
     delivered = np.bincount(sent_row[sent_row >= 0], minlength=len(rows))
     rows["delivered"] = rows["delivered"] + delivered
-    return Followed(rows, row, state, same)
+    _forget(rows, d, gaps, retention)
+    return Followed(rows, row, possible, state, same)
+
+
+def _forget(rows: Records, d: Dialogue, gaps: Gaps, retention: int) -> None:
+    """Note the gaps of the server by when subscriptions that ended are forgotten in this step."""
+    past = np.flatnonzero((rows["ended_ordinal"] >= 0) & (rows["gaps_until"] < 0))
+    own = keys(d.session, d.ordinal)
+    frame = np.searchsorted(own, keys(rows["session"][past], rows["ended_ordinal"][past] + retention + 1))
+    come = np.flatnonzero((frame < len(d)) & (d.session[np.minimum(frame, len(d) - 1)] == rows["session"][past])) if len(d) else frame[:0]
+    rows["gaps_until"][past[come]] = gaps.begun[frame[come], SERVER]
 
 
 def _size(*coded: I64) -> int:
@@ -259,7 +274,7 @@ def _note_end(rows: Records, ended: I64, d: Dialogue, unsubscribes: I64, gaps: G
     asks = np.asarray(d.some("receipt", frame).is_valid()).astype(np.int64)
     for name, values in (
         ("ended_ns", d.last_ns[frame]), ("ended_first_ns", d.first_ns[frame]), ("ended_offset", d.offset[frame]), ("ended_asks", asks),
-        ("ended_trusted", trusted[frame].astype(np.int64)), ("gaps_c2s", gaps.ended[frame, CLIENT]), ("gaps_s2c", gaps.ended[frame, SERVER]),
+        ("ended_trusted", trusted[frame].astype(np.int64)), ("gaps_s2c", gaps.ended[frame, SERVER]),
     ):
         rows[name][ended] = values
 

@@ -19,7 +19,7 @@ from tests.e2e.truth import DATA
 def test_in_blocks_as_whole(name: str, block: int, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = wire_of([str(DATA / name)])
     full = rows(wire.tables())
-    monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(open_limit=4))
+    monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(open=4))
     whole = rows(wire.tables())
     assert whole != full, "nothing was forgotten"
     found = rows(wire.tables(window=window, block=block, assembly=InBlocks))

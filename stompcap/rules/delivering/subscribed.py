@@ -8,13 +8,12 @@ import pyarrow.compute as pc
 
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64, integers
+from stompcap.session.columns import I64
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.facts import ENDED, UNKNOWN
 
 SUBSCRIBED = Chapter("Deliveries and subscriptions")
 
-NOT_CAPTURED = -2  # an UNSUBSCRIBE asked for a RECEIPT that has not come so far
 REPLY_QUEUE = r"^/?(temp-queue|temp-topic|reply-queue)/"
 
 
@@ -46,15 +45,11 @@ def sb_08(ctx: RuleContext) -> tuple[Judged, Judged]:
     `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
     RECEIPT that it asked for had not been captured by then.
     """
-    d, facts = ctx.dialogue, ctx.facts
-    late = ctx.of("MESSAGE") & (facts.subscription_state == ENDED) & (facts.unsubscribed_ns >= 0)
-    trip = np.maximum(integers(ctx.of_session("connect_latency_us")), 0) * 1000
-    overdue = d.last_ns > facts.unsubscribed_ns + trip[d.session] + ctx.limits.ns("unsubscribe_grace_s")
-    receipt = facts.unsubscribe_receipt
-    after = np.where(receipt >= 0, d.last_ns > receipt, overdue)
+    facts = ctx.facts
+    late = ctx.of("MESSAGE") & (facts.subscription_state == ENDED)
     return (
-        Judged(late, after, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-               unevaluable=after & (facts.missed_c2s | (receipt == NOT_CAPTURED))),
+        Judged(late, facts.too_late, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
+               unevaluable=facts.too_late & (facts.missed_c2s | facts.unanswered)),
         _obeyed(ctx),
     )
 
@@ -64,9 +59,10 @@ def _obeyed(ctx: RuleContext) -> Judged:
     ended = ctx.subscriptions
     index = np.flatnonzero(ended.final & (ended["ended_ns"] >= 0) & (ended["by_name"] != 0) & (ended["late"] == 0))
     session = ended["session"][index]
-    lost = ctx.sessions.gaps[session, SERVER] > ended["gaps_s2c"][index]
+    until = ended["gaps_until"][index]
+    lost = np.where(until < 0, ctx.sessions.gaps[session, SERVER], until) > ended["gaps_s2c"][index]
     return Judged(np.ones(len(index), bool), np.zeros(len(index), bool),
-                  unevaluable=lost | (ctx.closing & ctx.ends.cut_off)[session],
+                  unevaluable=lost | ((until < 0) & ctx.ends.cut_off[session]),
                   units=ctx.units_among(ended, index, CLIENT, "ended_offset", "ended_ns"))
 
 
@@ -106,7 +102,7 @@ def ms_04(ctx: RuleContext) -> Judged:
         return pc.if_else(pa.array(missing[index]), without, never)
 
     begun = ctx.sessions.start[ctx.dialogue.session, CLIENT]
-    gap = ctx.facts.missed_c2s & (begun | (ctx.facts.gaps_c2s > 1))  # the missing beginning counts as one
+    gap = ctx.facts.missed_c2s & (begun | (ctx.facts.gaps_c2s > 0))
     unclear = (ctx.facts.nameless_before > 0) | gap | (unknown_id & ctx.facts.missed_c2s)
     return Judged(message, missing | unknown_id, say, unevaluable=unclear & (missing | unknown_id))
 

@@ -99,7 +99,7 @@ def _missed_s2c(ctx: RuleContext) -> Bools:
     before = ctx.sessions.gaps[:, SERVER] - np.bincount(raw.session[gap], minlength=sessions)
     since = np.full(sessions, np.iinfo(np.int64).max)  # where the first gap of this step begins
     np.minimum.at(since, raw.session[gap], raw.place[gap])
-    missed: Bools = (before[raw.session] > 0) | (raw.place > since[raw.session])
+    missed: Bools = ~ctx.sessions.start[raw.session, SERVER] | (before[raw.session] > 0) | (raw.place > since[raw.session])
     return missed
 
 
