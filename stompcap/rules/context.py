@@ -13,7 +13,7 @@ from stompcap.rules.frames import TEXTS, FrameView, filled
 from stompcap.rules.record import Units
 from stompcap.rules.rows import RowView
 from stompcap.session.analysis import Analysis
-from stompcap.session.columns import I8, I64, Bools, flat, integers
+from stompcap.session.columns import I64, Bools, flat, integers
 from stompcap.session.dialogue import CLIENT
 from stompcap.session.records import Records
 from stompcap.session.trust import trusted
@@ -98,9 +98,9 @@ class RuleContext(FrameView):
         return flat(self.tables["sessions"].column(name))
 
     @cached_property
-    def outcome(self) -> I8:
+    def outcome(self) -> I64:
         """What became of CONNECT, per session: index in words.OUTCOMES."""
-        return np.asarray(pc.index_in(self.of_session("outcome"), pa.array(words.OUTCOMES))).astype(np.int8)
+        return np.asarray(pc.index_in(self.of_session("outcome"), pa.array(words.OUTCOMES))).astype(np.int64)
 
     @cached_property
     def possible(self) -> I64:
@@ -124,7 +124,7 @@ class RuleContext(FrameView):
         side = CLIENT if kind in ("connect", "disconnect") else 1 - CLIENT
         time = first.first_ns if side == CLIENT else first.last_ns
         return Units(
-            sessions.astype(np.int32), np.full(len(sessions), side, np.int8), first.offset[sessions], time[sessions],
+            sessions.astype(np.int64), np.full(len(sessions), side, np.int64), first.offset[sessions], time[sessions],
             self.sessions.version[sessions], first.trusted[sessions],
         )
 
@@ -132,16 +132,16 @@ class RuleContext(FrameView):
         """These rows of records, where frames of the side stand that the columns name."""
         session = records["session"][index]
         return Units(
-            session.astype(np.int32), np.full(len(index), side, np.int8), records[offset][index], records[time][index],
+            session.astype(np.int64), np.full(len(index), side, np.int64), records[offset][index], records[time][index],
             self.sessions.version[session],
         )
 
-    def end_of_stream(self, session: I64, side: I8) -> Units:
+    def end_of_stream(self, session: I64, side: I64) -> Units:
         """Units at the end of a direction of sessions, at the time of the close."""
         sessions, streams = self.sessions, self.dialogue.streams
         octets = np.stack([integers(streams.column(f"octets_{name}")) for name in words.DIRECTIONS], axis=1)
         at = np.where(sessions.closed_ns >= 0, sessions.closed_ns, sessions.last_ns)[session]
-        return Units(session.astype(np.int32), side, octets[session, side], at, sessions.version[session])
+        return Units(session.astype(np.int64), side, octets[session, side], at, sessions.version[session])
 
     def say_of(self, kind: str, template: str, sessions: I64) -> pa.Array:
         """The template filled from the first frames of that kind of these sessions."""

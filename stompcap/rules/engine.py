@@ -123,7 +123,7 @@ def _verdicts(
 ) -> Pending:
     """The units of these indices with all that findings say of them."""
     units = _units(ctx, judged)
-    blamed = units.side if rule.side == "both" else np.full(len(units), CLIENT if rule.side == "client" else SERVER, np.int8)
+    blamed = units.side if rule.side == "both" else np.full(len(units), CLIENT if rule.side == "client" else SERVER, np.int64)
     lenient = np.zeros(len(units), bool) if judged.lenient is None else judged.lenient
     key = np.zeros((len(units), 2), np.int64) if judged.key is None else judged.key
     if callable(judged.evidence):

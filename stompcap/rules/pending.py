@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I8, I32, I64, Bools, flat, integers
+from stompcap.session.columns import I64, Bools, flat, integers
 
 PENDING = pa.schema([
     ("stream_id", pa.string()),
@@ -51,13 +51,13 @@ class Pending:
     """
 
     rule: I64
-    session: I32
-    sent: I8
-    blamed: I8
+    session: I64
+    sent: I64
+    blamed: I64
     lenient: Bools
     offset: I64
     ts_ns: I64
-    version: I8
+    version: I64
     failed: Bools
     unevaluable: Bools
     trusted: Bools
@@ -69,9 +69,9 @@ class Pending:
         return len(self.session)
 
     @cached_property
-    def receiver(self) -> I8:
+    def receiver(self) -> I64:
         """The side that did not send it."""
-        return (1 - self.sent).astype(np.int8)
+        return (1 - self.sent).astype(np.int64)
 
     def take(self, index: I64) -> Pending:
         """Those of these indices."""
@@ -89,7 +89,7 @@ def read(table: pa.Table, rules: pa.Array, streams: pa.Array) -> Pending:
     """The rows of the table PENDING, by the catalogue's ids and the ids of the dialogue's streams, which must have them all."""
     columns: dict[str, Any] = {name: flat(table.column(name)).to_numpy(zero_copy_only=False) for name in PENDING.names[2:-1]}
     columns["rule"] = integers(pc.index_in(table.column("rule_id"), value_set=rules))
-    columns["session"] = integers(pc.index_in(table.column("stream_id"), value_set=streams)).astype(np.int32)
+    columns["session"] = integers(pc.index_in(table.column("stream_id"), value_set=streams)).astype(np.int64)
     return Pending(**columns, evidence=flat(table.column("evidence")))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.session.columns import I8, I32, I64, Bools
+from stompcap.session.columns import I64, Bools
 
 ALL_VERSIONS = "1.0 1.1 1.2"
 LENIENCY = "M S I"  # strictest first
@@ -29,11 +29,11 @@ class Units:
     step, or will be in a later one, and is not judged in this (None: all are judged).
     """
 
-    session: I32
-    side: I8
+    session: I64
+    side: I64
     offset: I64
     ts_ns: I64
-    version: I8
+    version: I64
     trusted: Bools | None = None
     context: Bools | None = None
 
@@ -65,7 +65,7 @@ class Judged:
     unevaluable: Bools | None = None
     units: Units | None = None
     lenient: Bools | None = None
-    blamed: I8 | None = None
+    blamed: I64 | None = None
     weight: I64 | None = None
     pending: bool = False
     key: I64 | None = None

@@ -35,7 +35,9 @@ LAYOUT = Layout(
     }
 )
 """One row per session. Per direction: frames; gaps passed; whether it began with a frame that opens it; whether a passcode was there;
-whether its latest rows are not trusted (stompcap.session.trust); when octets and when a frame came last. Then frames by kind, SUBSCRIBEs without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit) and how many ACKs were ambiguous (stompcap.session.settling).
+whether its latest rows are not trusted (stompcap.session.trust); when octets and when a frame came last. Then frames by kind, SUBSCRIBEs
+without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit) and
+how many ACKs were ambiguous (stompcap.session.settling).
 """
 
 
@@ -44,7 +46,7 @@ def both(counters: Records, name: str) -> I64:
     return np.stack([counters[f"{name}_{way}"] for way in WAYS], axis=1)
 
 
-def keep(counters: Records, name: str, values: I64) -> None:
+def keep(counters: Records, name: str, values: I64 | Bools) -> None:
     """Set a counter of both directions."""
     for side, way in enumerate(WAYS):
         counters[f"{name}_{way}"] = values[:, side].astype(np.int64)

@@ -52,15 +52,17 @@ LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "delivered_ns": -1, "subscription": -1, "mode": MODE_UNKNOWN, "body_octets": 0, "body_hash": 0,
         "redelivered": 0, "state": PENDING, "by_ordinal": -1, "by_offset": -1, "by_ns": -1, "nack": 0, "direct": 0, "transaction": -1,
-        "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "possible": 0, "hidden": 0, "status": -1, "final": 0,
+        "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "possible": 0, "hidden": 0,
+        "status": -1, "final": 0,
     },
     ("name", "message_id", "ack_id", "destination", "subscription_header"),
 )
 """One row per MESSAGE. Between steps `subscription` and `transaction` are ordinals of the frames that opened those. `body_hash` is one of
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
-in stompcap.session.settling, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came until
-it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an ACK
-in a session of which the version is not known; it is `possible` that it is of any subscription; what settled it is not told (`hidden`).
+in stompcap.session.settling, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
+until it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an
+ACK in a session of which the version is not known; it is `possible` that it is of any subscription; what settled it is not told
+(`hidden`).
 """
 
 
@@ -119,10 +121,10 @@ def follow(
     coded = names(d, rows, brokers.lax, brokers.unescapes)
     at = np.sort(np.concatenate([sent, d.settling, d.new(CLIENT, COMMIT, ABORT)]))
     settling_at = np.searchsorted(at, d.settling)
+    of_acks = (coded.ack_named, coded.ack_message, coded.strict, coded.compares)
+    named, message, strict, compares = (spread(len(at), settling_at, values.astype(np.int64)) for values in of_acks)
     frames = Frames(
-        d.session[at], d.ordinal[at], d.command[at], d.version[at],
-        *(spread(len(at), settling_at, values) for values in (coded.ack_named, coded.ack_message)),
-        *(spread(len(at), settling_at, values.astype(np.int64), 0) == 1 for values in (coded.strict, coded.compares)),
+        d.session[at], d.ordinal[at], d.command[at], d.version[at], named, message, strict == 1, compares == 1,
         of.transaction[at], gaps.epoch(at, opens=True), gaps.epoch(at, opens=False),
     )
     found = Found(*(np.full(len(at), value, np.int64) for value in (-1, TARGET_NONE, 0, 0, -1, 0, 0)))
@@ -154,7 +156,8 @@ def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Record
         "session": d.session[sent], "ordinal": d.ordinal[sent], "offset": d.offset[sent], "delivered_ns": d.last_ns[sent],
         "subscription": np.where(row >= 0, subscriptions["ordinal"][row], -1) if len(subscriptions) else row,
         "mode": np.where(row >= 0, subscriptions["mode"][row], MODE_UNKNOWN) if len(subscriptions) else np.full(len(row), MODE_UNKNOWN),
-        "possible": of.possible[sent].astype(np.int64), "body_octets": d.body_octets[sent], "body_hash": body_hash, "redelivered": np.asarray(said).astype(np.int64),
+        "possible": of.possible[sent].astype(np.int64), "body_octets": d.body_octets[sent], "body_hash": body_hash,
+        "redelivered": np.asarray(said).astype(np.int64),
     }
     text = {
         "name": of_deliveries(d, row, subscriptions, brokers.lax), "message_id": d.some("message_id", sent), "ack_id": d.some("ack", sent),
@@ -171,7 +174,7 @@ def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Record
 def _lists(rows: Records, coded: Names, transactions: Records) -> Lists:
     """Empty lists of names and transactions."""
     return Lists(
-        np.full(coded.count, -1, np.int64), np.full(coded.count, -1, np.int64), np.stack([coded.own, coded.message]),
+        np.full(coded.codes, -1, np.int64), np.full(coded.codes, -1, np.int64), np.stack([coded.own, coded.message]),
         np.full((2, len(rows)), -1, np.int64), np.full(len(transactions), -1, np.int64), np.full(len(rows), -1, np.int64),
     )
 

@@ -51,9 +51,9 @@ class RawRows:
     """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
     `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but
-    never less than that of the row before, which is what a gap has too. `row` is the index in the table that was given. `beside`: a row of an earlier
-    step, or one that waits for a later one, there as the neighbour of others and not to be judged.
+    `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but never
+    less than that of the row before, which is what a gap has too. `row` is the index in the table that was given.
+    `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
     """
 
     session: I64

@@ -118,7 +118,6 @@ def state(found: Mapping[str, OfSessions], ids: pa.Array, which: Bools) -> pa.Ta
         columns = {"kind": pa.repeat(pa.scalar(kind), len(session)), "ordinal": pa.array(first.ordinal[session])}
         columns["trusted"] = pa.array(first.trusted[session].astype(np.int64))
         columns |= {f"gaps_{way}": pa.array(first.gaps[session, side]) for side, way in enumerate(words.DIRECTIONS)}
-        tables.append(pa.Table.from_arrays(
-            [columns[field.name] if field.name in columns else frames.column(field.name).cast(field.type) for field in SCHEMA], schema=SCHEMA
-        ))
+        arrays = [columns[field.name] if field.name in columns else frames.column(field.name).cast(field.type) for field in SCHEMA]
+        tables.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(tables).combine_chunks()

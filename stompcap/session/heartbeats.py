@@ -175,9 +175,10 @@ def follow(
     shut = facts.closed_ns[session] >= 0
     end = np.where(shut, facts.closed_ns[session], facts.last_ns[session])
     latest = rows["now_ns"].copy()
-    at = np.searchsorted(direction, segments.direction)
-    own = (at < len(direction)) & (direction[np.minimum(at, max(len(direction) - 1, 0))] == segments.direction) if len(direction) else at < 0
-    np.maximum.at(latest, at[own], segments.ts_ns[own])
+    number = np.full(2 * dialogue.sessions, -1, np.int64)
+    number[direction] = np.arange(len(direction))
+    own = np.flatnonzero(number[segments.direction] >= 0)
+    np.maximum.at(latest, number[segments.direction[own]], segments.ts_ns[own])
     stop = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
     limit = np.floor(thresholds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
     watched = Watched(

@@ -66,7 +66,8 @@ def _left_open(rows: Open, sessions: int) -> I64:
         (rows.subscriptions, rows.subscriptions["ended_ordinal"] < 0), (named, named["outcome"] == TRANSACTION_OPEN),
         (rows.receipts, rows.receipts["answered_ordinal"] < 0), (rows.deliveries, deliveries.is_open(rows.deliveries)),
     )
-    return np.sum([np.bincount(records["session"][mask], minlength=sessions) for records, mask in masks], axis=0)
+    found: I64 = np.sum([np.bincount(records["session"][mask], minlength=sessions) for records, mask in masks], axis=0)
+    return found
 
 
 def _closed_ns(rows: Records, facts: SessionFacts, first: Mapping[str, OfSessions]) -> I64:

@@ -32,7 +32,7 @@ class Names(NamedTuple):
     ack_message: I64
     strict: Bools
     compares: Bools
-    count: int
+    codes: int
 
 
 def of_deliveries(dialogue: Dialogue, subscription: I64, subscriptions: Records, lax: Bools) -> pa.Array:

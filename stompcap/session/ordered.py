@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.kernel import kernel
-from stompcap.session.dialogue import I64
+from stompcap.session.columns import I64
 
 BITS = 5
 LOW = (1 << BITS) - 1

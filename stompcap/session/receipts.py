@@ -41,9 +41,9 @@ LAYOUT = Layout(
     },
     ("value", "command_text"),
 )
-"""One row per request. The frame that asks begins at `first_ns` and is whole at `asked_ns`; `transaction`: the ordinal of the transaction that
-a SEND is `inside` of, while that is open; `since_ns`: from when on an answer is due, the COMMIT of that transaction if it was `committed`.
-Not `listed`: asked for by CONNECT or STOMP.
+"""One row per request. The frame that asks begins at `first_ns` and is whole at `asked_ns`; `transaction`: the ordinal of the transaction
+that a SEND is `inside` of, while that is open; `since_ns`: from when on an answer is due, the COMMIT of that transaction if it was
+`committed`. Not `listed`: asked for by CONNECT or STOMP.
 """
 
 
@@ -176,7 +176,8 @@ def follow(
     at, asks = at[order], np.concatenate([np.ones(len(asking), np.bool_), np.zeros(len(answering), np.bool_)])[order]
     row, state = np.full(len(at), -1, np.int64), np.full(len(at), UNNAMED, np.int64)
     size = max((int(c.max(initial=-1)) for c in (by_asking, by_answering, by_row)), default=-1) + 1
-    names = _Names(*(np.full(size, -1, np.int64) for _ in range(5)), np.full(len(rows), -1, np.int64))
+    session_of, head, tail, answered, opening = np.full((5, size), -1, np.int64)
+    names = _Names(session_of, head, tail, answered, opening, np.full(len(rows), -1, np.int64))
     _walk(
         d.session[at], d.ordinal[at], d.command[at], asks, np.concatenate([by_asking, by_answering])[order],
         _Rows(*(rows[name] for name in _Rows._fields)), by_row, names, row, state, retention,

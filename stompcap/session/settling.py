@@ -127,15 +127,11 @@ class Habits(NamedTuple):
 
 
 @kernel
-def _asks(mode: int) -> bool:
-    return mode == MODE_CLIENT or mode == MODE_INDIVIDUAL
-
-
-@kernel
 def _open(rows: Rows, k: int) -> bool:
     """An ACK or NACK is still waited for, or the end of its transaction."""
-    state = rows.state[k]
-    return state == ENCLOSED or state == ABORTED or (state == PENDING and _asks(rows.mode[k]))
+    state, mode = rows.state[k], rows.mode[k]
+    waits: bool = state == ENCLOSED or state == ABORTED or (state == PENDING and (mode == MODE_CLIENT or mode == MODE_INDIVIDUAL))
+    return waits
 
 
 @kernel
@@ -222,7 +218,8 @@ def _misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
     """More gaps and ambiguous ACKs than when the delivery came."""
     s = rows.session[k]
     reached = rows.mode[k] == MODE_CLIENT or habits.wide[s]
-    return gaps + (habits.ambiguous[s] if reached else 0) != rows.opened[k]
+    missed: bool = gaps + (habits.ambiguous[s] if reached else 0) != rows.opened[k]
+    return missed
 
 
 @kernel

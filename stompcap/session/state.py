@@ -37,7 +37,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "frames": FRAMES, "rows": ROWS, "segments": SEGMENTS, "stalls": TABLES["stalls"].arrow, "first": firsts.SCHEMA,
     **{name: layout.schema for name, layout in RECORDS.items()},
 }
-"""Frames and rows that wait, and the last one of each direction that does not (`earlier`); segments heart-beats were not judged by; stalls."""
+"""Frames and rows that wait, and the last one of each direction that does not (`earlier`); segments by which heart-beats are not judged
+yet, and stalls.
+"""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class _Active(NamedTuple):
     """
 
     session: I64
-    count: I64
+    number: I64
     rows: I64
     anonymous: I64
     anonymous_rows: I64
@@ -98,7 +98,7 @@ def _change(active: _Active, d: int, r: int, anonymous: int, by: int) -> None:
     """A subscription to destination d begins (`by` 1) or ends (-1)."""
     if d < 0:
         return
-    active.count[d] += by
+    active.number[d] += by
     active.rows[d] ^= r
     if anonymous:
         active.anonymous[d] += by
@@ -113,7 +113,7 @@ def _enter(rows: _Rows, r: int, name: int, d: int, names: _Names, active: _Activ
         names.under[r] = names.newest[name] if names.session[name] == s else -1
         names.session[name], names.newest[name] = s, r
     if d >= 0 and active.session[d] != s:
-        active.session[d], active.count[d], active.rows[d], active.anonymous[d], active.anonymous_rows[d] = s, 0, 0, 0, 0
+        active.session[d], active.number[d], active.rows[d], active.anonymous[d], active.anonymous_rows[d] = s, 0, 0, 0, 0
     if rows.ended_ordinal[r] < 0:
         _change(active, d, r, rows.anonymous[r], 1)
 
@@ -131,7 +131,7 @@ def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, n
     if of >= 0:
         before = _known(rows, names.under[of], frames.ordinal[i], retention)
         return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
-    if frames.name[i] < 0 and here and active.count[d] == 1:
+    if frames.name[i] < 0 and here and active.number[d] == 1:
         return POSSIBLE if frames.missed[i] else int(active.rows[d])
     if frames.name[i] >= 0 and here and active.anonymous[d] == 1:
         return POSSIBLE if frames.missed[i] else int(active.anonymous_rows[d])
@@ -162,7 +162,7 @@ def _walk(
             r += 1
         of = _known(rows, names.newest[n], now, retention) if n >= 0 and names.session[n] == s else -1
         here = d >= 0 and active.session[d] == s
-        found.same_destination[i] = active.count[d] if here else 0
+        found.same_destination[i] = active.number[d] if here else 0
         if n >= 0:
             found.state[i] = UNKNOWN if of < 0 else ACTIVE if rows.ended_ordinal[of] < 0 else ENDED
         if c == SUBSCRIBE:
@@ -171,7 +171,7 @@ def _walk(
             r += 1
         elif c == UNSUBSCRIBE:
             meant = of
-            if of < 0 and frames.anonymous[i] and here and active.count[d] == 1 and not frames.missed[i]:
+            if of < 0 and frames.anonymous[i] and here and active.number[d] == 1 and not frames.missed[i]:
                 meant, found.state[i] = active.rows[d], ACTIVE
             found.row[i] = meant
             if meant >= 0 and rows.ended_ordinal[meant] < 0:
@@ -235,7 +235,8 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
         np.concatenate([to_asking, to_sent])[order], anonymous, gaps.lost[at, CLIENT],
     )
     found = _Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
-    names = _Names(*(np.full(size, -1, np.int64) for size in (_size(by_asking, by_sent, by_row),) * 2), np.full(len(rows), -1, np.int64))
+    size = _size(by_asking, by_sent, by_row)
+    names = _Names(np.full(size, -1, np.int64), np.full(size, -1, np.int64), np.full(len(rows), -1, np.int64))
     active = _Active(*(np.full(_size(to_asking, to_sent, to_row), value, np.int64) for value in (-1, 0, 0, 0, 0)))
     was_active = rows["ended_ordinal"] < 0
     _walk(frames, _Rows(*(rows[name] for name in _Rows._fields)), by_row, to_row, names, active, found, retention)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.session.dialogue import EOL, FRAME, GAP, I64, Bools, RawRows
+from stompcap.session.columns import I64, Bools
+from stompcap.session.dialogue import EOL, FRAME, GAP, RawRows
 from stompcap.stomp.syntax import Syntax
 
 
@@ -19,7 +20,7 @@ def anchors(raw: RawRows) -> Bools:
     count = len(raw)
     if count == 0:
         return np.zeros(0, bool)
-    direction = _direction(raw)
+    direction = raw.direction
     joined = np.zeros(count + 1, bool)  # row i begins in the packet in which the row before it ends
     same = (direction[1:] == direction[:-1]) & (raw.offset[:-1] + raw.length[:-1] == raw.offset[1:])
     octets = (raw.kind[1:] != GAP) & (raw.kind[:-1] != GAP)
@@ -38,16 +39,12 @@ def broken(raw: RawRows) -> Bools:
     return gap
 
 
-def _direction(raw: RawRows) -> I64:
-    return raw.session.astype(np.int64) * 2 + raw.side
-
-
 def _latest(marked: Bools, raw: RawRows) -> I64:
     """Per row the latest marked one at or before it in its direction, -1 where there is none."""
     count = len(raw)
     if count == 0:
         return np.zeros(0, np.int64)
-    direction = _direction(raw)
+    direction = raw.direction
     found = np.maximum.accumulate(np.where(marked, np.arange(count), -1))
     return np.where((found >= 0) & (direction[found] == direction), found, -1)
 

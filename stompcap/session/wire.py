@@ -94,7 +94,8 @@ def earlier(table: pa.Table) -> Bools:
     """Rows of an earlier step."""
     if EARLIER not in table.column_names:
         return np.zeros(table.num_rows, np.bool_)
-    return integers(table.column(EARLIER), 0) == 1
+    found: Bools = integers(table.column(EARLIER), 0) == 1
+    return found
 
 
 @kernel

@@ -122,4 +122,4 @@ def ak_14(ctx: RuleContext) -> Judged:
     facts = ctx.facts
     nacks = ctx.of("NACK") & (facts.ack_mode == MODE_CLIENT) & (facts.delivery >= 0)
     return Judged(nacks, facts.unsettled_earlier, "NACK in mode client with unsettled messages before it",
-                  unevaluable=ctx.missed_any, blamed=np.full(len(ctx.dialogue), CLIENT, np.int8))
+                  unevaluable=ctx.missed_any, blamed=np.full(len(ctx.dialogue), CLIENT, np.int64))

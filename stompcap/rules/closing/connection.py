@@ -48,7 +48,7 @@ def ds_04(ctx: RuleContext) -> Judged:
     rude = ~ctx.first["disconnect"].there[session]
     unsure = (~ctx.ends.whole.all(axis=1) | ctx.first["error"].there)[session]
     return Judged(np.ones(len(session), bool), rude, "the client closed without DISCONNECT", unevaluable=rude & unsure,
-                  units=ctx.end_of_stream(session, np.full(len(session), CLIENT, np.int8)))
+                  units=ctx.end_of_stream(session, np.full(len(session), CLIENT, np.int64)))
 
 
 @CLOSING.rule(
@@ -81,7 +81,7 @@ def ds_07(ctx: RuleContext) -> Judged:
     reset = (s.close_kind == RST)[session]
     by_client, by_server = (s.reset[session, side] for side in (CLIENT, SERVER))
     serving = np.where(by_client == by_server, (s.closed_by == SERVER)[session], by_server)
-    side = np.where(serving, SERVER, CLIENT).astype(np.int8)
+    side = np.where(serving, SERVER, CLIENT).astype(np.int64)
     idle = s.closed_ns[session] - s.spoke_ns[session].max(axis=1)
     lost = (ctx.ends.lost.any(axis=1) | (s.closed_by < 0))[session]
 

@@ -92,7 +92,7 @@ def fr_19b(ctx: RuleContext) -> Judged:
         applicable=ctx.bits(Syntax.UNDEFINED_ESCAPE) & ~ctx.handshake,
         failed=ctx.none(),
         unevaluable=ctx.ambiguous,
-        blamed=(1 - d.side).astype(np.int8),
+        blamed=(1 - d.side).astype(np.int64),
         evidence="the receiver goes on after {command} with an undefined escape",
         pending=True,
         key=np.stack([d.last_ns + ctx.limits.ns("fatal_escape_s"), d.ordinal], axis=1),

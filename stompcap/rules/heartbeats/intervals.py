@@ -10,7 +10,7 @@ from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import of_heartbeats
 from stompcap.rules.record import Chapter, Judged, Units
-from stompcap.session.columns import I8, I64, repeated_codes
+from stompcap.session.columns import I64, repeated_codes
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words
 
@@ -37,12 +37,12 @@ def _gaps(ctx: RuleContext, side: int) -> tuple[Judged, Judged]:
             np.ones(len(each), bool), np.ones(len(each), bool),
             lambda index: _flat(said).take(pa.array(index)),
             unevaluable=excused,
-            units=gap_units(ctx, np.full(len(each), side, np.int8), each, np.asarray(violations["gap_start_ns"])),
+            units=gap_units(ctx, np.full(len(each), side, np.int64), each, np.asarray(violations["gap_start_ns"])),
         ),
         Judged(
             gaps > broken, np.zeros(len(rest), bool),
             unevaluable=unclear,
-            units=gap_units(ctx, np.full(len(rest), side, np.int8), rest, np.zeros(len(rest), np.int64)),
+            units=gap_units(ctx, np.full(len(rest), side, np.int64), rest, np.zeros(len(rest), np.int64)),
             weight=gaps - broken,
         ),
     )
@@ -57,7 +57,7 @@ def session_of(ctx: RuleContext, table: pa.Table) -> I64:
     return repeated_codes(table.column("stream_id"), _flat(ctx.dialogue.streams.column("stream_id")))
 
 
-def gap_units(ctx: RuleContext, side: I8, session: I64, since_ns: I64) -> Units:
+def gap_units(ctx: RuleContext, side: I64, session: I64, since_ns: I64) -> Units:
     """Gaps as units: each lies behind the octet that came last before it, looked up in the direction's rows."""
     raw = ctx.raw
     offset = np.zeros(len(session), np.int64)
@@ -73,7 +73,7 @@ def gap_units(ctx: RuleContext, side: I8, session: I64, since_ns: I64) -> Units:
         last = rows[np.maximum(before, 0)]
         known = (before >= 0) & (direction[np.maximum(before, 0)] == wanted)
         offset = np.where(known, raw.offset[last] + raw.length[last], 0)
-    return Units(session.astype(np.int32), side, offset, since_ns, ctx.sessions.version[session])
+    return Units(session.astype(np.int64), side, offset, since_ns, ctx.sessions.version[session])
 
 
 @HEARTBEATING.rule(

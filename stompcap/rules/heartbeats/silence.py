@@ -15,7 +15,7 @@ from stompcap.rules.errors.consequences import HEART_BEAT
 from stompcap.rules.heartbeats.beats import agreed
 from stompcap.rules.heartbeats.intervals import gap_units, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I8, I64, Bools, integers
+from stompcap.session.columns import I64, Bools, integers
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.wire import sides
 
@@ -27,7 +27,7 @@ class Waits(NamedTuple):
     """One entry per direction with an interval agreed: session, the side that sends, its longest gap, what is known."""
 
     session: I64
-    side: I8
+    side: I64
     interval_ms: I64
     longest_ms: I64
     evaluable: Bools
@@ -70,7 +70,7 @@ def hb_05(ctx: RuleContext) -> Judged:
     RabbitMQ gives no reason at all. The closing side is the one whose FIN or RST came first.
     """
     w = _waits(ctx)
-    waiting = (1 - w.side).astype(np.int8)
+    waiting = (1 - w.side).astype(np.int64)
     closed = np.stack([ctx.ends.closed_first(side) for side in (CLIENT, SERVER)], axis=1)[w.session, waiting]
     reason = ctx.first["last_error"]
     complains = matched(reason.header("message"), HEART_BEAT) | matched(reason.column("body_preview"), HEART_BEAT)
@@ -113,7 +113,7 @@ def hb_06(ctx: RuleContext) -> Judged:
     """
     gaps = ctx.tables["heartbeat_violations"]
     session, side = session_of(ctx, gaps), sides(gaps.column("direction"))
-    waiting = (1 - side).astype(np.int8)
+    waiting = (1 - side).astype(np.int64)
     start, stop = integers(gaps.column("gap_start_ns")), integers(gaps.column("gap_end_ns"))
     limit = (integers(gaps.column("interval_ms")) * (ctx.limits.heartbeat_dead + 1) * 1e6).astype(np.int64)
     closed = np.stack([ctx.ends.closed_first(side) for side in (CLIENT, SERVER)], axis=1)[session, waiting]
@@ -166,4 +166,4 @@ def hb_08(ctx: RuleContext) -> Judged:
     cut &= idle >= ctx.limits.ns("idle_close_s")
     lost: Bools = (ctx.ends.lost | ~s.start).max(axis=1)[session]
     return Judged(np.ones(len(session), bool), cut, lambda index: idleness(ctx, session[index], idle[index]), unevaluable=lost,
-                  units=ctx.end_of_stream(session, np.full(len(session), SERVER, np.int8)))
+                  units=ctx.end_of_stream(session, np.full(len(session), SERVER, np.int64)))
