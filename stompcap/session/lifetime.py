@@ -95,8 +95,7 @@ def _give_out(rows: Open, ending: Bools, now: I64, retention: int) -> None:
     undecided = np.zeros(len(held), np.bool_)
     waiting = delivered["subscription"][delivered["final"] == 0]
     undecided[waiting[waiting >= 0]] = True
-    past = (held["ended_ordinal"] >= 0) & (now[held["session"]] - held["ended_ordinal"] > retention)
-    _mark(held, (past & ~undecided) | ending[held["session"]])
+    _mark(held, ((held["gaps_until"] >= 0) & ~undecided) | ending[held["session"]])
 
 
 def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bools, Bools, Bools]:
@@ -116,7 +115,7 @@ def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bo
     transactions_kept[waiting[waiting >= 0]] = True
     asks = (asked["answered_ordinal"] < 0) & ((asked["listed"] == 1) | lately(asked, "ordinal"))
     receipts_kept = asks | lately(asked, "answered_ordinal") | ((asked["command"] == DISCONNECT) & (asked["listed"] == 1))
-    subscriptions_kept = (held["ended_ordinal"] < 0) | lately(held, "ended_ordinal")
+    subscriptions_kept = held["gaps_until"] < 0
     of = delivered["subscription"][deliveries_kept]
     subscriptions_kept[of[of >= 0]] = True
     return (
