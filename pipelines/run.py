@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from stompcap.capture import Survey
     from stompcap.options import Options
-    from stompcap.spark.lake import DataFile
+    from stompcap.spark.places import DataFile
 
 COMMITS_AT_ONCE = 4
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")

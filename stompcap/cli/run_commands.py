@@ -12,9 +12,9 @@ import typer
 
 from stompcap.cli import common, render
 from stompcap.cli.entered import entered
-from stompcap.cli.entry import say
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
+from stompcap.cli.say import say
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes

@@ -27,7 +27,7 @@ def test_captures_on_s3(tmp_path: Path) -> None:
         for name in names:
             s3.put(f"captures/{name}", (DATA / name).read_bytes())
         s3.put("captures/notes.txt", b"no capture")
-        command = [sys.executable, "-m", "stompcap.cli.main", "extract", "s3a://bucket/captures", "s3://bucket/missing"]
+        command = [sys.executable, "-m", "stompcap", "extract", "s3a://bucket/captures", "s3://bucket/missing"]
         command += ["--lake", str(lake), "--master", "local[2]", "--split-octets", "65536", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **s3.environment})
     assert done.returncode == 4, done.stderr[-3000:]
