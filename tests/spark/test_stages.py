@@ -24,11 +24,9 @@ JOBS = ROOT / "jobs"
 
 
 # Jobs as spark-submit would run each, in one application: a start is most of a short job.
-ONE_BY_ONE = """import runpy, sys
-at = sys.argv.index("--lake")
-jobs, arguments = sys.argv[1:at], sys.argv[at:]
-for job in jobs:
-    sys.argv = [job, *arguments]
+ONE_BY_ONE = """import json, runpy, sys
+for sys.argv in json.loads(sys.argv[1]):
+    job = sys.argv[0]
     try:
         runpy.run_path(job, run_name="__main__")
     except SystemExit as end:
@@ -54,11 +52,11 @@ def submit(script: Path, *arguments: str) -> str:
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake made by one job after the other, at a path that wants care."""
     lake, script = tmp_path_factory.mktemp("staged") / "la ke [1]", tmp_path_factory.mktemp("jobs") / "one_by_one.py"
-    told = json.loads(submit(JOBS / "extract.py", "--lake", str(lake), "--json", *CAPTURES))
+    script.write_text(ONE_BY_ONE)
+    jobs = [[str(JOBS / f"{job}.py"), "--lake", str(lake), "--quiet"] for job in ("decode", "correlate", "metrics")]
+    told = json.loads(submit(script, json.dumps([[str(JOBS / "extract.py"), "--lake", str(lake), "--json", *CAPTURES], *jobs])))
     assert told["status"] == "done"
     assert told["rows"]["captures"] == len(CAPTURES)
-    script.write_text(ONE_BY_ONE)
-    submit(script, *(str(JOBS / f"{job}.py") for job in ("decode", "correlate", "metrics")), "--lake", str(lake), "--quiet")
     return lake
 
 

@@ -24,6 +24,7 @@ from tests.e2e.truth import DATA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
 GOOD, BAD = DATA / "activemq_aftermath.pcap", DATA / "rabbitmq_stalls.pcap"
 AGAIN = "again.pcap"
 SECRET = "hunter2"
