@@ -19,6 +19,7 @@ pytestmark = pytest.mark.spark
 MOST_TASKS = 200  # of one stage; what lists the files of a table takes 10,000 unless it is told otherwise
 
 
+@pytest.mark.slow
 def test_small_files_become_one_in_few_tasks(spark: SparkSession, tmp_path: Path) -> None:
     lake = str(tmp_path / "a lake [1]")
     lakes.create(lake)

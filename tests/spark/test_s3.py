@@ -15,7 +15,7 @@ from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.s3 import store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 LINEAGE = {"batch_id", "run_id", "path"}
 
 

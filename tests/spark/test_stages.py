@@ -65,6 +65,7 @@ def plain() -> dict[str, pa.Table]:
     return tables_of(CAPTURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["streams", "raw_frames", "segments", "frames", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
@@ -78,6 +79,7 @@ def test_stages_give_what_one_pass_gives(name: str, staged: Path, plain: dict[st
     assert rows == sorted(repr(row) for row in plain[name].select(kept).to_pylist())
 
 
+@pytest.mark.slow
 def test_aggregates_are_there(staged: Path) -> None:
     assert DeltaTable(str(staged / "rules")).to_pyarrow_table().num_rows == len(RULES)
     summary = DeltaTable(str(staged / "compliance_summary")).to_pyarrow_table().to_pylist()
@@ -94,6 +96,7 @@ def stompcap(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(BIN / "stompcap"), *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> None:
     text = tmp_path / "notes.pcap"
     text.write_text("not a capture at all")
@@ -150,6 +153,7 @@ def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
     assert "another run" in done.stderr
 
 
+@pytest.mark.slow
 def test_sql(staged: Path) -> None:
     done = stompcap("sql", "SELECT count(*) AS n FROM captures", "--lake", str(staged), "--format", "json")
     assert json.loads(done.stdout) == [{"n": len(CAPTURES)}], done.stderr
