@@ -69,7 +69,7 @@ class Walk:
             shutil.copytree(lake, folder / f"after {command}")
         self.frames = frames(lake)
         assert self.frames > 100
-        self.stream = min(DeltaTable(str(lake / "sessions")).to_pyarrow_table(["stream_id"]).column(0).to_pylist())
+        self.stream = min(DeltaTable(str(lake / "sessions")).to_pyarrow_table(columns=["stream_id"]).column(0).to_pylist())
 
     def words(self, name: str, lake: Path, out: Path) -> list[str]:
         """What is typed for a command."""
