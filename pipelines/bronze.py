@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stompcap.capture import Survey
     from stompcap.options import Options
-    from stompcap.spark.lake import DataFile
+    from stompcap.spark.places import DataFile
     from stompcap.spark.session import LazySession
 
 DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments

@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap import __version__
 from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
+from stompcap.version import version
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def record(
         "inputs": list(inputs),
         "rows": list(rows.items()),
         "options": list(options.items()),
-        "tool_version": __version__,
+        "tool_version": version(),
         "error": error,
     }
     table = pa.Table.from_pylist([entry], schema=TABLES["runs"].arrow)

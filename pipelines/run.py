@@ -6,12 +6,7 @@ tables come out the same. Within a batch every table is committed under the batc
 
 from __future__ import annotations
 
-import os
-import time
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines import bronze, gold, ledger, silver
@@ -19,83 +14,25 @@ from pipelines.chosen import chosen, differing
 from pipelines.result import Result
 from pipelines.survey import Refused, survey
 from pipelines.unread import unread
+from pipelines.validation import validate
+from pipelines.work import Work
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import StompcapError
-from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
-from stompcap.spark.session import LazySession
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from stompcap.capture import Survey
-    from stompcap.options import Options
-    from stompcap.spark.lake import DataFile
 
-COMMITS_AT_ONCE = 4
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 WHOLE = ("decode", "correlate", "metrics")
 """Stages that a run from captures to metrics does in the same pass as extract."""
 
 
-class Run:
-    """One run over a lake: its session, its options and what it has done so far."""
+class Run(Work):
+    """One run over a lake, by its stages."""
 
-    def __init__(
-        self,
-        spark: Callable[[], SparkSession],
-        lake: str,
-        options: Options,
-        progress: Progress | None = None,
-        entered: float | None = None,
-    ) -> None:
-        """`spark` makes or gives the session, which is asked for when first needed; `entered`: when the run began (time.monotonic)."""
-        self.spark = spark if isinstance(spark, LazySession) else LazySession(spark)
-        self.lake = lake
-        self.options = options
-        self.progress = progress or Progress()
-        self.result = Result(uuid.uuid4().hex[:12], lake)
-        self._whole = False
-        self._entered = self._told = time.monotonic() if entered is None else entered
-
-    def lap(self, name: str) -> None:
-        """Enter a part of the run into its result: the seconds since the part before it ended, and those since the run began."""
-        now = time.monotonic()
-        self.result.stages.append({"name": name, "seconds": round(now - self._told, 3)})
-        self.result.seconds = round(now - self._entered, 3)
-        self._told = now
-
-    @contextmanager
-    def stage(self, name: str, inputs: Sequence[str], within: Sequence[str] = ()) -> Iterator[dict[str, int]]:
-        """Time a stage and enter it into `runs`, done or failed; yields the row counts to fill. `within`: stages done in the same pass."""
-        if not self.result.stages:
-            self.lap("start")
-        started = ledger.now()
-        rows: dict[str, int] = {}
-        options = chosen(self.options, (name, *within))
-        try:
-            yield rows
-        except BaseException as error:
-            line = str(error).strip().splitlines()[0][:500] if str(error).strip() else type(error).__name__
-            ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options, line)
-            raise
-        ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options)
-        self.lap(name)
-        for table, count in rows.items():
-            self.result.rows[table] = self.result.rows.get(table, 0) + count
-
-    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str]) -> None:
-        """Commit the files of some tables under the name of their batch, whichever stage made them; each table by itself."""
-
-        def commit(table: str) -> int:
-            mine = [file for file in files if file.table == table]
-            return lakes.commit(self.lake, table, mine, [batch], self.result.run_id)
-
-        with ThreadPoolExecutor(COMMITS_AT_ONCE) as pool:
-            for table, count in zip(tables, pool.map(commit, tables), strict=True):
-                if count:
-                    rows[table] = rows.get(table, 0) + count
+    _whole = False
 
     # -- extract ------------------------------------------------------------------------------------------------------------
 
@@ -109,7 +46,7 @@ class Run:
         known = ledger.known(self.lake)
         ids = {row["capture_id"] for row in known}
         found = survey(paths, self.options, known, self.spark, self.progress)
-        self._refuse(found.refused)
+        self.refuse(found.refused)
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
         named_again = [again.row | {"path": again.path} for again in found.again]
         for row in named_again:
@@ -149,7 +86,7 @@ class Run:
             if made.captures:
                 self.admit(made.files, made.batch, rows, outputs)
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
-        self._refuse(made.refused)
+        self.refuse(made.refused)
         if made.captures:
             self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)
             if whole:
@@ -223,62 +160,12 @@ class Run:
                 if name not in gold.SESSION_TABLES:
                     lakes.commit(self.lake, name, [], batches, run_id)
 
-    def validate(self, *, whole: bool = False) -> None:
-        """Check the lake against the expectations, if something of it is new or the `whole` is asked for.
-
-        Results go to quality_results and, where the lake is files, to a page beside the tables. What did not hold fails until it does.
-        """
-        from stompcap.quality import failure, last
-
-        batches = ledger.pending(self.lake, ["quality_results"])
-        entered, results = last(self.lake)
-        failed = [row for row in results if not row["success"] and row["severity"] == "error"]
-        stands = ""
-        if whole or batches:
-            results = self._judge(batches, 0 if whole or failed else entered)
-            failed = [row for row in results if not row["success"]]
-        elif failed:
-            stands = f" (run {results[0]['run_id']} found so; stompcap validate looks again)"
-        self.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
-        self.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
-        self.result.data_docs = docs if results and (docs := data_docs(self.lake)) and os.path.exists(docs) else None
-
-    def _judge(self, batches: Sequence[str], since: int) -> list[dict[str, Any]]:
-        """The results of a validation, entered; batches that have been through all stages are done with."""
-        from stompcap.quality import validate
-        from stompcap.report.checks import write_checks
-
-        self.progress.begin("checking expectations")
-        with self.stage("validate", batches) as rows:
-            waiting = ledger.pending(self.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
-            run_id = self.result.run_id
-            results = validate(self.spark, self.lake, run_id, since=since)
-            units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
-            rows["quality_results"] = lakes.append(self.lake, "quality_results", results, units, run_id)
-            told: list[dict[str, Any]] = results.to_pylist()
-            if docs := data_docs(self.lake):
-                write_checks(self.lake, docs, told)
-        return told
-
     # -- inputs -------------------------------------------------------------------------------------------------------------
 
     def _find(self, named: Sequence[str]) -> list[str]:
         """The files meant; those that do not exist are refused, the rest goes on."""
-        return find(named, lambda error: self._refuse([Refused.of(error)]))
+        return find(named, lambda error: self.refuse([Refused.of(error)]))
 
-    def _refuse(self, problems: Sequence[Refused]) -> None:
-        """Say what cannot be read; captures among it get their row, and are looked at again by the next run."""
-        for problem in problems:
-            self.result.refuse(problem)
-        rows = [problem.row for problem in problems if problem.row]
-        if rows:
-            entered = ledger.refuse(self.lake, rows, self.result.run_id)
-            self.result.rows["captures"] = self.result.rows.get("captures", 0) + entered
-
-
-def data_docs(lake: str) -> str | None:
-    """Where the page of a lake's last validation lies: beside the tables where these are files, for it is one for a browser."""
-    return os.path.join(lake, "_data_docs", "index.html") if lakes.is_local(lake) else None
 
 
 def execute(
@@ -302,7 +189,7 @@ def execute(
             if "metrics" in stages:
                 job.metrics(metric_tables or gold.TABLES)
             if "validate" in stages:
-                job.validate(whole=whole)
+                validate(job, whole=whole)
         except StompcapError:
             job.result.status = "failed"
             raise

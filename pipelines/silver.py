@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from stompcap.options import Options
-    from stompcap.spark.lake import DataFile
+    from stompcap.spark.places import DataFile
 
 SESSION_TABLES = ("sessions", "subscriptions", "deliveries", "transactions", "receipts")
 

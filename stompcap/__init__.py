@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> str:
-    """`__version__` (PEP 562): looking it up takes longer than all that a command does before it heeds Ctrl-C."""
+    """`__version__` (PEP 562), when it is asked for."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    from stompcap.version import version
 
-    try:
-        return version("stompcap")
-    except PackageNotFoundError:  # a folder or an archive on the path, as --py-files makes
-        return "0+unknown"
+    return version()
 
 
 def run(captures: Sequence[str], lake: str, *, options: Options | None = None, spark: SparkSession | None = None) -> Result:

@@ -5,6 +5,8 @@ A place is believed where at least CHAIN plausible headers follow one another fr
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,23 +26,33 @@ BROKEN, HOLDS, OPEN = 0, 1, 2  # OPEN: what is decompressed so far ends before i
 SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
 
 
+class Layout(NamedTuple):
+    """How the records of a pcap file are laid out: byte order, octets of a header, ticks a second, octets of the longest packet."""
+
+    big: bool
+    head: Int
+    ticks: Int
+    longest: Int
+
+
 @inline
-def plausible(octets: Octets, at: Int, big: bool, ticks: Int, longest: Int, seconds: Int) -> bool:
+def plausible(octets: Octets, at: Int, layout: Layout, seconds: Int) -> bool:
     """Whether a pcap record header at `at` is as writers make them; `seconds` of the record before, -1 for none."""
+    big = layout.big
     length, original = u32(octets, at + 8, big), u32(octets, at + 12, big)
     near = seconds < 0 or abs(u32(octets, at, big) - seconds) <= DAY_S
-    return bool(near and u32(octets, at + 4, big) < ticks and length <= longest and length <= original <= MAX_PACKET_OCTETS)
+    return bool(near and u32(octets, at + 4, big) < layout.ticks and length <= layout.longest and length <= original <= MAX_PACKET_OCTETS)
 
 
 @kernel
-def pcap_chain(octets: Octets, at: Int, big: bool, head: Int, ticks: Int, longest: Int, seconds: Int, final: bool) -> Int:
+def pcap_chain(octets: Octets, at: Int, layout: Layout, seconds: Int, final: bool) -> Int:
     """Whether plausible records begin at `at`; `final`: nothing comes behind these octets."""
-    end = len(octets)
+    end, big, head = len(octets), layout.big, layout.head
     for count in range(CHAIN):
         if at == end:
             return HOLDS if final else OPEN
         if at + head <= end:
-            if not plausible(octets, at, big, ticks, longest, seconds) or u32(octets, at + 8, big) == 0:
+            if not plausible(octets, at, layout, seconds) or u32(octets, at + 8, big) == 0:
                 return BROKEN
             seconds = u32(octets, at, big)
             at += head + u32(octets, at + 8, big)
@@ -52,15 +64,13 @@ def pcap_chain(octets: Octets, at: Int, big: bool, head: Int, ticks: Int, longes
 
 
 @kernel
-def find_pcap(
-    octets: Octets, at: Int, stop: Int, big: bool, head: Int, ticks: Int, longest: Int, seconds: Int, final: bool
-) -> tuple[Int, Int]:
+def find_pcap(octets: Octets, at: Int, stop: Int, layout: Layout, seconds: Int, final: bool) -> tuple[Int, Int]:
     """The first place in [at, stop) where records go on: (HOLDS, it), (OPEN, where it cannot be known yet) or (BROKEN, stop)."""
     while at < stop:
-        if at + head > len(octets):
+        if at + layout.head > len(octets):
             return (BROKEN, stop) if final else (OPEN, at)
-        if plausible(octets, at, big, ticks, longest, seconds):
-            state = pcap_chain(octets, at, big, head, ticks, longest, seconds, final)
+        if plausible(octets, at, layout, seconds):
+            state = pcap_chain(octets, at, layout, seconds, final)
             if state != BROKEN:
                 return state, at
         at += 1
@@ -68,10 +78,10 @@ def find_pcap(
 
 
 @kernel
-def leads_to(octets: Octets, at: Int, place: Int, big: bool, head: Int) -> bool:
+def leads_to(octets: Octets, at: Int, place: Int, layout: Layout) -> bool:
     """Whether the records from `at` on, whatever they say beside their lengths, end where the one at `place` begins."""
-    while at < place and at + head <= len(octets):
-        at += head + u32(octets, at + 8, big)
+    while at < place and at + layout.head <= len(octets):
+        at += layout.head + u32(octets, at + 8, layout.big)
     return bool(at == place)
 
 

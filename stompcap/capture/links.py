@@ -15,6 +15,11 @@ NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL, TYPED = 0, 1, 2, 3, 4, 5, 6
 RAW_LINK, ETHERNET_LINK = 101, 1
 TYPED_LINK = 1 << 16  # with an ethertype in the low bits: what that type says begins at once; no LINKTYPE_ is as large
 
+BRIDGED = 0x6558  # the ethertype of Ethernet inside something else
+LONGEST_LLC = 1500
+GO_ON = -1  # beside the verdicts: there is one more layer to walk
+Step = tuple[Int, Int, Int, Int]
+
 
 @inline
 def link_kind(link: Int) -> Int:
@@ -41,6 +46,82 @@ def ethernet_like(octets: NDArray[np.uint8], at: Int, limit: Int) -> bool:
     return bool(ethertype == 0x0800 or ethertype == 0x86DD or ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x8847)
 
 
+@inline
+def header_octets(ethertype: Int) -> Int:
+    """The octets of a header whose last two say what follows: a VLAN tag, Ethernet, a backbone's, a VN-tag; 0: it is none of these."""
+    if ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
+        return 4
+    if ethertype == BRIDGED:
+        return 14
+    if ethertype == 0x88E7:
+        return 18
+    return 6 if ethertype == 0x8926 else 0
+
+
+@kernel
+def behind_header(octets: NDArray[np.uint8], at: Int, head: Int, outer: Int) -> Step:
+    """Behind a header of so many octets, as `header_octets` says."""
+    if head == 4:
+        outer = tagged(outer, u16(octets, at, True))
+    elif head == 18:
+        outer = within(outer, PBB)
+    elif head == 6:
+        outer = within(outer, VNTAG)
+    return GO_ON, at + head, u16(octets, at + head - 2, True), outer
+
+
+@kernel
+def behind_labels(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
+    """Behind MPLS labels: IP or Ethernet, maybe with a control word before it; the labels do not say which."""
+    bottom = False
+    while not bottom:
+        if at + 4 > limit:
+            return MALFORMED, 0, 0, 0
+        bottom = octets[at + 2] & 1 != 0
+        at += 4
+    if at >= limit:
+        return MALFORMED, 0, 0, 0
+    outer = within(outer, MPLS)
+    version = octets[at] >> 4
+    if (version == 4 and octets[at] & 15 >= 5) or (version == 6 and not ethernet_like(octets, at, limit)):
+        return USED, at, 0, outer
+    if version == 0 and ethernet_like(octets, at + 4, limit):
+        return GO_ON, at + 4, BRIDGED, outer
+    return (GO_ON, at, BRIDGED, outer) if ethernet_like(octets, at, limit) else (REFUSED, 0, 0, 0)
+
+
+@kernel
+def behind_llc(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
+    """Behind LLC: IP at once, or a SNAP header of the OUI 0 of RFC 1042 or that of bridges (IEEE 802.1H)."""
+    if at + 3 > limit:
+        return NOT_IP, 0, 0, 0
+    service = u16(octets, at, True)
+    if service == 0x0606 and octets[at + 2] == 3:
+        return USED, at + 3, 0, outer
+    if service != 0xAAAA or at + 8 > limit or (u32(octets, at + 2, True) & 0xFFFFFF not in (0, 0xF8)):
+        return NOT_IP, 0, 0, 0
+    ethertype = u16(octets, at + 6, True)
+    return (GO_ON, at + 8, ethertype, outer) if ethertype > LONGEST_LLC else (NOT_IP, 0, 0, 0)
+
+
+@kernel
+def step(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
+    """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or why not in GO_ON's place."""
+    head = header_octets(ethertype)
+    if head:
+        return behind_header(octets, at, head, outer) if at + head <= limit else (MALFORMED, 0, 0, 0)
+    if ethertype == 0x8847 or ethertype == 0x8848:
+        return behind_labels(octets, at, limit, outer)
+    if ethertype == 0x8864:
+        if at + 8 > limit:
+            return MALFORMED, 0, 0, 0
+        protocol = u16(octets, at + 6, True)
+        return (USED, at + 8, 0, within(outer, PPPOE)) if protocol == 0x0021 or protocol == 0x0057 else (REFUSED, 0, 0, 0)
+    if ethertype <= LONGEST_LLC:
+        return behind_llc(octets, at, limit, outer)
+    return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0, 0  # a network service header (RFC 8300)
+
+
 @kernel
 def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
     """Walk what an ethertype says lies at `at`, down to IP: (USED, where IP begins, the layers around it) or (why not, 0, 0).
@@ -49,70 +130,12 @@ def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int,
     (RFC 2516), bridged Ethernet (RFC 1701), provider backbone bridges (IEEE 802.1ah), VN-tags (IEEE 802.1BR's forerunner), LLC
     with SNAP (RFC 1042). A number up to 1500 is no type but a length, and LLC follows.
     """
-    while True:
+    verdict = GO_ON
+    while verdict == GO_ON:
         if ethertype == 0x0800 or ethertype == 0x86DD:
             return USED, at, outer
-        if ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
-            if at + 4 > limit:
-                return MALFORMED, 0, 0
-            outer = tagged(outer, u16(octets, at, True))
-            ethertype = u16(octets, at + 2, True)
-            at += 4
-        elif ethertype == 0x6558:
-            if at + 14 > limit:
-                return MALFORMED, 0, 0
-            ethertype = u16(octets, at + 12, True)
-            at += 14
-        elif ethertype == 0x8847 or ethertype == 0x8848:
-            bottom = False
-            while not bottom:
-                if at + 4 > limit:
-                    return MALFORMED, 0, 0
-                bottom = octets[at + 2] & 1 != 0
-                at += 4
-            if at >= limit:
-                return MALFORMED, 0, 0
-            outer = within(outer, MPLS)
-            version = octets[at] >> 4  # labels do not say what they carry
-            if (version == 4 and octets[at] & 15 >= 5) or (version == 6 and not ethernet_like(octets, at, limit)):
-                return USED, at, outer
-            if version == 0 and ethernet_like(octets, at + 4, limit):  # a control word
-                at += 4
-            elif not ethernet_like(octets, at, limit):
-                return REFUSED, 0, 0
-            ethertype = 0x6558
-        elif ethertype == 0x8864:
-            if at + 8 > limit:
-                return MALFORMED, 0, 0
-            protocol = u16(octets, at + 6, True)
-            return (USED, at + 8, within(outer, PPPOE)) if protocol == 0x0021 or protocol == 0x0057 else (REFUSED, 0, 0)
-        elif ethertype == 0x88E7:
-            if at + 18 > limit:
-                return MALFORMED, 0, 0
-            outer = within(outer, PBB)
-            ethertype = u16(octets, at + 16, True)
-            at += 18
-        elif ethertype == 0x8926:
-            if at + 6 > limit:
-                return MALFORMED, 0, 0
-            outer = within(outer, VNTAG)
-            ethertype = u16(octets, at + 4, True)
-            at += 6
-        elif ethertype <= 1500:
-            if at + 3 > limit:
-                return NOT_IP, 0, 0
-            service = u16(octets, at, True)
-            if service == 0x0606 and octets[at + 2] == 3:
-                return USED, at + 3, outer
-            # the OUI 0 of RFC 1042, or that of bridges (IEEE 802.1H)
-            if service != 0xAAAA or at + 8 > limit or (u32(octets, at + 2, True) & 0xFFFFFF not in (0, 0xF8)):
-                return NOT_IP, 0, 0
-            ethertype = u16(octets, at + 6, True)
-            at += 8
-            if ethertype <= 1500:
-                return NOT_IP, 0, 0
-        else:
-            return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0  # a network service header (RFC 8300)
+        verdict, at, ethertype, outer = step(octets, at, limit, ethertype, outer)
+    return (USED, at, outer) if verdict == USED else (verdict, 0, 0)
 
 
 @inline
@@ -128,7 +151,7 @@ def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[
         ip = family == 2 or family == 10 or family == 24 or family == 28 or family == 30
         return (USED, at + 4, 0) if ip else (NOT_IP, 0, 0)
     if kind == TYPED:
-        return by_ethertype(octets, at, limit, link & 0xFFFF, 0)
+        return by_ethertype(octets, at, limit, link & 0xFFFF, np.int64(0))
     if kind == ETHERNET:
         head, where = 14, 12
     elif kind == COOKED:
@@ -143,4 +166,4 @@ def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[
     at += head
     if ethertype == 0x0800 or ethertype == 0x86DD:
         return USED, at, 0
-    return by_ethertype(octets, at, limit, ethertype, 0)
+    return by_ethertype(octets, at, limit, ethertype, np.int64(0))

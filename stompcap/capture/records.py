@@ -23,7 +23,6 @@ NAMED_FLAWS = 8
 LARGEST_SNAPLEN = (1 << 31) - 1  # one beyond is as good as none: no packet is so long
 TIMELESS = "packets whose time is before 1970 or behind 2105 and counts as 0"
 DOUBT_OCTETS = 1 << 22  # how far a better record is looked for where one is doubtful
-Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -129,16 +128,19 @@ class Walk:
         """Note what was passed over."""
         self._flaw(f"no valid record at {bad}, the next at {self._place(found)}")
 
-    def _columns(self) -> Columns:
+    def _room(self) -> walk.Room:
         """Room for a batch; none behind the last packet."""
-        place, captured, original, ts_ns = np.empty((4, min(self.batch_packets, self.last - self.packets)), np.int64)
-        return place, captured, original, ts_ns
+        packets = min(self.batch_packets, self.last - self.packets)
+        place, captured, original, ts_ns = np.empty((4, packets), np.int64)
+        return walk.Room(place, captured, original, ts_ns, np.empty(packets, np.int32))
 
-    def _batch(self, count: int, begin: int, end: int, columns: Columns, links: NDArray[np.int32]) -> Records:
+    def _batch(self, count: int, begin: int, end: int, room: walk.Room) -> Records:
         first = self.packets + 1
         self.packets += count
-        place, captured, original, ts_ns = (column[:count] for column in columns)
-        return Records(self.capture.octets, first, begin, end, place, captured, original, ts_ns, links[:count])
+        place, captured, original, ts_ns, links = room
+        return Records(
+            self.capture.octets, first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count]
+        )
 
     def _until(self, at: int) -> int:
         """The place in the window at which the batch that begins at `at` ends."""
@@ -153,35 +155,33 @@ class Walk:
         snaplen, link = int(u32(header, 16, big)), int(u32(header, 20, big)) & 0xFFFF
         self._interface(link, snaplen)
         longest = min(max(snaplen, chains.USUAL_PACKET_OCTETS), chains.MAX_PACKET_OCTETS)
+        layout = chains.Layout(big, head, ticks, longest)
         known = self.begin or Checkpoint(PCAP_HEADER_OCTETS, before=PCAP_HEADER_OCTETS)
         at, seconds, reason, trusting = known.offset - self.capture.base, known.seconds, walk.FULL, known.trusting
         before = known.before - self.capture.base  # where the octets of the last record begin: its length may be the wrong one
         while reason == walk.FULL:
             if self.packets == self.last:
                 return
-            columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
+            room = self._room()
             begin, final = at, self.capture.ended
             count, at, reason, seconds = walk.walk_pcap(
-                self.capture.octets, at, big, head, ticks, longest, seconds, trusting, final, self._until(at), link,
-                *columns, links,
-            )  # fmt: skip
+                self.capture.octets, at, self._until(at), layout, link, seconds, trusting, final, room
+            )
             if count:
-                before = int(columns[0][count - 1])
+                before = int(room.place[count - 1])
                 base = self.capture.base
                 self.reached = Checkpoint(base + at, self.packets + count, base + before, int(seconds), trusting)
-                yield self._batch(count, begin, at, columns, links)
+                yield self._batch(count, begin, at, room)
             near = len(self.capture.octets) - at < DOUBT_OCTETS
             if not final and (reason in (walk.END, walk.TRUNCATED) or (reason == walk.DOUBTFUL and near)):
                 if self.capture.more(before):
                     at, before = at - before, 0
                 reason = walk.FULL  # there are more octets, or it is known that there are none
             elif reason == walk.DOUBTFUL:
-                state, found = chains.find_pcap(
-                    self.capture.octets, before, at + DOUBT_OCTETS, big, head, ticks, longest, seconds, final
-                )
+                state, found = chains.find_pcap(self.capture.octets, before, at + DOUBT_OCTETS, layout, seconds, final)
                 if state == chains.OPEN and self.capture.more(before):
                     at, before = at - before, 0  # what would decide lies behind the window
-                elif state != chains.HOLDS or chains.leads_to(self.capture.octets, at, found, big, head):
+                elif state != chains.HOLDS or chains.leads_to(self.capture.octets, at, found, layout):
                     trusting = True  # odd, but nothing better is near, or all that is odd is of a piece with what isn't
                 else:
                     self._passed(self._place(at), found)
@@ -189,7 +189,7 @@ class Walk:
                 reason = walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
                 start = at + head if reason == walk.TRUNCATED else before
-                found = self._resume(at, start, finder(NO_END, big, head, ticks, longest, seconds))
+                found = self._resume(at, start, finder(NO_END, layout, seconds))
                 if found is not None:
                     at, before, reason = found, found, walk.FULL
         self._stop(reason, at)
@@ -225,11 +225,9 @@ class Walk:
                 if said < SMALLEST_OCTETS:
                     self._flaw(f"the interface block at {self._place(at)} is too short to be one")
                 at += chains.block_octets(said)
-            columns, links = self._columns(), np.empty(self.batch_packets, np.int32)
+            room = self._room()
             begin, final = at, self.capture.ended
-            count, at, reason = walk.walk_pcapng(
-                self.capture.octets, at, big, interfaces.rows, self._until(at), *columns, links, bad
-            )
+            count, at, reason = walk.walk_pcapng(self.capture.octets, at, self._until(at), big, interfaces.rows, room, bad)
             for many, first, what in ((bad[0], bad[1], "packet blocks that cannot be"), (bad[2], bad[3], TIMELESS)):
                 if many:
                     self._flaw(f"{many} {what}, the first at {self._place(int(first))}")
@@ -237,9 +235,9 @@ class Walk:
             if count:
                 base = self.capture.base
                 self.reached = Checkpoint(
-                    base + at, self.packets + count, base + int(columns[0][count - 1]), big=big, interfaces=interfaces.rows
+                    base + at, self.packets + count, base + int(room.place[count - 1]), big=big, interfaces=interfaces.rows
                 )
-                yield self._batch(count, begin, at, columns, links)
+                yield self._batch(count, begin, at, room)
             if reason in (walk.END, walk.TRUNCATED) and not final:
                 at, reason = 0 if self.capture.more(at) else at, walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
@@ -248,9 +246,9 @@ class Walk:
         self._stop(reason, at)
 
 
-def finder(stop: int, big: bool, head: int, ticks: int, longest: int, seconds: int) -> Search:
+def finder(stop: int, layout: chains.Layout, seconds: int) -> Search:
     """A search for pcap records before `stop`."""
-    return lambda octets, at, final: chains.find_pcap(octets, at, stop, big, head, ticks, longest, seconds, final)
+    return lambda octets, at, final: chains.find_pcap(octets, at, stop, layout, seconds, final)
 
 
 def block_finder(big: bool) -> Search:

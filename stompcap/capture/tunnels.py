@@ -15,7 +15,7 @@ from stompcap.capture.outer import GENEVE, GRE, IPIP, TEREDO, VXLAN, within
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
 from stompcap.kernel import inline, kernel
 
-ETHERNET_TYPE, MPLS_TYPE = 0x6558, 0x8847
+ETHERNET_TYPE, MPLS_TYPE = np.int64(0x6558), np.int64(0x8847)  # as plain numbers they would be compiled in, one more time each
 
 
 @inline

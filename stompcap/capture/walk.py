@@ -6,6 +6,8 @@ pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,12 +21,14 @@ from stompcap.capture.chains import (
     OPEN,
     SECTION_BLOCK,
     SIMPLE_BLOCK,
+    Layout,
+    Octets,
     block_octets,
     pcap_chain,
     plausible,
 )
 from stompcap.capture.integers import Int, u16, u32
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 
 Int64s = NDArray[np.int64]
 
@@ -32,32 +36,28 @@ FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 
 LAST_S = 1 << 32  # a time, in seconds since the epoch, that no packet has: pcap cannot say it, and in nanoseconds it must fit
 
 
+class Room(NamedTuple):
+    """Columns for a batch, a row per packet: where its octets lie, how many were captured and were there, its time, its link type."""
+
+    place: Int64s
+    captured: Int64s
+    original: Int64s
+    ts_ns: Int64s
+    links: NDArray[np.int32]
+
+
 @kernel
 def walk_pcap(
-    octets: NDArray[np.uint8],
-    at: Int,
-    big: bool,
-    head: Int,
-    ticks: Int,
-    longest: Int,
-    seconds: Int,
-    trusting: bool,
-    final: bool,
-    stop: Int,
-    link: Int,
-    place: Int64s,
-    captured: Int64s,
-    original: Int64s,
-    ts_ns: Int64s,
-    links: NDArray[np.int32],
+    octets: Octets, at: Int, stop: Int, layout: Layout, link: Int, seconds: Int, trusting: bool, final: bool, room: Room
 ) -> tuple[Int, Int, Int, Int]:
-    """Fill the columns from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
+    """Fill the room from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
 
-    No record that begins at `stop` or behind is taken. Record headers have `head` octets and times `ticks` a second. A
-    header that is not plausible (longer than `longest`, far from the record before in time, ...) is DOUBTFUL, unless
-    plausible ones follow or `trusting` is said.
+    No record that begins at `stop` or behind is taken. A header that is not plausible (too long a packet, far from the record
+    before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is said.
     """
-    end, tick_ns = len(octets), 1_000_000_000 // ticks
+    end, tick_ns = len(octets), 1_000_000_000 // layout.ticks
+    big, head = layout.big, layout.head
+    place, captured, original, ts_ns, links = room
     for count in range(len(place)):
         if at >= stop:
             return count, at, FULL, seconds
@@ -69,10 +69,10 @@ def walk_pcap(
         nothing = octets_here == 0 and u32(octets, at, big) | u32(octets, at + 4, big) | u32(octets, at + 12, big) == 0  # never written to
         if octets_here > MAX_PACKET_OCTETS or nothing:
             return count, at, DAMAGED, seconds
-        if not trusting and not plausible(octets, at, big, ticks, longest, seconds):
+        if not trusting and not plausible(octets, at, layout, seconds):
             state = BROKEN
             if at + head + octets_here <= end:
-                state = pcap_chain(octets, at + head + octets_here, big, head, ticks, longest, -1, final)
+                state = pcap_chain(octets, at + head + octets_here, layout, -1, final)
             elif not final:
                 state = OPEN
             if state == OPEN:
@@ -124,27 +124,44 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
     return offset_s * 1_000_000_000 + ticks
 
 
+@inline
+def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: Int64s) -> tuple[Int, Int, Int, Int, Int]:
+    """The packet block of so many octets at `at`: (octets before the packet, captured, original, time, interface); (0, ...): it is none."""
+    kind = u32(octets, at, big)
+    head = 12 if kind == SIMPLE_BLOCK else 28
+    if length < head + 4:
+        return 0, 0, 0, 0, 0
+    interface = 0
+    if kind == ENHANCED_BLOCK:
+        interface = u32(octets, at + 8, big)
+    elif kind == OBSOLETE_BLOCK:
+        interface = u16(octets, at + 8, big)
+    if interface >= len(interfaces):
+        return 0, 0, 0, 0, 0
+    if kind == SIMPLE_BLOCK:
+        original, snaplen, ts_ns = u32(octets, at + 8, big), interfaces[interface, 1], 0
+        captured = min(original, length - 16)
+        if snaplen > 0:
+            captured = min(captured, snaplen)
+    else:
+        captured, original = u32(octets, at + 20, big), u32(octets, at + 24, big)
+        if captured > length - head - 4:
+            return 0, 0, 0, 0, 0
+        ticks = u32(octets, at + 12, big) << 32 | u32(octets, at + 16, big)
+        ts_ns = nanoseconds(ticks, interfaces[interface, 2], interfaces[interface, 3])
+    return head, captured, original, ts_ns, interface
+
+
 @kernel
-def walk_pcapng(
-    octets: NDArray[np.uint8],
-    at: Int,
-    big: bool,
-    interfaces: Int64s,
-    stop: Int,
-    place: Int64s,
-    captured: Int64s,
-    original: Int64s,
-    ts_ns: Int64s,
-    links: NDArray[np.int32],
-    bad: Int64s,
-) -> tuple[Int, Int, Int]:
-    """Fill the columns from the block at `at` on: (records, next offset, why it stopped).
+def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: Int64s, room: Room, bad: Int64s) -> tuple[Int, Int, Int]:
+    """Fill the room from the block at `at` on: (records, next offset, why it stopped).
 
     No block that begins at `stop` or behind is taken. `interfaces`: a row per interface of the section: link type,
     snaplen, if_tsresol, if_tsoffset. A section or interface block is left to the caller. A simple packet block has no
     time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies, and the same of packets
     whose time cannot be, which get 0.
     """
+    place, captured, original, ts_ns, links = room
     end, count = len(octets), 0
     while count < len(place) and at < stop:
         if at == end:
@@ -165,32 +182,13 @@ def walk_pcapng(
         if kind == INTERFACE_BLOCK:
             return count, at, INTERFACE
         if kind in (ENHANCED_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK):
-            head = 12 if kind == SIMPLE_BLOCK else 28
-            interface = 0
-            if kind == ENHANCED_BLOCK and length > head:
-                interface = u32(octets, at + 8, big)
-            elif kind == OBSOLETE_BLOCK and length > head:
-                interface = u16(octets, at + 8, big)
-            good = length >= head + 4 and interface < len(interfaces)
-            if good and kind == SIMPLE_BLOCK:
-                original[count] = u32(octets, at + 8, big)
-                snaplen = interfaces[interface, 1]
-                captured[count] = min(original[count], length - 16)
-                if snaplen > 0:
-                    captured[count] = min(captured[count], snaplen)
-                ts_ns[count] = 0
-            elif good:
-                ticks = u32(octets, at + 12, big) << 32 | u32(octets, at + 16, big)
-                captured[count] = u32(octets, at + 20, big)
-                original[count] = u32(octets, at + 24, big)
-                ts_ns[count] = nanoseconds(ticks, interfaces[interface, 2], interfaces[interface, 3])
-            if good and captured[count] <= length - head - 4:
-                if ts_ns[count] < 0:
-                    ts_ns[count] = 0
+            head, captured[count], original[count], time, interface = packet_block(octets, at, length, big, interfaces)
+            if head:
+                if time < 0:
+                    time = 0
                     bad[3] = bad[3] if bad[2] else at
                     bad[2] += 1
-                place[count] = at + head
-                links[count] = interfaces[interface, 0]
+                place[count], ts_ns[count], links[count] = at + head, time, interfaces[interface, 0]
                 count += 1
             else:
                 bad[1] = bad[1] if bad[0] else at

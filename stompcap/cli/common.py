@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,32 +61,59 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How captures are read."""
+
+    source: Source = "default"
+    overlap: Overlap = "first"
+    ports: Ports = ""
+    all_ports: AllPorts = False
+    vlan: Vlan = False
+    tunnels: Tunnels = True
+    split_octets: SplitOctets = SPLIT_OCTETS
+    max_decompressed: MaxDecompressed = None
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where Spark runs, and how it is set."""
+
+    master: Master = None
+    conf: Conf = None
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What a command says while it works and at its end."""
+
+    as_json: Json = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
 def options(
-    source: str = "default",
-    ports: str = "",
-    all_ports: bool = False,
+    reading: Reading = Reading(),
+    *,
     body_preview: int = 256,
     keep_credentials: bool = False,
     ack_scope: str = "auto",
-    overlap: str = "first",
-    split_octets: int = SPLIT_OCTETS,
     settings: str | None = None,
-    vlan: bool = False,
-    tunnels: bool = True,
-    max_decompressed: int | None = None,
 ) -> Options:
     """The options as a record; raises UsageError for words and numbers that make no sense."""
     if ack_scope not in ("auto", "subscription", "connection"):
         raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
-    if overlap not in ("first", "last"):
-        raise UsageError(f"--overlap {overlap}: say first or last")
+    if reading.overlap not in ("first", "last"):
+        raise UsageError(f"--overlap {reading.overlap}: say first or last")
     extra = set()
-    for word in filter(None, (part.strip() for part in ports.split(","))):
+    for word in filter(None, (part.strip() for part in reading.ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:
             raise UsageError(f"--ports {word}: not a port number (1 to 65535)")
         extra.add(int(word))
-    found = Options(source, STOMP_PORTS | extra, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets)
-    found = replace(found, vlan=vlan, tunnels=tunnels, max_decompressed=max_decompressed)
+    found = Options(
+        reading.source, STOMP_PORTS | extra, reading.all_ports, body_preview, keep_credentials, ack_scope, reading.overlap,
+        reading.split_octets, vlan=reading.vlan, tunnels=reading.tunnels, max_decompressed=reading.max_decompressed,
+    )  # fmt: skip
     if settings is None:
         return found
     from stompcap.rules import settings_of

@@ -14,6 +14,8 @@ import sys
 from contextlib import suppress
 from threading import Thread
 
+from stompcap.cli.say import say
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BY_SIGNAL = 128  # and its number, as shells say it
 GRACE_S = 5.0
@@ -136,14 +138,6 @@ def _tell(line: str, code: int) -> None:
 
         with suppress(OSError):
             print(json.dumps({"status": "failed", "exit_code": code, "error": line}), flush=True)
-
-
-def say(line: str) -> None:
-    """One line on standard error, whatever is in it."""
-    from stompcap.visible import visible
-
-    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides it
-    print(f"{cursor}stompcap: {visible(line)}", file=sys.stderr, flush=True)
 
 
 def _end(code: int, *, by_force: bool) -> None:

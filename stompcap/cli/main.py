@@ -6,11 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stompcap import __version__
 from stompcap.cli import export_command, lake_commands, prepare_command, rule_commands, run_commands
-from stompcap.cli.entry import job, main
-
-__all__ = ["NAME", "app", "job", "main"]
 
 NAME = "stompcap"
 CODES = (
@@ -35,7 +31,9 @@ prepare_command.register(app)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"{NAME} {__version__}")
+        from stompcap.version import version as installed
+
+        print(f"{NAME} {installed()}")
         raise typer.Exit
 
 
@@ -46,6 +44,3 @@ def about(
     """What stands before a command."""
     del version
 
-
-if __name__ == "__main__":
-    main()

@@ -12,11 +12,11 @@ import typer
 
 from stompcap.cli import common, render
 from stompcap.cli.entered import entered
-from stompcap.cli.entry import say
+from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
+from stompcap.cli.say import say
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
-from stompcap.options import SPLIT_OCTETS
 from stompcap.spark import lake as lakes
 from stompcap.tables import words
 
@@ -39,136 +39,94 @@ METRICS = {
 }
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)
+READING, WHERE, TELLING = common.Reading(), common.Where(), common.Telling()
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command in (run, extract, decode, correlate, metrics, validate):
-        app.command()(command)
+        app.command()(grouped(command))
 
 
 def run(
     captures: Captures,
     lake: common.Lake,
-    source: common.Source = "default",
-    master: common.Master = None,
-    conf: common.Conf = None,
+    reading: common.Reading = READING,
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     ack_scope: common.AckScope = "auto",
     settings: common.SettingsFile = None,
-    overlap: common.Overlap = "first",
-    ports: common.Ports = "",
-    all_ports: common.AllPorts = False,
-    vlan: common.Vlan = False,
-    tunnels: common.Tunnels = True,
-    split_octets: common.SplitOctets = SPLIT_OCTETS,
-    max_decompressed: common.MaxDecompressed = None,
+    where: common.Where = WHERE,
     fail_on: FailOn = None,
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
-    del verbose
     chosen = common.options(
-        source, ports, all_ports, body_preview, keep_credentials, ack_scope, overlap, split_octets, settings, vlan, tunnels,
-        max_decompressed,
-    )  # fmt: skip
-    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, master, conf, as_json, quiet, fail_on)
+        reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
+    )
+    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, where, telling, fail_on)
 
 
 def extract(
     captures: Captures,
     lake: common.Lake,
-    source: common.Source = "default",
-    master: common.Master = None,
-    conf: common.Conf = None,
+    reading: common.Reading = READING,
     keep_credentials: common.KeepCredentials = False,
-    overlap: common.Overlap = "first",
-    ports: common.Ports = "",
-    all_ports: common.AllPorts = False,
-    vlan: common.Vlan = False,
-    tunnels: common.Tunnels = True,
-    split_octets: common.SplitOctets = SPLIT_OCTETS,
-    max_decompressed: common.MaxDecompressed = None,
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    where: common.Where = WHERE,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Captures to bronze: streams and raw frames."""
-    del verbose
-    chosen = common.options(
-        source, ports, all_ports, keep_credentials=keep_credentials, overlap=overlap, split_octets=split_octets, vlan=vlan,
-        tunnels=tunnels, max_decompressed=max_decompressed,
-    )  # fmt: skip
-    perform(("extract",), captures, lake, chosen, master, conf, as_json, quiet)
+    perform(("extract",), captures, lake, common.options(reading, keep_credentials=keep_credentials), where, telling)
 
 
 def decode(
     lake: common.Lake,
-    master: common.Master = None,
-    conf: common.Conf = None,
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    where: common.Where = WHERE,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Raw frames to frames; only what is new."""
-    del verbose
     chosen = common.options(body_preview=body_preview, keep_credentials=keep_credentials)
-    perform(("decode",), [], lake, chosen, master, conf, as_json, quiet)
+    perform(("decode",), [], lake, chosen, where, telling)
 
 
 def correlate(
     lake: common.Lake,
-    master: common.Master = None,
-    conf: common.Conf = None,
     ack_scope: common.AckScope = "auto",
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    where: common.Where = WHERE,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Frames to sessions, subscriptions, deliveries, transactions and receipts; only what is new."""
-    del verbose
-    perform(("correlate",), [], lake, common.options(ack_scope=ack_scope), master, conf, as_json, quiet)
+    perform(("correlate",), [], lake, common.options(ack_scope=ack_scope), where, telling)
 
 
 def metrics(
     lake: common.Lake,
-    master: common.Master = None,
-    conf: common.Conf = None,
     only: Only = None,
     ack_scope: common.AckScope = "auto",
     settings: common.SettingsFile = None,
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    where: common.Where = WHERE,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Ack latencies, heart-beats and compliance; only what is new."""
-    del verbose
     for name in only or ():
         if name not in METRICS:
             raise UsageError(f"--only {name}: say {', '.join(METRICS)}")
     tables = tuple(table for name in only or METRICS for table in METRICS[name])
     chosen = common.options(ack_scope=ack_scope, settings=settings)
-    perform(("metrics",), [], lake, chosen, master, conf, as_json, quiet, metric_tables=tables)
+    perform(("metrics",), [], lake, chosen, where, telling, metric_tables=tables)
 
 
 def validate(
     lake: common.Lake,
     new: New = False,
-    master: common.Master = None,
-    conf: common.Conf = None,
+    where: common.Where = WHERE,
     fail_on: FailOn = None,
-    as_json: common.Json = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    telling: common.Telling = TELLING,
 ) -> None:
     """Check the lake as it is against the expectations; results in quality_results and on a page, _data_docs/index.html of the lake."""
-    del verbose
-    perform(("validate",), [], lake, common.options(), master, conf, as_json, quiet, fail_on, whole=not new)
+    perform(("validate",), [], lake, common.options(), where, telling, fail_on, whole=not new)
 
 
 def perform(
@@ -176,10 +134,8 @@ def perform(
     captures: Sequence[str],
     lake: str,
     chosen: Options,
-    master: str | None,
-    conf: list[str] | None,
-    as_json: bool,
-    quiet: bool,
+    where: common.Where,
+    telling: common.Telling,
     fail_on: Sequence[str] | None = None,
     metric_tables: Sequence[str] | None = None,
     *,
@@ -189,7 +145,8 @@ def perform(
     for gate in fail_on or ():
         if gate not in GATES:
             raise UsageError(f"--fail-on {gate}: say {' or '.join(GATES)}")
-    session, began = common.session(master, conf), entered()
+    as_json, quiet = telling.as_json, telling.quiet
+    session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # beside the imports that follow: whatever is found is new to a lake that is not there yet
     from pipelines.run import Run, execute

@@ -58,7 +58,8 @@ def read(word: str) -> Any:
     if word.endswith(")"):
         name, _, fields = word[:-1].partition("(")
         module, _, member = name.rpartition(".")
-        return types.NamedTuple([read(field) for field in _fields(fields)], getattr(importlib.import_module(module), member))
+        kinds, made = [read(field) for field in _fields(fields)], getattr(importlib.import_module(module), member)
+        return types.NamedUniTuple(kinds[0], len(kinds), made) if len(set(kinds)) == 1 else types.NamedTuple(kinds, made)
     if word.endswith("]"):
         element, _, axes = word.removeprefix("const-").partition("[")
         return types.Array(read(element), axes.count(":") - 1, "C", readonly=word.startswith("const-"))
@@ -83,7 +84,7 @@ def spell(kind: Any) -> str:
     """The word for a numba type. Raises ValueError for a type that no kernel was expected to take."""
     if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral):
         return f"={kind.literal_value}"
-    if isinstance(kind, types.NamedTuple):
+    if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
         made = kind.instance_class
         return f"{made.__module__}.{made.__qualname__}({','.join(map(spell, kind.types))})"
     if isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned:

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from stompcap.spark import lake as lakes
+from stompcap.spark.places import location
 
 
 def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
@@ -17,7 +18,7 @@ def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
 
     A validation judges all tables and is one file, of which the newest is read; in one that was compacted the latest run counts.
     """
-    delta = DeltaTable(lakes.location(lake, "quality_results"))
+    delta = DeltaTable(location(lake, "quality_results"))
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
     if not entered:
         return 0, []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from stompcap.quality import exact, invariants
 from stompcap.quality.profiles import profiles
-from stompcap.spark import lake as lakes
+from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def validate(
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
 
-    locations = {name: lakes.location(lake, name) for name in names}
+    locations = {name: location(lake, name) for name in names}
     proofs = invariants.provable(names)
     with ThreadPoolExecutor(1) as pool:
         judging = pool.submit(_judging)

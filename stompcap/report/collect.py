@@ -28,7 +28,8 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
     from deltalake import DeltaTable
 
     from stompcap.spark import query
-    from stompcap.spark.lake import demand, location
+    from stompcap.spark.lake import demand
+    from stompcap.spark.places import location
 
     demand(lake)
     asked = [QUERIES[name] for name in names]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from stompcap.spark.lake import DataFile, location
+from stompcap.spark.places import DataFile, location
 from stompcap.tables import TABLES, Table
 
 COMPRESSION_LEVEL = 1

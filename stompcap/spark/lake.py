@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -19,6 +18,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.errors import EnvironmentProblem
+from stompcap.spark.places import DataFile, location
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-
-
-@dataclass(frozen=True)
-class DataFile:
-    """A Parquet file in a table's folder that no commit names yet."""
-
-    table: str
-    path: str
-    size: int
-    rows: int
-    statistics: str
-
-
-def location(lake: str, table: str) -> str:
-    """Where a table of the lake lies."""
-    return f"{lake.rstrip('/')}/{table}"
 
 
 def is_local(lake: str) -> bool:

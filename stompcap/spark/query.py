@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from stompcap.spark import lake as lakes
+from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Query:
 
 def rows(lake: str, tables: Sequence[str]) -> int:
     """The rows of some tables of a lake, by their logs alone."""
-    return sum(DeltaTable(lakes.location(lake, name)).count() for name in tables)
+    return sum(DeltaTable(location(lake, name)).count() for name in tables)
 
 
 def ask(lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
@@ -57,7 +58,7 @@ def ask(lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession]) 
     tables = sorted({TABLES[table].name for query in queries for table in query.tables})
     if rows(lake, tables) > DRIVER_ROWS:
         return _by_spark(lake, queries, tables, spark())
-    return in_process({name: DeltaTable(lakes.location(lake, name)) for name in tables}, queries)
+    return in_process({name: DeltaTable(location(lake, name)) for name in tables}, queries)
 
 
 def in_process(tables: Mapping[str, DeltaTable | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stompcap.spark.failures import FAILURES, Failures
 from stompcap.spark.files import TableWriter, fitted
-from stompcap.spark.lake import DataFile
+from stompcap.spark.places import DataFile
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

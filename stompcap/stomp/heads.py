@@ -8,11 +8,12 @@ of the frame spells it in lower case.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.names import MAY_NOT_PAD, NAMES, PLACES, PRIME, STRUCTURAL, any_case_id, digest_of, is_secret, name_id, same
 from stompcap.stomp.octets import Octets, skip_blanks, trim_blanks
@@ -71,131 +72,199 @@ def trim_line(octets: Octets, begin: int, end: int) -> int:
     return end
 
 
+class Frames(NamedTuple):
+    """Frames as the kernels take them: where each lies, how far into it its body, its command and version, its syntax bits."""
+
+    position: Ints
+    body: Ints
+    command: Ints
+    version: npt.NDArray[np.int8]
+    syntax: Ints
+
+
+class Entries(NamedTuple):
+    """Columns for header entries, as in Heads; those of names and values have one row more, which begins the entry to come."""
+
+    names: Octets
+    name_at: Offsets
+    values: Octets
+    value_at: Offsets
+    has_value: Bools
+    effective: Ints
+    meant: npt.NDArray[np.int8]
+
+
+class Seen(NamedTuple):
+    """The entries of a frame by name: hashed, stamped with the frame's number; and which one each of NAMES has, stamped alike."""
+
+    slots: Ints
+    stamps: Ints
+    holders: Ints
+
+
+@inline
+def _take_name(octets: Octets, i: int, names: Octets, begin: int, escapes: int) -> tuple[int, int, int, int]:
+    """Copy the name at i, up to the colon or, where there is none, the line's end: (what ends it, where the copy ends, digest, bits)."""
+    end = begin
+    bits = kinds = digest = 0
+    octet = octets[i]
+    while octet != g.COLON and octet != g.LF:
+        names[end] = octet
+        kinds |= CLASS[octet]
+        digest = (digest ^ octet) * PRIME & 0xFFFFFFFF
+        end += 1
+        i += 1
+        octet = octets[i]
+    colon = octet == g.COLON
+    if not colon and octets[i - 1] == g.CR:
+        end -= 1
+    if kinds:
+        end, bits = finish(names, begin, end, kinds, escapes)
+    if kinds or not colon:
+        return i, end, digest_of(names, begin, end), bits
+    return i, end, digest ^ (digest >> 15), bits
+
+
+@inline
+def _take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int, masked: bool) -> tuple[int, int, int]:
+    """Copy the value at i, up to the line's end: (where that is, where the copy ends, a CR at the line's end left out, syntax bits)."""
+    end = start
+    bits = kinds = 0
+    octet = octets[i]
+    while octet != g.LF:
+        values[end] = octet
+        kinds |= CLASS[octet]
+        end += 1
+        i += 1
+        octet = octets[i]
+    if end > start and octets[i - 1] == g.CR:
+        end -= 1
+    if end == start:
+        bits |= EMPTY_VALUE
+    if masked:
+        # nothing of it shows, not even which octets it had
+        end = start + _MASK.size
+        for k in range(_MASK.size):
+            values[start + k] = _MASK[k]
+    elif kinds:
+        if kinds & COLON_BIT:
+            bits |= RAW_COLON
+        end, more = finish(values, start, end, kinds, escapes)
+        bits |= more
+    return i, end, bits
+
+
+@inline
+def _without_blanks(
+    names: Octets, begin: int, name_end: int, values: Octets, start: int, end: int, version: int, known: int
+) -> tuple[int, int, int]:
+    """Where the effective value of an entry begins and ends, and PADDED if its name is one that may have no blanks about it."""
+    value_begin, value_stop = start, end
+    word = known
+    padded = False
+    if name_end > begin and (names[begin] <= g.SPACE or names[name_end - 1] <= g.SPACE):
+        inner = skip_blanks(names, begin, name_end)
+        word = name_id(names, inner, trim_blanks(names, inner, name_end))
+        padded = True
+    if end > start and (values[start] <= g.SPACE or values[end - 1] <= g.SPACE):
+        trimmed = skip_blanks(values, start, end)
+        trimmed_end = trim_blanks(values, trimmed, end)
+        padded = padded or trimmed_end - trimmed != end - start
+        if version == 0:
+            value_begin, value_stop = trimmed, max(trimmed, trim_line(values, trimmed, end))
+    return value_begin, value_stop, PADDED if padded and word >= 0 and MAY_NOT_PAD[word] else 0
+
+
+@inline
+def _first_of_name(
+    names: Octets, begin: int, end: int, name_at: Offsets, slots: Ints, stamps: Ints, stamp: int, entry: int, digest: int
+) -> int:
+    """The entry of the frame that has the name [begin, end) already; -1 where there is none, and this one is remembered."""
+    mask = slots.size - 1
+    slot = digest & mask
+    while stamps[slot] == stamp:
+        other: int = slots[slot]
+        if same(names, begin, end, name_at[other], name_at[other + 1]):
+            return other
+        slot = (slot + 1) & mask
+    stamps[slot] = stamp
+    slots[slot] = entry
+    return -1
+
+
+@kernel
+def _choose_cases(meant: npt.NDArray[np.int8], effective: Ints, holders: Ints, stamp: int, first: int, end: int) -> None:
+    """Let entries of [first, end) whose name is spelled in another case stand for it, where none spells it right."""
+    for entry in range(first, end):
+        word = meant[entry]
+        if word >= 0 and effective[entry, 0] >= 0:
+            if holders[word, 0] == stamp:
+                effective[entry, 0] = -1
+            else:
+                holders[word, 0], holders[word, 1] = stamp, entry
+
+
+@inline
+def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promoted: Ints, content_length: Ints) -> None:
+    """Write down where a frame's promoted headers have their values."""
+    for column in range(PLACES.size):
+        if holders[PLACES[column], 0] == frame + 1:
+            entry = holders[PLACES[column], 1]
+            begin, end = effective[entry, 0], effective[entry, 1]
+            promoted[column, 0, frame], promoted[column, 1, frame] = begin, end - begin
+            if column == _CONTENT_LENGTH_COLUMN:
+                content_length[frame] = max(-1, declared_length(values, begin, end))
+
+
 @kernel
 def _split(
-    octets: Octets, position: Ints, body: Ints, command: Ints, versions: npt.NDArray[np.int8], syntax: Ints, keep: bool,
-    first: Offsets, names: Octets, name_at: Offsets, values: Octets, value_at: Offsets, has_value: Bools, effective: Ints,
-    meant: npt.NDArray[np.int8], promoted: Ints, content_length: Ints, slots: Ints, stamps: Ints, holders: Ints,
-) -> tuple[int, bool]:
-    entry = 0
-    name_end = value_end = 0
+    octets: Octets, frames: Frames, keep: bool, first: Offsets, entries: Entries, promoted: Ints, content_length: Ints, seen: Seen
+) -> bool:
+    """Fill the columns, and the frames' syntax bits; whether all entries are effective as they stand."""
+    names, name_at, values, value_at, has_value, effective, meant = entries
+    position, body, command, versions, syntax = frames
+    slots, stamps, holders = seen
+    entry = name_end = value_end = 0
     plain = True
-    mask = slots.size - 1
     for frame in range(position.size):
         first[frame] = entry
-        version = versions[frame]
-        code = command[frame]
+        version, code, bits = versions[frame], command[frame], syntax[frame]
         handshake = code == g.CONNECT or code == g.STOMP or code == g.CONNECTED
         escapes = -1 if handshake else (2 if version < 0 else version)
         keep_cr = not handshake and (version == 0 or version == 1)
-        bits = syntax[frame]
-        i = position[frame]
+        i, last = position[frame], position[frame] + body[frame] - 1
         while octets[i] != g.LF:
             i += 1
         i += 1
-        last = position[frame] + body[frame] - 1
         otherwise = False
-        while True:
-            if octets[i] <= g.SPACE and _line_end(octets, i) == last:
-                break
-            # the name, up to the colon or, where there is none, the line's end
-            begin = name_end
-            kinds = 0
-            digest = 0
-            octet = octets[i]
-            while octet != g.COLON and octet != g.LF:
-                names[name_end] = octet
-                kinds |= CLASS[octet]
-                digest = (digest ^ octet) * PRIME & 0xFFFFFFFF
-                name_end += 1
-                i += 1
-                octet = octets[i]
-            colon = octet == g.COLON
-            if not colon and octets[i - 1] == g.CR:
-                name_end -= 1
-            if kinds:
-                name_end, more = finish(names, begin, name_end, kinds, escapes)
-                bits |= more
-            if kinds or not colon:
-                digest = digest_of(names, begin, name_end)
-            else:
-                digest ^= digest >> 15
-            name_at[entry] = begin
-            value_at[entry] = value_end
-            has_value[entry] = colon
+        while octets[i] > g.SPACE or _line_end(octets, i) != last:
+            begin, start = name_end, value_end
+            i, name_end, digest, more = _take_name(octets, i, names, begin, escapes)
+            bits |= more
+            name_at[entry], name_at[entry + 1], value_at[entry] = begin, name_end, start
+            has_value[entry] = octets[i] == g.COLON
             effective[entry, 0] = effective[entry, 1] = -1
-            if not colon:
+            i += 1
+            if not has_value[entry]:
                 bits |= NO_COLON
                 plain = False
                 entry += 1
-                i += 1
                 continue
-            # the value, up to the line's end
-            i += 1
-            start = value_end
-            kinds = 0
-            octet = octets[i]
-            while octet != g.LF:
-                values[value_end] = octet
-                kinds |= CLASS[octet]
-                value_end += 1
-                i += 1
-                octet = octets[i]
-            crlf = value_end > start and octets[i - 1] == g.CR
-            i += 1
-            if crlf:
-                value_end -= 1
             secret = name_end - begin >= 8 and is_secret(names, begin, name_end)
-            if name_end == begin:
-                bits |= EMPTY_NAME
-            if value_end == start:
-                bits |= EMPTY_VALUE
-            if secret:
-                bits |= PASSCODE
-            if secret and not keep:
-                # nothing of it shows, not even which octets it had
-                value_end = start + _MASK.size
-                for k in range(_MASK.size):
-                    values[start + k] = _MASK[k]
-            elif kinds:
-                if kinds & COLON_BIT:
-                    bits |= RAW_COLON
-                value_end, more = finish(values, start, value_end, kinds, escapes)
-                bits |= more
-            value_begin, value_stop = start, value_end
+            i, value_end, more = _take_value(octets, i, values, start, escapes, secret and not keep)
+            bits |= more | (PASSCODE if secret else 0) | (EMPTY_NAME if name_end == begin else 0)
             known = name_id(names, begin, name_end)
             if version == 0 and known < 0:
                 meant[entry] = any_case_id(names, begin, name_end)
                 otherwise = otherwise or meant[entry] >= 0
-            word = known
-            padded = False
-            if name_end > begin and (names[begin] <= g.SPACE or names[name_end - 1] <= g.SPACE):
-                inner = skip_blanks(names, begin, name_end)
-                word = name_id(names, inner, trim_blanks(names, inner, name_end))
-                padded = True
-            if value_end > start and (values[start] <= g.SPACE or values[value_end - 1] <= g.SPACE):
-                trimmed = skip_blanks(values, start, value_end)
-                trimmed_end = trim_blanks(values, trimmed, value_end)
-                padded = padded or trimmed_end - trimmed != value_end - start
-                if version == 0:
-                    value_begin, value_stop = trimmed, max(trimmed, trim_line(values, trimmed, value_end))
-            if padded and word >= 0 and MAY_NOT_PAD[word]:
-                bits |= PADDED
-            if crlf and keep_cr:
+            value_begin, value_stop, more = _without_blanks(names, begin, name_end, values, start, value_end, version, known)
+            bits |= more
+            if keep_cr and octets[i - 1] == g.CR:
                 values[value_end] = g.CR
                 value_end += 1
-            # the first entry of a name wins
-            slot = digest & mask
-            winner = -1
-            while stamps[slot] == frame + 1:
-                other = slots[slot]
-                if same(names, begin, name_end, name_at[other], name_at[other + 1]):
-                    winner = other
-                    break
-                slot = (slot + 1) & mask
+            i += 1
+            winner = _first_of_name(names, begin, name_end, name_at, slots, stamps, frame + 1, entry, digest)
             if winner < 0:
-                stamps[slot] = frame + 1
-                slots[slot] = entry
                 effective[entry, 0], effective[entry, 1] = value_begin, value_stop
                 plain = plain and value_begin == start and value_stop == value_end
                 if known >= 0:
@@ -207,27 +276,14 @@ def _split(
                 if known >= 0 and STRUCTURAL[known] and not same(values, value_begin, value_stop, won, won_end):
                     bits |= CONFLICTING
             entry += 1
-            name_at[entry] = name_end
         if otherwise:
             plain = False
-            for e in range(first[frame], entry):
-                if meant[e] >= 0 and effective[e, 0] >= 0:
-                    if holders[meant[e], 0] == frame + 1:
-                        effective[e, 0] = -1
-                    else:
-                        holders[meant[e], 0], holders[meant[e], 1] = frame + 1, e
-        for column in range(PLACES.size):
-            if holders[PLACES[column], 0] == frame + 1:
-                e = holders[PLACES[column], 1]
-                promoted[column, 0, frame] = effective[e, 0]
-                promoted[column, 1, frame] = effective[e, 1] - effective[e, 0]
-                if column == _CONTENT_LENGTH_COLUMN:
-                    content_length[frame] = max(-1, declared_length(values, effective[e, 0], effective[e, 1]))
+            _choose_cases(meant, effective, holders, frame + 1, first[frame], entry)
+        _promote(values, effective, holders, frame, promoted, content_length)
         syntax[frame] = bits
     first[position.size] = entry
-    name_at[entry] = name_end
     value_at[entry] = value_end
-    return entry, plain
+    return plain
 
 
 def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], keep_credentials: bool) -> Heads:
@@ -242,29 +298,25 @@ def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], ke
     Raises:
         OverflowError: where the names or the values exceed 2 GiB.
     """
-    count, entries = len(frames), int(frames.lines.sum())
+    count, lines = len(frames), int(frames.lines.sum())
     high = (frames.syntax & NON_ASCII) != 0
-    room = int(frames.body.sum()) + (ESCAPED - 1) * int(frames.body[high].sum()) + (_MASK.size + 1) * entries
+    room = int(frames.body.sum()) + (ESCAPED - 1) * int(frames.body[high].sum()) + (_MASK.size + 1) * lines
     if room > (1 << 31) - 1:
         raise OverflowError("more than 2 GiB of headers in one batch: decode fewer frames at once")
     table = 64
     while table < 2 * int(frames.lines.max(initial=0)):
         table *= 2
-    first = np.zeros(count + 1, np.int32)
-    names, values = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    name_at, value_at = np.zeros(entries + 1, np.int32), np.zeros(entries + 1, np.int32)
-    has_value = np.zeros(entries, np.bool_)
-    meant = np.full(entries, -1, np.int8)
-    effective = np.empty((entries, 2), np.int64)
+    seen = Seen(np.empty(table, np.int64), np.zeros(table, np.int64), np.zeros((len(NAMES), 2), np.int64))
+    entries = Entries(
+        np.empty(room, np.uint8), np.zeros(lines + 1, np.int32), np.empty(room, np.uint8), np.zeros(lines + 1, np.int32),
+        np.zeros(lines, np.bool_), np.empty((lines, 2), np.int64), np.full(lines, -1, np.int8),
+    )  # fmt: skip
+    first, content_length = np.zeros(count + 1, np.int32), np.full(count, -1, np.int64)
     promoted = np.full((len(g.PROMOTED), 2, count), -1, np.int64)
-    content_length = np.full(count, -1, np.int64)
-    syntax = frames.syntax.copy()
-    _, plain = _split(
-        octets, frames.position, frames.body, frames.command, versions, syntax, keep_credentials, first, names, name_at, values,
-        value_at, has_value, effective, meant, promoted, content_length, np.empty(table, np.int64), np.zeros(table, np.int64),
-        np.zeros((len(NAMES), 2), np.int64),
-    )
+    rows = Frames(frames.position, frames.body, frames.command, versions, frames.syntax.copy())
+    plain = _split(octets, rows, keep_credentials, first, entries, promoted, content_length, seen)
+    names, values = entries.names[: entries.name_at[-1]], entries.values[: entries.value_at[-1]]
     return Heads(
-        first, names[: name_at[-1]], name_at, values[: value_at[-1]], value_at, has_value, meant, effective, plain, promoted,
-        content_length, syntax,
-    )
+        first, names, entries.name_at, values, entries.value_at, entries.has_value, entries.meant, entries.effective, plain, promoted,
+        content_length, rows.syntax,
+    )  # fmt: skip

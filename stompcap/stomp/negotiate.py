@@ -98,6 +98,36 @@ def _escaped_colon(octets: Octets, begin: int, end: int) -> bool:
 
 
 @kernel
+def _marks_of_message(octets: Octets, begin: int, end: int, seen: int) -> int:
+    """The marks in the header lines [begin, end) of a MESSAGE; those `seen` already are not looked for again."""
+    marks = 0
+    if not seen & _KEY_1_2 and find_header(octets, begin, end, _ACK)[0] >= 0:
+        marks |= _KEY_1_2
+    if not seen & (_ESCAPED | _BARE_COLON):
+        at, stop = find_header(octets, begin, end, _MESSAGE_ID)
+        if at >= 0 and _escaped_colon(octets, at, stop):
+            marks |= _ESCAPED
+        elif at >= 0 and stop - at > 3 and equals(octets, at, at + 3, _ACTIVEMQ):
+            marks |= _BARE_COLON
+        at, stop = find_header(octets, begin, end, _DESTINATION)
+        if at >= 0 and _escaped_colon(octets, at, stop):
+            marks |= _ESCAPED
+    return marks
+
+
+@kernel
+def _marks_of_settling(octets: Octets, begin: int, end: int, code: int) -> int:
+    """The marks in the header lines [begin, end) of an ACK or NACK."""
+    marks = _NACKS if code == g.NACK else 0
+    if find_header(octets, begin, end, _ID)[0] >= 0:
+        return marks | _KEY_1_2
+    if find_header(octets, begin, end, _MESSAGE_ID)[0] >= 0:
+        pair = code == g.NACK or find_header(octets, begin, end, _SUBSCRIPTION)[0] >= 0
+        marks |= _KEY_1_1 if pair else _OLD_KEY
+    return marks
+
+
+@kernel
 def _evidence(
     octets: Octets, direction: Ints, position: Ints, kind: Ints, syntax: Ints, body: Ints, command: Ints,
     stream: Ints, side: npt.NDArray[np.int8], evidence: Ints, versions: npt.NDArray[np.int8],
@@ -126,25 +156,9 @@ def _evidence(
                 at, stop = find_header(octets, begin, end, _ACCEPT)
                 seen |= _ASKED | (_OFFERS_NOTHING if at < 0 else _OFFERS * _offered(octets, at, stop))
         elif code == g.MESSAGE and side[d] != 0:
-            if not seen & _KEY_1_2 and find_header(octets, begin, end, _ACK)[0] >= 0:
-                seen |= _KEY_1_2
-            if not seen & (_ESCAPED | _BARE_COLON):
-                at, stop = find_header(octets, begin, end, _MESSAGE_ID)
-                if at >= 0 and _escaped_colon(octets, at, stop):
-                    seen |= _ESCAPED
-                elif at >= 0 and stop - at > 3 and equals(octets, at, at + 3, _ACTIVEMQ):
-                    seen |= _BARE_COLON
-                at, stop = find_header(octets, begin, end, _DESTINATION)
-                if at >= 0 and _escaped_colon(octets, at, stop):
-                    seen |= _ESCAPED
+            seen |= _marks_of_message(octets, begin, end, seen)
         elif (code == g.ACK or code == g.NACK) and side[d] != 1:
-            if code == g.NACK:
-                seen |= _NACKS
-            if find_header(octets, begin, end, _ID)[0] >= 0:
-                seen |= _KEY_1_2
-            elif find_header(octets, begin, end, _MESSAGE_ID)[0] >= 0:
-                pair = code == g.NACK or find_header(octets, begin, end, _SUBSCRIPTION)[0] >= 0
-                seen |= _KEY_1_1 if pair else _OLD_KEY
+            seen |= _marks_of_settling(octets, begin, end, code)
         if syntax[row] & _CRLF:
             seen |= _CRLF_SEEN
         evidence[k] = seen

@@ -7,7 +7,7 @@ CONNECTED tells of none; its handshake is read so from its first line on.
 
 from __future__ import annotations
 
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
@@ -173,6 +173,42 @@ def _blank(octets: Octets, line: int, stop: int) -> bool:
     return i == stop
 
 
+@inline
+def _take_line(octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient: bool, handshake: bool) -> tuple[int, int]:
+    """Take what the delimiter needs of the header line [line, stop): (what is seen of the head now, syntax bits)."""
+    first = octets[line]
+    if (first & 0xDF == 80 or first <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
+        return seen, p.PASSCODE
+    if first == LETTER_C and not seen & p.EXACT_LENGTH and _named(octets, line, stop, CONTENT_LENGTH, False):
+        s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
+        return seen | p.EXACT_LENGTH, 0
+    if lenient and s[r.LENGTH] == p.NONE and fold(first) == LETTER_C and _named(octets, line, stop, CONTENT_LENGTH, True):
+        s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
+    elif handshake and (first == LETTER_A or first == LETTER_V) and _offers_more(octets, line, stop, s[r.COMMAND]):
+        return seen | p.OFFERS_MORE, 0
+    return seen, 0
+
+
+@inline
+def _note(s: Ints, syntax: int, lines: int, seen: int, every: int) -> None:
+    """Write down how far a head was read; `every` is the sum of its octets."""
+    s[r.SYNTAX] = syntax | p.NON_ASCII if every >= 128 else syntax
+    s[r.LINES] = lines
+    s[r.SEEN] = seen
+
+
+@inline
+def _begin_body(s: Ints, at: int) -> None:
+    """Begin the body behind the blank line."""
+    s[r.BODY] = at
+    if s[r.LENGTH] >= 0:
+        p.enter(s, p.BODY_BY_LENGTH, at)
+    else:
+        if s[r.LENGTH] == p.INVALID:
+            s[r.SYNTAX] |= p.LENGTH_INVALID
+        p.enter(s, p.BODY_TO_NUL, at)
+
+
 @kernel
 def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
     """Header lines up to the blank one, behind which the body begins."""
@@ -199,25 +235,14 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
             else:
                 syntax |= p.LF_LINE
             i += 1
-            if stop == line:
-                blank = True
-                break
-            first = octets[line]
-            if lenient and first <= SPACE and _blank(octets, line, stop):
-                syntax |= p.BLANK_PADDED
+            if stop == line or (lenient and octets[line] <= SPACE and _blank(octets, line, stop)):
+                syntax |= p.BLANK_PADDED if stop > line else 0
                 blank = True
                 break
             lines += 1
-            if (octets[line] & 0xDF == 80 or octets[line] <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
-                syntax |= p.PASSCODE
-            elif first == LETTER_C and not seen & p.EXACT_LENGTH and _named(octets, line, stop, CONTENT_LENGTH, False):
-                seen |= p.EXACT_LENGTH
-                s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
-            elif lenient and s[r.LENGTH] == p.NONE and fold(first) == LETTER_C and _named(octets, line, stop, CONTENT_LENGTH, True):
-                s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
-            elif handshake and (first == LETTER_A or first == LETTER_V) and _offers_more(octets, line, stop, code):
-                seen |= p.OFFERS_MORE
-                lenient = False
+            seen, more = _take_line(octets, s, line, stop, seen, lenient, handshake)
+            syntax |= more
+            lenient = lenient and not (handshake and seen & p.OFFERS_MORE)
             line = i
         elif octet == CR:
             if i + 1 == end and not closed:
@@ -226,11 +251,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
                 syntax |= p.BARE_CR
             i += 1
         elif octet == NUL:
-            if every >= 128:
-                syntax |= p.NON_ASCII
-            s[r.SYNTAX] = syntax
-            s[r.LINES] = lines
-            s[r.SEEN] = seen
+            _note(s, syntax, lines, seen, every)
             verdict, count = nul_in_head(octets, s, i, end, closed, out, count)
             if verdict in (KNOWN, END):
                 return True, count
@@ -240,12 +261,8 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
             i += 1
         else:
             i += 1
-    if every >= 128:
-        syntax |= p.NON_ASCII
-    s[r.SYNTAX] = syntax
+    _note(s, syntax, lines, seen, every)
     s[r.LINE] = line
-    s[r.LINES] = lines
-    s[r.SEEN] = seen
     s[r.SEARCH] = i
     if not blank:
         if not closed:
@@ -253,11 +270,5 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
         return True, p.emit(out, count, s, end, r.PARTIAL, -1)
     if handshake and s[r.FOOTING] != r.FOUND:
         s[r.LENIENT] = lenient
-    s[r.BODY] = i
-    if s[r.LENGTH] >= 0:
-        p.enter(s, p.BODY_BY_LENGTH, i)
-    else:
-        if s[r.LENGTH] == p.INVALID:
-            s[r.SYNTAX] |= p.LENGTH_INVALID
-        p.enter(s, p.BODY_TO_NUL, i)
+    _begin_body(s, i)
     return True, count

@@ -5,12 +5,14 @@ What a connection is known by is kept in its state, so the pass goes on where an
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN, URG
 from stompcap.capture.integers import Int
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
@@ -65,43 +67,125 @@ def take_window(state: State, history: NDArray[np.uint8], stream: Int, side: Int
     return count
 
 
+class Segments(NamedTuple):
+    """Columns of segments in wire order, as in `stompcap.capture.columns`; `number` tells their place in the flow."""
+
+    flow: Int64s
+    endpoints: NDArray[np.uint8]
+    forward: NDArray[np.uint8]
+    capture: NDArray[np.int32]
+    ts_ns: Int64s
+    seq: Int64s
+    ack: Int64s
+    flags: NDArray[np.int32]
+    window: NDArray[np.int32]
+    ip_id: NDArray[np.int32]
+    wire: Int64s
+    bad_checksum: NDArray[np.uint8]
+    number: Int64s
+
+
+class Assigned(NamedTuple):
+    """What is found of each segment: its connection, the position of its first payload octet, its marks.
+
+    `stalls` gets a row for each time without a window that ended: stream, blocked side, begin, end.
+    """
+
+    stream_of: NDArray[np.int32]
+    position: Int64s
+    marks: NDArray[np.uint8]
+    stalls: Int64s
+
+
+class Segment(NamedTuple):
+    """What one segment says."""
+
+    side: Int
+    ts: Int
+    seq: Int
+    ack: Int
+    flags: Int
+    octets: Int
+
+
+@kernel
+def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> None:
+    """Take a segment whose number cannot be its connection's; a RST may be right nonetheless, if nothing else is known of its side."""
+    mine = SIDES + seg.side * WIDTH
+    reset = seg.flags & RST
+    state[stream, mine + s.STRAYS] += 1
+    if not reset:
+        state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, seg.seq + seg.octets
+    note(state, history, stream, seg.side, h.H_RST if reset else h.H_ODD)
+    if reset and (not state[stream, mine + s.SEEN] or (seg.flags & ACK and seg.seq == 0)):
+        take_close(state, stream, seg.side, seg.ts, seg.ack, seg.flags, 0)
+
+
+@inline
+def take_number(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> Int:
+    """Where a segment's first octet is: of a side that is new its sequence number says so; behind a SYN."""
+    mine, flags, seq = SIDES + seg.side * WIDTH, seg.flags, seg.seq
+    if flags & SYN and not flags & RST:
+        handshake(state, stream, seg.side, seg.ts, seq, seg.ack, flags)
+        note(state, history, stream, seg.side, h.H_MULTI if flags & FIN else (h.H_SYNACK if flags & ACK else h.H_SYN))
+        seq += 1
+    elif not state[stream, mine + s.SEEN] and (seg.octets > 0 or not flags & RST):
+        if state[stream, mine + s.ACK_SEEN]:
+            state[stream, mine + s.REF] = state[stream, mine + s.ACKED] + s.distance(seq, state[stream, mine + s.ACKED])
+        else:
+            state[stream, mine + s.REF] = seq + (1 << 32)
+        state[stream, mine + s.SEEN] = 1
+    return state[stream, mine + s.REF] + s.distance(seq, state[stream, mine + s.REF])
+
+
+@kernel
+def take_reset(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment, end: Int, away: Int) -> bool:
+    """Take a RST; whether it carries no octets of the stream."""
+    note(state, history, stream, seg.side, h.H_RST)
+    if abs(away) <= CLOSE_BY:
+        take_close(state, stream, seg.side, seg.ts, seg.ack, seg.flags, end)
+    return bool(seg.octets == 0 or abs(away) > CLOSE_BY)
+
+
+@inline
+def take_segment(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment, at: Int, believed: bool) -> Int:
+    """Take a segment at position `at`, with its octets and flags; returns its marks."""
+    mine, flags, end = SIDES + seg.side * WIDTH, seg.flags, at + seg.octets
+    marks = np.int64(0)
+    if flags & URG:
+        note(state, history, stream, seg.side, h.H_URGENT)
+    if seg.octets > 0:
+        marks = np.int64(take_octets(state, history, stream, seg.side, at, seg.octets, flags, believed))
+    elif flags & ACK and not flags & (SYN | FIN):
+        note(state, history, stream, seg.side, h.H_ACK)
+        if believed:
+            state[stream, mine + s.SENT] = max(state[stream, mine + s.SENT], at)
+    if believed:
+        state[stream, mine + s.REF] = max(state[stream, mine + s.REF], end)
+    if flags & FIN and not flags & RST:
+        note(state, history, stream, seg.side, h.H_FIN)
+        if believed:
+            take_close(state, stream, seg.side, seg.ts, seg.ack, flags, end)
+    return marks
+
+
 @kernel
 def assign(
-    flow: Int64s,
-    endpoints: NDArray[np.uint8],
-    forward: NDArray[np.uint8],
-    capture: NDArray[np.int32],
-    ts_ns: Int64s,
-    seqs: Int64s,
-    acks: Int64s,
-    flag_bits: NDArray[np.int32],
-    window: NDArray[np.int32],
-    ip_id: NDArray[np.int32],
-    wire_octets: Int64s,
-    bad_checksum: NDArray[np.uint8],
-    number: Int64s,
-    stream_of: NDArray[np.int32],
-    position: Int64s,
-    marks: NDArray[np.uint8],
-    stalls: Int64s,
-    memory: Int64s,
-    state: State,
-    history: NDArray[np.uint8],
-    known: Int,
-    gone: Int,
+    rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int
 ) -> tuple[State, NDArray[np.uint8], Int]:
     """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` were filled.
 
-    `known` connections of the first row's flow have a state already, `gone` older ones have none any more. Fills `stream_of`,
-    `position` (of the first payload octet), `marks`, and a row of `stalls` for each time without a window that ended: stream,
-    blocked side, begin, end.
+    `known` connections of the first row's flow have a state already, `gone` older ones have none any more.
     """
+    flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
+    stream_of, position, marks, stalls = found
     streams, first, ended = np.int64(known), np.int64(0), np.int64(0)
     for row in range(len(flow)):
         if row > 0 and not same_flow(flow, endpoints, row):
             first = streams
         side = 0 if forward[row] else 1
-        seq, ack, flags, ts, octets = seqs[row], acks[row], np.int64(flag_bits[row]), ts_ns[row], wire_octets[row]
+        seq, ack, flags, ts, octets = seqs[row], acks[row], np.int64(flag_bits[row]), times[row], wire[row]
+        seg = Segment(side, ts, seq, ack, flags, octets)
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
         slot = slot_of(key)
         entry = find_copy(memory, slot, key, ts)
@@ -110,10 +194,8 @@ def assign(
             marks[row] = s.COPY if position[row] != NOWHERE else s.COPY | s.STRAY
             state[stream_of[row], SIDES + side * WIDTH + s.COPIES] += octets > 0
             continue
-        away = 0
-        syn = flags & SYN and not flags & RST
-        if syn:
-            stream = find_syn(state, first, streams, side, seq, ack, flags, ts)
+        if flags & SYN and not flags & RST:
+            stream, away = find_syn(state, first, streams, side, seq, ack, flags, ts), 0
         else:
             stream, away = find_stream(state, first, streams, side, seq, ack, flags)
         if stream < 0:
@@ -129,53 +211,19 @@ def assign(
         state[stream, mine + s.BAD_SUMS] += bad_checksum[row]
         if away == FAR + 1:
             marks[row] = s.STRAY
-            state[stream, mine + s.STRAYS] += 1
-            if not flags & RST:
-                state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, seq + octets
-            note(state, history, stream, side, h.H_RST if flags & RST else h.H_ODD)
-            fits = flags & RST and not state[stream, mine + s.SEEN]
-            if fits or (flags & RST and flags & ACK and seq == 0):
-                take_close(state, stream, side, ts, ack, flags, 0)
+            take_stray(state, history, stream, seg)
             continue
-        if syn:
-            handshake(state, stream, side, ts, seq, ack, flags)
-            note(state, history, stream, side, h.H_MULTI if flags & FIN else (h.H_SYNACK if flags & ACK else h.H_SYN))
-            seq += 1
-        elif not state[stream, mine + s.SEEN] and (octets > 0 or not flags & RST):
-            if state[stream, mine + s.ACK_SEEN]:
-                state[stream, mine + s.REF] = state[stream, mine + s.ACKED] + s.distance(seq, state[stream, mine + s.ACKED])
-            else:
-                state[stream, mine + s.REF] = seq + (1 << 32)
-            state[stream, mine + s.SEEN] = 1
-        at = state[stream, mine + s.REF] + s.distance(seq, state[stream, mine + s.REF])
+        at = take_number(state, history, stream, seg)
         position[row] = at
-        end = at + octets
-        believed = away <= CLOSE_BY or s.confirmed(state, stream, side, seq)
+        believed = away <= CLOSE_BY or s.confirmed(state, stream, side, seq + (1 if flags & SYN and not flags & RST else 0))
         if not believed:
-            state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, end
-        if flags & RST:
-            note(state, history, stream, side, h.H_RST)
-            if abs(away) <= CLOSE_BY:
-                take_close(state, stream, side, ts, ack, flags, end)
-            if octets == 0 or abs(away) > CLOSE_BY:
-                marks[row] = s.STRAY
-                continue
-        if flags & URG:
-            note(state, history, stream, side, h.H_URGENT)
-        if octets > 0:
-            marks[row] = take_octets(state, history, stream, side, at, octets, flags, believed)
-            if marks[row] != s.PROBE:
-                memory[slot, POSITION] = at
-        elif flags & ACK and not flags & (SYN | FIN):
-            note(state, history, stream, side, h.H_ACK)
-            if believed:
-                state[stream, mine + s.SENT] = max(state[stream, mine + s.SENT], at)
-        if believed:
-            state[stream, mine + s.REF] = max(state[stream, mine + s.REF], end)
-        if flags & FIN and not flags & RST:
-            note(state, history, stream, side, h.H_FIN)
-            if believed:
-                take_close(state, stream, side, ts, ack, flags, end)
+            state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, at + octets
+        if flags & RST and take_reset(state, history, stream, seg, at + octets, away):
+            marks[row] = s.STRAY
+            continue
+        marks[row] = take_segment(state, history, stream, seg, at, believed)
+        if octets > 0 and marks[row] != s.PROBE:
+            memory[slot, POSITION] = at
         if flags & ACK and not flags & RST:
             take_ack(state, stream, 1 - side, ack)
             state[stream, SIDES + (1 - side) * WIDTH + s.ACK_ROW] = number[row]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
-from stompcap.tcp.assign import assign
+from stompcap.tcp.assign import Assigned, Segments, assign
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
 from stompcap.tcp.matching import RECENT
 from stompcap.tcp.naming import as_streams
-from stompcap.tcp.order import grouped, order
+from stompcap.tcp.order import Placed, grouped, order
 from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
 
 ENDS = 36  # octets of the two endpoints
@@ -73,22 +73,21 @@ def reassemble_block(
     marks, born = padded(before.marks, fresh), padded(before.born, fresh)
     stalls = np.empty((int(np.count_nonzero(columns["window"][held:] == 0)) + 2 * known, 4), np.int64)
     memory = before.memory.copy()
-    state, letters, ended = assign(
+    new = Segments(
         columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], ts_ns[held:], columns["seq"][held:],
         columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:],
-        bad_checksum[held:], number[held:], stream_of[held:], position[held:], marks[held:], stalls, memory,
-        padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone,
+        bad_checksum[held:], number[held:],
     )  # fmt: skip
+    assigned = Assigned(stream_of[held:], position[held:], marks[held:], stalls)
+    state, letters, ended = assign(new, assigned, memory, padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone)
     first = held + state[known:, s.FIRST_ROW]
     for at, name in ((s.FIRST_CAPTURE, "capture"), (s.FIRST_PACKET, "packet"), (s.OUTER, "outer")):
         state[known:, at] = columns[name][first]
     ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
-    extent_rows, overlap_rows = order(
-        state, tallies, starts, rows, held, ts_ns, position, marks, wire, columns["captured_octets"], number, born, keep, late,
-        overlap == "last", final,
-    )  # fmt: skip
+    placed = Placed(ts_ns, position, marks, wire, columns["captured_octets"], number, born, keep, late)
+    extent_rows, overlap_rows = order(state, tallies, starts, rows, held, placed, overlap == "last", final)
     over = np.arange(len(state)) < (len(state) if final else len(state) - RECENT)
     by_offset = np.lexsort((overlap_rows[:, 2], overlap_rows[:, 1], overlap_rows[:, 0]))
     extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows[by_offset])

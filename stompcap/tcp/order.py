@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
@@ -16,6 +18,7 @@ from stompcap.tcp.state import Int64s, State
 
 MID_STREAM_WINDOW = 1 << 20  # how far before the first segment seen a stream may begin whose SYN was not
 NO_END = 1 << 62
+
 
 @kernel
 def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
@@ -130,24 +133,69 @@ def take_late(
             late[row] = ts_ns[row] > tally[t.SETTLED_NS] + COPY_NS
 
 
+class Placed(NamedTuple):
+    """Columns of a block's segments, those kept from the blocks before first; `keep` and `late` are filled."""
+
+    ts_ns: Int64s
+    position: Int64s
+    marks: NDArray[np.uint8]
+    wire: Int64s
+    captured: Int64s
+    number: Int64s
+    born: Int64s
+    keep: NDArray[np.uint8]
+    late: NDArray[np.uint8]
+
+
+class Side(NamedTuple):
+    """One side of a connection: where its stream begins, and up to where it is settled now."""
+
+    stream: Int
+    side: Int
+    base: Int
+    cut: Int
+
+
+@inline
+def put_extents(
+    extents: NDArray[np.int64], n: Int, of: Side, pieces: Int64s, tally: Int64s, position: Int64s, marks: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], Int]:
+    """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
+    for p in range(len(pieces)):
+        row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
+        if begin >= of.cut:
+            break
+        if pieces[p, SORT] == CUT_OFF:
+            tally[t.TRUNCATED] += length
+            continue
+        tally[t.HAVE] += length
+        extents = put(extents, n, of.stream, of.side, begin - of.base, length, row, begin - position[row])
+        n += 1
+        if marks[row] & s.BEHIND:
+            tally[t.OUT_OF_ORDER] += 1
+            marks[row] &= ~np.uint8(s.BEHIND)  # counted
+    return extents, n
+
+
+@inline
+def put_overlaps(
+    overlaps: NDArray[np.int64], n: Int, of: Side, losses: Int64s, tally: Int64s, position: Int64s
+) -> tuple[NDArray[np.int64], Int]:
+    """Append what was lost to other segments as far as that is settled, as `put_extents`."""
+    for p in range(len(losses)):
+        row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], of.cut)
+        if losses[p, SORT] == CUT_OFF or begin >= end:
+            continue
+        if losses[p, SORT] == CAPTURED:
+            tally[t.AGAIN] += end - begin
+        overlaps = put(overlaps, n, of.stream, of.side, begin - of.base, end - begin, row, begin - position[row])
+        n += 1
+    return overlaps, n
+
+
 @kernel
 def order(
-    state: State,
-    tallies: NDArray[np.int64],
-    starts: Int64s,
-    rows: Int64s,
-    held: Int,
-    ts_ns: Int64s,
-    position: Int64s,
-    marks: NDArray[np.uint8],
-    wire: Int64s,
-    captured: Int64s,
-    number: Int64s,
-    born: Int64s,
-    keep: NDArray[np.uint8],
-    late: NDArray[np.uint8],
-    last_wins: bool,
-    final: bool,
+    state: State, tallies: NDArray[np.int64], starts: Int64s, rows: Int64s, held: Int, placed: Placed, last_wins: bool, final: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
 
@@ -155,6 +203,7 @@ def order(
     to skip; extents are sorted and don't overlap. `tallies` has a row per side (2 * stream + side) and is carried on, as are
     the rows marked in `keep`; the first `held` rows were kept before. `late` marks those that came for settled octets.
     """
+    ts_ns, position, marks, wire, captured, number, born, keep, late = placed
     streams = len(state)
     extents, overlaps = np.empty((len(rows) + 16, 6), np.int64), np.empty((16, 6), np.int64)
     n = lost = np.int64(0)
@@ -181,27 +230,9 @@ def order(
         else:
             behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
             cut = t.settle(tally, pieces, believed, low, reach, behind)
-        for p in range(believed):
-            row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
-            if begin >= cut:
-                break
-            if pieces[p, SORT] == CUT_OFF:
-                tally[t.TRUNCATED] += length
-                continue
-            tally[t.HAVE] += length
-            extents = put(extents, n, stream, side, begin - base, length, row, begin - position[row])
-            n += 1
-            if marks[row] & s.BEHIND:
-                tally[t.OUT_OF_ORDER] += 1
-                marks[row] &= ~np.uint8(s.BEHIND)  # counted
-        for p in range(len(losses)):
-            row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], cut)
-            if losses[p, SORT] == CUT_OFF or begin >= end:
-                continue
-            if losses[p, SORT] == CAPTURED:
-                tally[t.AGAIN] += end - begin
-            overlaps = put(overlaps, lost, stream, side, begin - base, end - begin, row, begin - position[row])
-            lost += 1
+        of = Side(stream, side, base, cut)
+        extents, n = put_extents(extents, n, of, pieces[:believed], tally, position, marks)
+        overlaps, lost = put_overlaps(overlaps, lost, of, losses, tally, position)
         if done:
             tally[t.OCTETS] = length_known(state, stream, side, base, reach, limit) - base
             continue

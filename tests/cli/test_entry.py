@@ -16,6 +16,7 @@ import pytest
 from stompcap import __version__
 from stompcap.cli import entry, lake_commands
 from stompcap.cli.failures import explain
+from stompcap.cli.say import say
 from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
 from tests.cli.commands import ROOT, hears, in_session
 
@@ -96,7 +97,7 @@ def test_each_kind_of_error(error: Exception, code: int, says: str, capsys: Said
 
 
 def test_octets_of_others_are_escaped(capsys: Said) -> None:
-    entry.say("a\x1b[2Jb\nc\u202e.pcap: gone")
+    say("a\x1b[2Jb\nc\u202e.pcap: gone")
     assert capsys.readouterr().err == "stompcap: a\\x1b[2Jb\\nc\\u202e.pcap: gone\n"
 
 

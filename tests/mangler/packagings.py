@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -121,3 +121,8 @@ def together(change: Packaging, frames: Packaging, written: Packaging) -> Packag
     """A segmentation, an encapsulation and a way of writing in one."""
     excused = excuses(change.excused, frames.excused, written.excused)
     return Packaging(change.change, frames.encapsulation, written.write, written.micro, frames.ipv6, change.before, excused)
+
+
+def in_turn(each: Iterable[str], others: Iterable[str], share: int = 4) -> list[tuple[str, str]]:
+    """Pairs of one with every fourth of the others (or another `share` of them), beginning elsewhere each time: all come, and meet many."""
+    return [(one, other) for place, one in enumerate(each) for turn, other in enumerate(others) if (place + turn) % share == 0]

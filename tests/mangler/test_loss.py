@@ -10,7 +10,7 @@ from tests.mangler import holes
 from tests.mangler.compare import rows_of
 from tests.mangler.encapsulations import ANY_IP
 from tests.mangler.losses import cut_at, lost
-from tests.mangler.packagings import Packaging
+from tests.mangler.packagings import Packaging, in_turn
 
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*"))
 SOME = ("rabbitmq_dialogue.pcap", "activemq_bodies.pcap", "artemis_library.pcapng")
@@ -47,7 +47,6 @@ def test_nothing_is_invented(name, packaging, whole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packaging", HOLES)
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(("name", "packaging"), in_turn(RECORDED, HOLES))
 def test_nothing_is_invented_from_any_recorded_capture(name, packaging, whole, tmp_path):
     check(name, HOLES[packaging], whole, tmp_path)

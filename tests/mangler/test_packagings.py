@@ -10,7 +10,7 @@ from stompcap.capture import survey
 from tests.e2e.truth import DATA
 from tests.mangler.compare import Tables, both_ways, differences, rows_of
 from tests.mangler.files import UNTIMED
-from tests.mangler.packagings import ALL, ENCAPSULATIONS, FILES, MIDSTREAM, SEGMENTATIONS, Packaging, excuses, together
+from tests.mangler.packagings import ALL, ENCAPSULATIONS, FILES, MIDSTREAM, SEGMENTATIONS, Packaging, excuses, in_turn, together
 
 BROKERS = ("rabbitmq_library.pcap", "activemq_heartbeats.pcap", "artemis_library.pcapng")
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*"))
@@ -76,33 +76,17 @@ def test_tables_of_large_segments_are_the_same(packaging, plain, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "packaging"), [
-    (name, packaging)
-    for number, packaging in enumerate(ALL)
-    for name in BROKERS
-    if packaging not in SEGMENTATIONS and name != BROKERS[number % len(BROKERS)]
-])  # fmt: skip
-def test_tables_of_every_broker_are_the_same(name, packaging, plain, tmp_path):
-    """What `test_tables_are_the_same` leaves out; segmentations are those of the next."""
+@pytest.mark.parametrize(("name", "packaging"), in_turn(RECORDED, SEGMENTATIONS))
+def test_every_recorded_capture_and_every_segmentation(name, packaging, plain, tmp_path):
     check(name, ALL[packaging], plain, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packaging", SEGMENTATIONS)
-@pytest.mark.parametrize("name", RECORDED)
-def test_every_recorded_capture_in_every_segmentation(name, packaging, plain, tmp_path):
-    check(name, ALL[packaging], plain, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
-@pytest.mark.parametrize("segmentation", [name for name in SEGMENTATIONS if name != "IPv6 for IPv4"])
-def test_every_encapsulation_in_every_segmentation_and_every_form(segmentation, encapsulation, plain, tmp_path):
-    """Each encapsulation in each segmentation; there are fewer forms than those, so each comes in each form too."""
+@pytest.mark.parametrize(("encapsulation", "segmentation"), in_turn(ENCAPSULATIONS, [*filter("IPv6 for IPv4".__ne__, SEGMENTATIONS)]))
+def test_every_encapsulation_and_every_segmentation_in_every_form(segmentation, encapsulation, plain, tmp_path):
     turn, place = list(SEGMENTATIONS).index(segmentation), list(ENCAPSULATIONS).index(encapsulation)
-    assert len(FORMS) < len(SEGMENTATIONS)
-    packaging = together(SEGMENTATIONS[segmentation], ENCAPSULATIONS[encapsulation], FILES[FORMS[(turn + place) % len(FORMS)]])
-    check(("artemis_library.pcapng", "rabbitmq_stalls.pcap")[turn % 2], packaging, plain, tmp_path)
+    packaging = together(SEGMENTATIONS[segmentation], ENCAPSULATIONS[encapsulation], FILES[FORMS[(turn + place // 4) % len(FORMS)]])
+    check(("artemis_library.pcapng", "rabbitmq_stalls.pcap")[place // 2 % 2], packaging, plain, tmp_path)
 
 
 def test_without_times_the_octets_are_the_same(plain, tmp_path):

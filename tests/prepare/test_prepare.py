@@ -128,7 +128,7 @@ def test_what_cannot_be_kept_is_compiled_nonetheless(tmp_path: Path, monkeypatch
 
 def test_a_cache_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    done = python("-m", "stompcap.cli.main", "prepare", NUMBA_CACHE_DIR=str(tmp_path / "file"))
+    done = python("-m", "stompcap", "prepare", NUMBA_CACHE_DIR=str(tmp_path / "file"))
     assert done.returncode == 3
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -173,5 +173,5 @@ def test_all_that_a_run_over_the_recorded_captures_calls_is_compiled_ahead() -> 
 def test_what_is_prepared_is_known_to_be() -> None:
     assert kernels.prepare() in (0, len(listed()))
     began = time.monotonic()
-    assert python("-m", "stompcap.cli.main", "prepare", "--quiet").returncode == 0
+    assert python("-m", "stompcap", "prepare", "--quiet").returncode == 0
     assert time.monotonic() - began < 5

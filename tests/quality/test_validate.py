@@ -168,6 +168,7 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     assert any(line.startswith(r"sessions.outcome: 1 of 3 rows hold \x1b[2J (1), not one of ") for line in words)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from stompcap.quality import profiles

@@ -21,7 +21,7 @@ from tests.shared import shared
 from tests.spark import odd
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
-STOMPCAP = [sys.executable, "-c", "import sys; from stompcap.cli.main import main; sys.argv[0] = 'stompcap'; main()"]
+STOMPCAP = [sys.executable, "-m", "stompcap"]
 LIMIT = 1 << 24
 UNPRIVILEGED = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 """Root without the right to pass over permissions, and otherwise as before: the same home, caches and files."""

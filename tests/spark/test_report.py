@@ -57,13 +57,15 @@ def close(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.parametrize("driver_rows", [0, query.DRIVER_ROWS], ids=["Spark", "this process"])
+@pytest.mark.parametrize(
+    "driver_rows", [pytest.param(0, id="Spark", marks=pytest.mark.slow), pytest.param(query.DRIVER_ROWS, id="this process")]
+)
 def test_a_lake_answers_as_tables_in_memory_do(
-    spark: SparkSession, lake: str, tables: dict[str, pa.Table], driver_rows: int, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, lake: str, tables: dict[str, pa.Table], driver_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query, "DRIVER_ROWS", driver_rows)
     expected = ask_in_memory(tables)
-    found = ask(lake, QUERIES, lambda: spark)
+    found = ask(lake, QUERIES, lambda: request.getfixturevalue("spark"))
     assert set(found) == set(expected)
     for name in expected:
         ours, theirs = records(found[name]), records(expected[name])

@@ -15,7 +15,7 @@ from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.s3 import store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 LINEAGE = {"batch_id", "run_id", "path"}
 
 
@@ -27,7 +27,7 @@ def test_captures_on_s3(tmp_path: Path) -> None:
         for name in names:
             s3.put(f"captures/{name}", (DATA / name).read_bytes())
         s3.put("captures/notes.txt", b"no capture")
-        command = [sys.executable, "-m", "stompcap.cli.main", "extract", "s3a://bucket/captures", "s3://bucket/missing"]
+        command = [sys.executable, "-m", "stompcap", "extract", "s3a://bucket/captures", "s3://bucket/missing"]
         command += ["--lake", str(lake), "--master", "local[2]", "--split-octets", "65536", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **s3.environment})
     assert done.returncode == 4, done.stderr[-3000:]

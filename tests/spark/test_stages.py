@@ -24,11 +24,9 @@ JOBS = ROOT / "jobs"
 
 
 # Jobs as spark-submit would run each, in one application: a start is most of a short job.
-ONE_BY_ONE = """import runpy, sys
-at = sys.argv.index("--lake")
-jobs, arguments = sys.argv[1:at], sys.argv[at:]
-for job in jobs:
-    sys.argv = [job, *arguments]
+ONE_BY_ONE = """import json, runpy, sys
+for sys.argv in json.loads(sys.argv[1]):
+    job = sys.argv[0]
     try:
         runpy.run_path(job, run_name="__main__")
     except SystemExit as end:
@@ -54,11 +52,11 @@ def submit(script: Path, *arguments: str) -> str:
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake made by one job after the other, at a path that wants care."""
     lake, script = tmp_path_factory.mktemp("staged") / "la ke [1]", tmp_path_factory.mktemp("jobs") / "one_by_one.py"
-    told = json.loads(submit(JOBS / "extract.py", "--lake", str(lake), "--json", *CAPTURES))
+    script.write_text(ONE_BY_ONE)
+    jobs = [[str(JOBS / f"{job}.py"), "--lake", str(lake), "--quiet"] for job in ("decode", "correlate", "metrics")]
+    told = json.loads(submit(script, json.dumps([[str(JOBS / "extract.py"), "--lake", str(lake), "--json", *CAPTURES], *jobs])))
     assert told["status"] == "done"
     assert told["rows"]["captures"] == len(CAPTURES)
-    script.write_text(ONE_BY_ONE)
-    submit(script, *(str(JOBS / f"{job}.py") for job in ("decode", "correlate", "metrics")), "--lake", str(lake), "--quiet")
     return lake
 
 
@@ -67,6 +65,7 @@ def plain() -> dict[str, pa.Table]:
     return tables_of(CAPTURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["streams", "raw_frames", "segments", "frames", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
@@ -80,6 +79,7 @@ def test_stages_give_what_one_pass_gives(name: str, staged: Path, plain: dict[st
     assert rows == sorted(repr(row) for row in plain[name].select(kept).to_pylist())
 
 
+@pytest.mark.slow
 def test_aggregates_are_there(staged: Path) -> None:
     assert DeltaTable(str(staged / "rules")).to_pyarrow_table().num_rows == len(RULES)
     summary = DeltaTable(str(staged / "compliance_summary")).to_pyarrow_table().to_pylist()
@@ -96,6 +96,7 @@ def stompcap(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(BIN / "stompcap"), *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> None:
     text = tmp_path / "notes.pcap"
     text.write_text("not a capture at all")
@@ -152,6 +153,7 @@ def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
     assert "another run" in done.stderr
 
 
+@pytest.mark.slow
 def test_sql(staged: Path) -> None:
     done = stompcap("sql", "SELECT count(*) AS n FROM captures", "--lake", str(staged), "--format", "json")
     assert json.loads(done.stdout) == [{"n": len(CAPTURES)}], done.stderr

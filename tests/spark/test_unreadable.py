@@ -18,11 +18,13 @@ from stompcap import capture
 from stompcap.options import Options
 from stompcap.spark import lake as lakes
 from stompcap.spark import tasks
+from stompcap.spark.places import location
 from tests.e2e.truth import DATA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
 GOOD, BAD = DATA / "activemq_aftermath.pcap", DATA / "rabbitmq_stalls.pcap"
 AGAIN = "again.pcap"
 SECRET = "hunter2"
@@ -110,9 +112,9 @@ def test_a_capture_that_is_over_a_limit_until_that_is_raised(spark: SparkSession
     row = captures(lake)[path.name]
     assert (row["status"], row["format"], row["compression"], row["size_octets"]) == ("unreadable", "pcap", "gzip", path.stat().st_size)
     assert "--max-decompressed" in row["damage"]
-    version = lakes.DeltaTable(lakes.location(str(lake), "captures")).version()
+    version = lakes.DeltaTable(location(str(lake), "captures")).version()
     run(spark, lake, path, max_decompressed=1000)
-    assert lakes.DeltaTable(lakes.location(str(lake), "captures")).version() == version
+    assert lakes.DeltaTable(location(str(lake), "captures")).version() == version
     run(spark, lake, path, max_decompressed=2000)
     assert "2000" in captures(lake)[path.name]["damage"]
     assert statuses(run(spark, lake, path)) == {path.name: "complete"}

@@ -1,4 +1,4 @@
-"""The cases an off-line reassembler meets, one test each."""
+"""The cases an off-line reassembler meets between the beginning of a connection and its end, one test each."""
 
 import pytest
 
@@ -142,153 +142,6 @@ def test_a_zero_window_that_never_opens_lasts_to_the_end(tmp_path):
     assert one.zero_windows == [(0, 3, 4)]
 
 
-def test_a_reset_ends_both_sides(tmp_path):
-    (one,) = Wire().handshake().c(0, b"AB").s(0, flags="RA", ack=2).read(tmp_path)
-    assert (one.c2s, one.close, one.history) == (b"AB", ("rst", 1), "ShADr")
-
-
-def test_a_refused_connection(tmp_path):
-    (one,) = Wire().c(-1, flags="S", ack=None).put(1, 0, flags="RA", ack=0, seq=0).read(tmp_path)
-    assert (one.close, one.octets, one.history) == (("rst", 1), [0, 0], "Sr")
-
-
-def test_a_reset_outside_the_window_ends_nothing(tmp_path):
-    wire = Wire().handshake().c(0, b"AB").put(0, 0, flags="R", seq=3_000_000_000).c(2, b"CD")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.close) == (b"ABCD", ("open", -1))
-
-
-def test_a_reset_may_carry_octets(tmp_path):
-    (one,) = Wire().handshake().c(0, b"AB").s(0, b"go away", flags="RA", ack=2).read(tmp_path)
-    assert (one.s2c, one.close) == (b"go away", ("rst", 1))
-
-
-def test_octets_in_flight_when_a_reset_comes_are_kept(tmp_path):
-    (one,) = Wire().handshake().c(0, b"AB").s(0, flags="R").c(2, b"CD").read(tmp_path)
-    assert (one.c2s, one.close) == (b"ABCD", ("rst", 1))
-
-
-def test_half_close(tmp_path):
-    wire = Wire().handshake().c(0, b"AB", "FA").s(0, ack=3).s(0, b"late", ack=3).s(4, flags="FA", ack=3).c(3, ack=5)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.close) == (b"AB", b"late", ("fin", 0))
-
-
-def test_both_close_at_once(tmp_path):
-    (one,) = Wire().handshake().c(0, flags="FA").s(0, flags="FA").c(1, ack=1).s(1, ack=1).read(tmp_path)
-    assert one.close == ("fin", 2)
-
-
-def test_a_reset_behind_a_fin_leaves_it_to_the_side_that_closed_first(tmp_path):
-    (one,) = Wire().handshake().c(0, b"AB", "FA").s(0, ack=3).s(0, flags="RA", ack=3).read(tmp_path)
-    assert one.close == ("rst", 0)
-
-
-def test_nobody_is_said_to_have_closed_where_the_other_fin_may_have_been_lost(tmp_path):
-    """The server's FIN acknowledges one octet more than was captured of the client: its FIN, or an octet."""
-    (one,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(3, ack=1).read(tmp_path)
-    assert one.close == ("fin", -1)
-    (late,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(2, b"C", ack=1).read(tmp_path)
-    assert late.close == ("fin", 1)
-    (other,) = Wire().handshake().c(0, b"AB").s(0, flags="FA", ack=3).c(2, flags="FA", ack=0).read(tmp_path)
-    assert other.close == ("fin", 2)
-
-
-def test_a_fin_sent_again_and_octets_behind_it_change_nothing(tmp_path):
-    wire = Wire().handshake().c(0, b"AB", "FA").s(0, flags="FA", ack=3).c(0, b"AB", "FA").c(2, flags="FA", ack=1).c(3, b"beyond", ack=1)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.octets, one.close, one.again) == (b"AB", [2, 0], ("fin", 0), [2, 0])
-
-
-def test_octets_of_both_sides_behind_a_reset_are_kept_in_place(tmp_path):
-    wire = Wire().handshake().c(0, b"AB").s(0, b"xy", ack=2).s(2, flags="R").c(2, b"CD", ack=2).s(2, b"z", ack=2)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.close) == (b"ABCD", b"xyz", ("rst", 1))
-
-
-@pytest.mark.parametrize("flags", ["FA", "SF"])
-def test_a_fin_that_the_peer_did_not_take_ends_nothing(tmp_path, flags):
-    wire = Wire().handshake() if flags == "FA" else Wire().s(-1, flags="SA")
-    wire.c(0 if flags == "FA" else -1, flags=flags, ack=0 if flags == "FA" else None).c(0, b"ABCD").s(0, b"x", ack=4)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.close, one.strays) == (b"ABCD", b"x", ("open", -1), [0, 0])
-
-
-def test_a_fin_sent_again_behind_more_octets_that_are_acknowledged(tmp_path):
-    wire = Wire().handshake().c(0, b"AB", "FA").c(0, b"ABCD", "FA").s(0, ack=5).s(0, flags="FA", ack=5).c(5, ack=1)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.close, one.again) == (b"ABCD", ("fin", -1), [2, 0])  # a FIN of the client was acknowledged first
-
-
-def test_segments_captured_behind_the_fin_are_kept_below_it(tmp_path):
-    wire = Wire().handshake().c(4, flags="FA").c(2, b"CD").c(0, b"AB").c(4, b"beyond")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.strays) == (b"ABCD", [1, 0])
-
-
-def test_port_reuse_after_a_close_is_a_new_connection(tmp_path):
-    wire = Wire().handshake().c(0, b"one").c(3, flags="FA").s(0, flags="FA", ack=4).c(4, ack=1)
-    wire.isn = (70_000, 90_000)
-    one, two = wire.handshake().c(0, b"two").read(tmp_path)
-    assert (one.c2s, two.c2s, one.close, two.close) == (b"one", b"two", ("fin", 0), ("open", -1))
-    assert one.stream_id != two.stream_id
-
-
-def test_port_reuse_without_a_close_and_with_a_near_number(tmp_path):
-    wire = Wire().handshake().c(0, b"one")
-    wire.isn = (1010, 5010)
-    one, two = wire.handshake().c(0, b"two").s(0, b"2").read(tmp_path)
-    assert (one.c2s, two.c2s, two.s2c) == (b"one", b"two", b"2")
-
-
-def test_port_reuse_with_the_same_number(tmp_path):
-    wire = Wire().handshake().c(0, b"one").c(3, flags="FA").s(0, flags="FA", ack=4).c(4, ack=1)
-    one, two = wire.handshake().c(0, b"two").read(tmp_path)
-    assert (one.c2s, two.c2s) == (b"one", b"two")
-
-
-def test_port_reuse_where_no_syn_was_captured(tmp_path):
-    wire = Wire().c(0, b"one").s(0, b"1")
-    wire.isn = (2_000_001_000, 3_000_005_000)
-    one, two = wire.c(0, b"two", ack=0).s(0, b"2", ack=3).read(tmp_path)
-    assert (one.c2s, two.c2s, one.s2c, two.s2c) == (b"one", b"two", b"1", b"2")
-
-
-def test_a_late_segment_of_the_old_connection_goes_there(tmp_path):
-    wire = Wire(500_000, 600_000).handshake().c(0, b"one").c(6, flags="FA").s(0, flags="FA", ack=4)
-    wire.isn = (900_000, 990_000)
-    wire.handshake().c(0, b"two")
-    wire.isn = (500_000, 600_000)
-    one, two = wire.c(3, b"ONE").read(tmp_path)
-    assert (one.c2s, two.c2s) == (b"oneONE", b"two")
-
-
-def test_a_repeated_syn_is_the_same_connection(tmp_path):
-    wire = Wire().c(-1, flags="S", ack=None).c(-1, flags="S", ack=None).s(-1, flags="SA").s(-1, flags="SA").c(0, b"A")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.history) == (b"A", "ShD")
-
-
-def test_the_syn_of_a_closed_connection_captured_late_begins_no_other(tmp_path):
-    wire = Wire().s(-1, flags="SA").c(0, b"AB").s(0, flags="FA", ack=2).c(2, flags="FA", ack=1)
-    wire.c(-1, flags="S", ack=None, at_ns=START_NS - STEP_NS)
-    wire.c(-1, flags="S", ack=None, at_ns=START_NS - STEP_NS + 5_000_000)
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.synced, one.close) == (b"AB", [True, True], ("fin", 1))
-
-
-def test_a_syn_captured_behind_its_synack_and_data(tmp_path):
-    wire = Wire().s(-1, flags="SA").c(0, b"AB").c(-1, flags="S", ack=None).c(2, b"CD")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.synced, one.client) == (b"ABCD", [True, True], 1)
-
-
-def test_a_syn_captured_behind_its_data_alone(tmp_path):
-    wire = Wire().c(2, b"CD").c(-1, flags="S", ack=None).c(0, b"AB").s(-1, flags="SA").s(0, b"x")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.synced) == (b"ABCD", b"x", [True, True])
-
-
 def test_packets_seen_twice_change_only_counters(tmp_path):
     wire = Wire().handshake().c(0, b"AB").s(0, b"xy", ack=2).c(2, flags="FA").s(2, flags="FA")
     (once,) = wire.read(tmp_path)
@@ -297,29 +150,6 @@ def test_packets_seen_twice_change_only_counters(tmp_path):
     assert (twice.c2s, twice.s2c, twice.stream_id, twice.close) == (once.c2s, once.s2c, once.stream_id, once.close)
     assert (twice.copies, twice.again, twice.conflicts, twice.resent) == ([1, 1], [0, 0], [0, 0], 0)
     assert (twice.segments, twice.history, twice.out_of_order) == (once.segments, once.history, [0, 0])
-
-
-def test_fast_open_data_in_the_syn(tmp_path):
-    wire = Wire().c(-1, b"early", flags="S", ack=None).s(-1, b"answer", flags="SA", ack=5).c(5, b"later")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.synced) == (b"earlylater", b"answer", [True, True])
-
-
-def test_fast_open_data_refused_and_sent_again(tmp_path):
-    wire = Wire().c(-1, b"early", flags="S", ack=None).s(-1, flags="SA", ack=0).c(0, b"early")
-    assert wire.read(tmp_path)[0].c2s == b"early"
-
-
-def test_simultaneous_open(tmp_path):
-    wire = Wire().c(-1, flags="S", ack=None).s(-1, flags="S", ack=None).c(-1, flags="SA").s(-1, flags="SA").c(0, b"A").s(0, b"B")
-    (one,) = wire.read(tmp_path)
-    assert (one.c2s, one.s2c, one.synced) == (b"A", b"B", [True, True])
-
-
-def test_split_handshake(tmp_path):
-    wire = Wire().c(-1, flags="S", ack=None).s(0, ack=0).s(-1, flags="S", ack=None).c(-1, flags="SA").s(0, ack=0)
-    (one,) = wire.c(0, b"A").s(0, b"B").read(tmp_path)
-    assert (one.c2s, one.s2c) == (b"A", b"B")
 
 
 @pytest.mark.parametrize("jump", [1 << 31, 3 << 29, -(3 << 29), (1 << 30) + 1])

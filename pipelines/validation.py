@@ -1,0 +1,55 @@
+"""The stage validate: the lake against its expectations, and the page that tells of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from pipelines import bronze, gold, ledger, silver
+from pipelines.work import Work
+from stompcap.spark import lake as lakes
+
+
+def validate(work: Work, *, whole: bool = False) -> None:
+    """Check the lake against the expectations, if something of it is new or the `whole` is asked for.
+
+    Results go to quality_results and, where the lake is files, to a page beside the tables. What did not hold fails until it does.
+    """
+    from stompcap.quality import failure, last
+
+    batches = ledger.pending(work.lake, ["quality_results"])
+    entered, results = last(work.lake)
+    failed = [row for row in results if not row["success"] and row["severity"] == "error"]
+    stands = ""
+    if whole or batches:
+        results = _judge(work, batches, 0 if whole or failed else entered)
+        failed = [row for row in results if not row["success"]]
+    elif failed:
+        stands = f" (run {results[0]['run_id']} found so; stompcap validate looks again)"
+    work.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
+    work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
+    work.result.data_docs = docs if results and (docs := data_docs(work.lake)) and os.path.exists(docs) else None
+
+
+def _judge(work: Work, batches: Sequence[str], since: int) -> list[dict[str, Any]]:
+    """The results of a validation, entered; batches that have been through all stages are done with."""
+    from stompcap.quality import validate
+    from stompcap.report.checks import write_checks
+
+    work.progress.begin("checking expectations")
+    with work.stage("validate", batches) as rows:
+        waiting = ledger.pending(work.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
+        run_id = work.result.run_id
+        results = validate(work.spark, work.lake, run_id, since=since)
+        units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
+        rows["quality_results"] = lakes.append(work.lake, "quality_results", results, units, run_id)
+        told: list[dict[str, Any]] = results.to_pylist()
+        if docs := data_docs(work.lake):
+            write_checks(work.lake, docs, told)
+    return told
+
+
+def data_docs(lake: str) -> str | None:
+    """Where the page of a lake's last validation lies: beside the tables where these are files, for it is one for a browser."""
+    return os.path.join(lake, "_data_docs", "index.html") if lakes.is_local(lake) else None
