@@ -36,31 +36,53 @@ class Lost(NamedTuple):
     until_ns: I64
 
 
-def ready(segments: pa.Table, place: I64, rows: RawRows, until: I64, ids: pa.Array, retention: int) -> tuple[Bools, Segments]:
+class Come(NamedTuple):
+    """All segments at hand: direction (-1 for other streams), wire position, offsets, arrival; `bare`: raw rows lack some of its octets."""
+
+    direction: I64
+    place: I64
+    offset: I64
+    end: I64
+    ts_ns: I64
+    bare: Bools
+
+
+def come(segments: pa.Table, place: I64, rows: RawRows, ids: pa.Array) -> Come:
+    """The segments at hand and the raw rows, brought together."""
+    direction = directions(segments, ids)
+    offset = integers(segments.column("stream_offset"))
+    end = offset + integers(segments.column("new_octets"))
+    covered = np.zeros(2 * len(ids), np.int64)
+    np.maximum.at(covered, rows.direction, rows.offset + rows.length)
+    bare = (direction >= 0) & (end > covered[direction])
+    return Come(direction, place, offset, end, integers(segments.column("ts_ns")), bare)
+
+
+def first_bare(segments: Come, count: int) -> I64:
+    """Per direction, of which there are so many, where the first segment was captured of which rows lack octets; END where there is none."""
+    found = np.full(count, END)
+    np.minimum.at(found, segments.direction[segments.bare], segments.place[segments.bare])
+    return found
+
+
+def ready(segments: Come, rows: RawRows, until: I64, retention: int) -> tuple[Bools, Segments]:
     """Which segments heart-beats may be judged by, and those segments.
 
-    `place` per segment, `until` per session: up to that place both directions are looked at. A segment waits for the raw rows that tell
-    what it brought, and so do those behind it, but no more than `retention` of them.
+    `until` per session: up to that place both directions are looked at. A segment waits for the raw rows that tell what it brought, and so
+    do those behind it, but no more than `retention` of them.
     """
-    direction = directions(segments, ids)
-    offset, ts_ns = integers(segments.column("stream_offset")), integers(segments.column("ts_ns"))
-    end = offset + integers(segments.column("new_octets"))
-    count = 2 * len(ids)
-    covered = np.zeros(count, np.int64)
-    np.maximum.at(covered, rows.direction, rows.offset + rows.length)
-    limit = np.repeat(until, 2)
-    bare = np.flatnonzero((direction >= 0) & (end > covered[np.maximum(direction, 0)]))
-    waits = np.full(count, END)
-    np.minimum.at(waits, direction[bare], place[bare])
-    many = np.bincount(direction[bare], minlength=count)
-    for one in np.flatnonzero(many > retention).tolist():
-        of = np.sort(place[bare[direction[bare] == one]])
+    direction, limit = segments.direction, np.repeat(until, 2)
+    waits = first_bare(segments, len(limit))
+    bare = np.flatnonzero(segments.bare)
+    for one in np.flatnonzero(np.bincount(direction[bare], minlength=len(limit)) > retention).tolist():
+        of = np.sort(segments.place[bare[direction[bare] == one]])
         waits[one] = of[len(of) - retention]
     limit = np.where(limit > END, limit, np.minimum(limit, waits))
-    found = (direction >= 0) & (place < limit[direction])
+    found = (direction >= 0) & (segments.place < limit[direction])
     at = np.flatnonzero(found)
-    at = at[np.lexsort((offset[at], ts_ns[at], direction[at]))]
-    return found, Segments(direction[at], ts_ns[at], _only_eols(rows, direction[at], offset[at], end[at]))
+    at = at[np.lexsort((segments.offset[at], segments.ts_ns[at], direction[at]))]
+    eols = _only_eols(rows, direction[at], segments.offset[at], segments.end[at])
+    return found, Segments(direction[at], segments.ts_ns[at], eols)
 
 
 def _only_eols(rows: RawRows, direction: I64, offset: I64, end: I64) -> Bools:

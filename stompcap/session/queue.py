@@ -2,8 +2,9 @@
 
 A gap of a direction shows only by what is captured behind it. So what one side says is looked at when the other was captured beyond it:
 whether octets are missing before it is known then, for good. Where the other side is silent, a row waits for no more than
-Options.retention rows of its session behind it; then octets of the other side may be missing, as far as it is concerned. This counts
-what was captured and nothing else, so a session comes to the same whole and in pieces.
+Options.retention rows of its session behind it; then octets of the other side may be missing, as far as it is concerned. Octets that
+no row has yet, for their frame has not ended, hold back what came after them no longer than that either. This counts what was captured and
+nothing else, so a session comes to the same whole and in pieces.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ class Release(NamedTuple):
     cut: I64
 
 
-def release(rows: RawRows, upto: I64, closing: Bools, retention: int) -> Release:
+def release(rows: RawRows, upto: I64, bare: I64, closing: Bools, retention: int) -> Release:
     """Which of all rows at hand are looked at now.
 
-    Per session: all rows whose last octet came before the wire position `upto` are at hand; nothing more comes where it is `closing`.
+    Per session: all that came before the wire position `upto` is at hand, the first octet that no row has came at `bare`; nothing more
+    comes where it is `closing`.
     """
     sessions = len(upto)
     if closing.all():
@@ -44,7 +46,8 @@ def release(rows: RawRows, upto: I64, closing: Bools, retention: int) -> Release
     np.maximum.at(latest, direction[whole], place[whole])
     waiting = np.flatnonzero(whole & ~rows.beside)
     silent = _long_waiting(rows.session[waiting], place[waiting], sessions, retention)
-    until = np.minimum(np.maximum(latest.reshape(-1, 2).min(axis=1), silent), upto)
+    heard = np.minimum(latest.reshape(-1, 2).min(axis=1), bare)
+    until = np.minimum(np.maximum(heard, silent), upto)
     until = np.where(closing, END + 1, until)
     now = (place < until[rows.session]) & ~rows.beside
     cut = np.full(2 * sessions, END)
