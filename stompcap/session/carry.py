@@ -37,7 +37,7 @@ def carry(done: Step, options: Options) -> State:
 
 def _gives_up(done: Step) -> Bools:
     """Sessions that gave up in this step what they left open."""
-    given: Bools = done.counters["forgotten"] > done.forgotten_before
+    given: Bools = done.counters["given_up"] > done.given_up_before
     return given
 
 

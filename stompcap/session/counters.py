@@ -31,7 +31,7 @@ LAYOUT = Layout(
     {f"{name}_{way}": initial for name, initial in PER_DIRECTION.items() for way in WAYS}
     | {
         "connects": 0, "disconnects": 0, "errors": 0, "subscribes": 0, "nameless": 0, "connected_ns": -1, "heard_ns": -1,
-        "forgotten": 0, "ambiguous": 0,
+        "given_up": 0, "ambiguous": 0,
     }
 )
 """One row per session. Per direction: frames; gaps passed; whether it began with a frame that opens it; whether a passcode was there;

@@ -37,12 +37,12 @@ def finish(
 ) -> dict[str, pa.Table]:
     """The tables of what is final now. `wide` per session: a cumulative ACK settles deliveries of the whole connection.
 
-    What a session leaves open beyond Options.open_limit is given up: given out as unknown, and counted in `forgotten`.
+    What a session leaves open beyond Options.open_limit is given up: given out as unknown, and counted in `given_up`.
     """
     over = first["disconnect"].there | (facts.close_kind != STREAM_OPEN)
     left = _left_open(rows, dialogue.sessions)
     gives_up = (left > options.open_limit) & ~closing
-    counted["forgotten"] = counted["forgotten"] + np.where(gives_up, left, 0)
+    counted["given_up"] = counted["given_up"] + np.where(gives_up, left, 0)
     ending, missed = closing | gives_up, facts.gaps + gives_up[:, None]
     transactions.close(rows.transactions, over, missed[:, 0], ending, gives_up)
     session = rows.deliveries["session"]

@@ -168,5 +168,6 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "complete_end": pa.array(facts.close_kind != OPEN),
         "gap_octets": pa.array(missing),
         "cleartext_credentials": pa.array(counters.both(counted, "leaks").any(axis=1) & ~facts.encrypted),
+        "given_up": pa.array(counted["given_up"]),
     }
     return pa.table(columns, schema=SESSIONS.arrow)

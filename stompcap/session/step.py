@@ -42,7 +42,7 @@ from stompcap.session.wire import build, directions, earlier, place, raw_rows, s
 class Step:
     """The analysis of a step, and what the state to go on from is made of (stompcap.session.carry).
 
-    `forgotten_before` per session: how much was given up before this step.
+    `given_up_before` per session: how much was given up before this step.
     """
 
     analysis: Analysis
@@ -54,7 +54,7 @@ class Step:
     segments: pa.Table
     stalls: pa.Table
     released: queue.Release
-    forgotten_before: I64
+    given_up_before: I64
 
 
 def analyse(
@@ -106,7 +106,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     asked = receipts.follow(dialogue, found, trusted, (dealt.rows, dealt.row), state["receipts"], retention)
     hung = deliveries.Opened(held.rows, held.row, held.possible, dealt.rows, dealt.row)
     delivered = deliveries.follow(dialogue, found, hung, brokers, counted["ambiguous"], state["deliveries"], retention)
-    forgotten = counted["forgotten"].copy()
+    given_up = counted["given_up"].copy()
     open_ = Open(held.rows, dealt.rows, asked.rows, delivered.rows)
     tables = finish(open_, dialogue, facts, first, counted, brokers.wide, closing, options)
 
@@ -123,7 +123,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     said = annotate.facts(dialogue, found, before, held, dealt, asked, delivered, _round_trip(first), options.thresholds)
     analysis = Analysis(tables, dialogue, said, facts, first, closing, held.rows, dealt.rows, asked.rows, delivered.rows)
     left = where(with_integers(segments, "place", came.place), ~ready)
-    return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, forgotten)
+    return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)
 
 
 def _after(schema: pa.Schema, before: pa.Table, new: pa.Table, order: Mapping[str, int], *places: str) -> pa.Table:

@@ -97,6 +97,7 @@ SESSIONS = Table(
         flag("complete_end", "The end of the connection was captured", nullable=False),
         big("gap_octets", "Octets the capture lacks, both directions", nullable=False),
         flag("cleartext_credentials", "A passcode crossed the network unencrypted", nullable=False),
+        big("given_up", "Subscriptions, deliveries, transactions and receipts given up as unknown, as more were open than are followed"),
     ),
     key=("stream_id",),
     statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "version",

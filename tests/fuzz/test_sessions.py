@@ -16,7 +16,7 @@ from tests.e2e.pure import wire_of
 from tests.fuzz.sessions import DELIVERED, SAID, written
 from tests.timing import assert_linear
 
-MEMORY = Choices().memory
+RETENTION = Choices().retention
 
 
 def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
@@ -57,9 +57,9 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
     for part in assembly.parts(wire.segments):
         if part.sessions is not None:
             meaning(part.sessions)
-            kept += [state.carry.frames.num_rows + state.carry.rows.num_rows for state in meaning.states.values()]
+            kept += [state.session.size for state in meaning.states.values()]
     assert len(kept) > 1
-    assert max(kept) <= 2 * (MEMORY + 100), kept
+    assert max(kept) <= 2 * (RETENTION + 100), kept
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
     for part in assembly.parts(wire.segments):
         if part.sessions is not None:
             told.update({name: table.num_rows for name, table in meaning(part.sessions).items()})
-            kept += [state.carry.frames.num_rows for state in meaning.states.values()]
-    assert 10_000 < max(kept) <= 15_000 + 300, kept
+            kept += [state.session.size for state in meaning.states.values()]
+    assert max(kept) <= 10_000 + 2_000, kept
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 
 

@@ -28,11 +28,11 @@ COMMANDS = Chapter("Commands")
     """,
 )
 def fr_04(ctx: RuleContext) -> Judged:
-    """The command is known and in upper ctx.
+    """The command is known and in upper case.
 
     Commands are case sensitive in 1.1 and 1.2 (1.0 has no word on case), and a server has only CONNECTED, MESSAGE,
     RECEIPT and ERROR to say. A client may try frames that the text does not know, so its failures are
-    informational. Old CoilMQ servers send message and error in lower ctx.
+    informational. Old CoilMQ servers send message and error in lower case.
     """
     d = ctx.dialogue
     unknown = d.command == OTHER

@@ -124,7 +124,7 @@ def fr_03(ctx: RuleContext) -> tuple[Judged, Judged]:
 def fr_11(ctx: RuleContext) -> Judged:
     """Between a NUL and the next command there are only EOLs.
 
-    Octets between frames that are no line ends belong to nothing. Nothing but NULs is the milder ctx, and the
+    Octets between frames that are no line ends belong to nothing. Nothing but NULs is the milder case, and the
     commonest: RabbitMQ, stompjs, stomp-php and ActiveMQ's NIO transport skip them, so these failures are informational.
 
     What follows a gap, or a capture that starts mid-stream, may be the tail of a frame: not evaluable. What a wrong
