@@ -6,7 +6,7 @@ window are gathered once and become the `raw` column without another copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -16,35 +16,12 @@ from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.flow import Flow
 from stompcap.assembly.parts import Part
-from stompcap.assembly.sources import Sources
-from stompcap.assembly.windows import WINDOW, windows
-from stompcap.capture.files import Source
-from stompcap.options import Options
-from stompcap.tcp.settle import BLOCK
+from stompcap.assembly.task import Task
+from stompcap.assembly.windows import windows
 
 
-class Assembly:
-    """The way of one batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
-
-    `spilled` gives the payload that segments carried, where it was laid aside. `block` counts the packets after which what is settled
-    of a flow is not looked at again (stompcap.tcp.settle).
-    """
-
-    def __init__(
-        self,
-        captures: Sequence[tuple[str, str]],
-        batch_id: str,
-        options: Options,
-        window: int = WINDOW,
-        spilled: Callable[[], Source] | None = None,
-        block: int = BLOCK,
-    ) -> None:
-        self.window = window
-        self.block = block
-        self.batch_id = batch_id
-        self.options = options
-        self.capture_ids = pa.array([name for _, name in captures], pa.string())
-        self.sources = Sources([path for path, _ in captures], spilled)
+class Assembly(Task):
+    """The way of one batch of captures through reassembly, delimiter and decoder."""
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +13,13 @@ from stompcap.assembly import choice
 from stompcap.assembly.parts import Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
+from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Window
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
 from stompcap.tcp.flows import places
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Reassembly, Retransmissions, ZeroWindows
-
-if TYPE_CHECKING:
-    from stompcap.assembly.assembly import Assembly
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # what sessions and rules never look at
@@ -38,7 +35,7 @@ class Batch:
 
     def __init__(
         self,
-        assembly: Assembly,
+        assembly: Task,
         segments: pa.Table,
         reassembly: Reassembly,
         said: NDArray[np.int8],

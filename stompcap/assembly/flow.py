@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from stompcap import tcp
 from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.parts import Part
+from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
 from stompcap.capture.columns import SEGMENTS
 from stompcap.places import END
@@ -25,9 +25,6 @@ from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
-
-if TYPE_CHECKING:
-    from stompcap.assembly.assembly import Assembly
 
 Ints = NDArray[np.int64]
 NOT_STALLED = NO_STALLS, NO_REPEATS
@@ -53,7 +50,7 @@ class _Underway:
 class Flow:
     """The connections of one flow on their way to rows."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Task) -> None:
         self.assembly = assembly
         self.underway: dict[int, _Underway] = {}  # by number in the flow
 

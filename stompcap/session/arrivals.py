@@ -37,7 +37,7 @@ class Lost(NamedTuple):
 
 
 class Come(NamedTuple):
-    """All segments at hand: direction (-1 for other streams), wire position, offsets, arrival; `bare`: raw rows lack some of its octets."""
+    """All segments at hand: direction (-1 for other streams), wire position, offsets, arrival; `bare`: rows lack some of its octets."""
 
     direction: I64
     place: I64
@@ -68,8 +68,8 @@ def first_bare(segments: Come, count: int) -> I64:
 def ready(segments: Come, rows: RawRows, until: I64, retention: int) -> tuple[Bools, Segments]:
     """Which segments heart-beats may be judged by, and those segments.
 
-    `until` per session: up to that place both directions are looked at. A segment waits for the raw rows that tell what it brought, and so
-    do those behind it, but no more than `retention` of them.
+    `until` per session: up to that place both directions are looked at. A segment waits for the raw rows that tell what it brought,
+    and so do those behind it, but no more than `retention` of them.
     """
     direction, limit = segments.direction, np.repeat(until, 2)
     waits = first_bare(segments, len(limit))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stompcap.places import END
-from stompcap.session.columns import I64, Bools, rising, truth
+from stompcap.session.columns import I64, Bools, first_above, rising, truth
 from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, SERVER, STOMP, Dialogue, RawRows
 from stompcap.session.queue import unheard
 
@@ -100,8 +100,6 @@ def _passed(dialogue: Dialogue, session: I64, at: I64) -> I64:
     """Per frame, how many events of its session stand at a place before its own; events by session, places ascending."""
     if len(session) == 0:
         return np.zeros(len(dialogue), np.int64)
-    key = np.empty(len(session) + len(dialogue), [("session", np.int64), ("place", np.int64)])
-    key["session"] = np.concatenate([session, dialogue.session])
-    key["place"] = np.concatenate([at, dialogue.position])
-    found = np.searchsorted(key[: len(session)], key[len(session) :])
-    return found - np.searchsorted(session, dialogue.session)
+    bounds = np.searchsorted(session, np.arange(dialogue.sessions + 1))
+    behind = first_above(dialogue.session, dialogue.position - 1, session, at)
+    return np.where(behind < 0, bounds[dialogue.session + 1], behind) - bounds[dialogue.session]

@@ -35,10 +35,10 @@ LAYOUT = Layout(
     },
     ("id", "destination", "ack"),
 )
-"""One row per SUBSCRIBE. `anonymous`: it has no id, its destination stands for it. Of the UNSUBSCRIBE that ended it (-1 while active): whole
-at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`), `by_name`: it meant this one and not only an older one of its
-id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). `late`: a
-MESSAGE came too late for it. TALLIES count its deliveries.
+"""One row per SUBSCRIBE. `anonymous`: it has no id, its destination stands for it. Of the UNSUBSCRIBE that ended it (-1 while active):
+whole at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`), `by_name`: it meant this one and not only an older one
+of its id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). `late`:
+a MESSAGE came too late for it. TALLIES count its deliveries.
 """
 
 

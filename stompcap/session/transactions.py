@@ -29,10 +29,10 @@ LAYOUT = Layout(
     },
     ("id",),
 )
-"""One row per transaction, by the frame that names it first: its BEGIN (`begun_ns`, else -1) or another. `outcome`, and when the frame began
-and was whole that ended it; what it holds; the ordinal of the frame that named it last (`touched`); transactions open before it; gaps of
-the client that ended before it; whether octets of the client may be missing before it (`missed`), before its end; whether its first frame
-surely is one.
+"""One row per transaction, by the frame that names it first: its BEGIN (`begun_ns`, else -1) or another. `outcome`, and when the frame
+began and was whole that ended it; what it holds; the ordinal of the frame that named it last (`touched`); transactions open before it;
+gaps of the client that ended before it; whether octets of the client may be missing before it (`missed`), before its end; whether its
+first frame surely is one.
 """
 
 

@@ -84,18 +84,18 @@ def test_a_frame_stands_where_it_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("talk", [name for name in TALKS if name != "both"])
 def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the frame itself, of which the segments are kept: its octets were not looked at yet."""
+    """Rows that wait for the end of a frame, and its segments; deliveries are open until they are acknowledged."""
     monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(retention=20))
     kept = []
     advance = Meaning._piece
 
     def piece(self: Meaning, *given: object) -> object:
         found = advance(self, *given)
-        kept.extend(s.session.size - s.session["frames"].num_rows - s.session["rows"].num_rows for s in self.states.values())
+        kept.extend(sum(s.session[name].num_rows for name in ("frames", "rows", "segments")) for s in self.states.values())
         return found
 
     monkeypatch.setattr(Meaning, "_piece", piece)
     made = TALKS[talk](250).frames
     wire_of([str(pcap(tmp_path / "talk.pcap", made, nano=True))]).tables(block=10, assembly=InBlocks)
     assert len(kept) > 5
-    assert max(kept) <= 110
+    assert max(kept[len(kept) // 2 :]) <= 110  # the packets before it, however many rows one has, do not wait for longer than that

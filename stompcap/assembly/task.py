@@ -1,0 +1,37 @@
+"""What a batch of captures is assembled with: their sources, the user's choices, how much is held at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from stompcap.assembly.sources import Sources
+from stompcap.assembly.windows import WINDOW
+from stompcap.capture.files import Source
+from stompcap.options import Options
+from stompcap.tcp.settle import BLOCK
+
+
+class Task:
+    """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
+
+    `spilled` gives the payload that segments carried, where it was laid aside. `block` counts the packets after which what is settled
+    of a flow is not looked at again (stompcap.tcp.settle).
+    """
+
+    def __init__(
+        self,
+        captures: Sequence[tuple[str, str]],
+        batch_id: str,
+        options: Options,
+        window: int = WINDOW,
+        spilled: Callable[[], Source] | None = None,
+        block: int = BLOCK,
+    ) -> None:
+        self.window = window
+        self.block = block
+        self.batch_id = batch_id
+        self.options = options
+        self.capture_ids = pa.array([name for _, name in captures], pa.string())
+        self.sources = Sources([path for path, _ in captures], spilled)
