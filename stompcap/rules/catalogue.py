@@ -10,10 +10,10 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 
-from stompcap import rules
 from stompcap.rules.record import Chapter, Rule
 from stompcap.settings import Settings, load
 from stompcap.tables.gold import RULES as TABLE
@@ -29,7 +29,7 @@ def _order(rule: Rule) -> tuple[int, str]:
 
 def _chapters() -> Iterator[Chapter]:
     """The chapters in the modules of all packages below this one."""
-    for family in pkgutil.iter_modules(rules.__path__, f"{rules.__name__}."):
+    for family in pkgutil.iter_modules([str(Path(__file__).parent)], "stompcap.rules."):
         if not family.ispkg:
             continue
         for module in pkgutil.iter_modules(importlib.import_module(family.name).__path__, f"{family.name}."):

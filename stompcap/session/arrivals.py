@@ -59,7 +59,7 @@ def come(segments: pa.Table, place: I64, rows: RawRows, ids: pa.Array) -> Come:
 
 
 def first_bare(segments: Come, count: int) -> I64:
-    """Per direction, of which there are so many, where the first segment was captured of which rows lack octets; END where there is none."""
+    """Per direction, of which there are so many, where the first segment was captured of which rows lack octets; else END."""
     found = np.full(count, END)
     np.minimum.at(found, segments.direction[segments.bare], segments.place[segments.bare])
     return found

@@ -1,0 +1,64 @@
+"""A rule is added in one file, and a column of `frames` where its value is computed and in the table: nothing else need be told of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RULE = '''"""Made up."""
+
+from stompcap.rules.context import RuleContext
+from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+
+MADE_UP = Chapter("Made up")
+
+
+@MADE_UP.rule("SN-98", versions=ALL_VERSIONS, side="client", level="I", observed="F", clause="none", keeps="", breaks="")
+def sn_98(ctx: RuleContext) -> Judged:
+    """A SEND is not shouted."""
+    return Judged(ctx.of("SEND"), ctx.matches("destination", "^[A-Z/]+$"), "destination:{destination}")
+'''
+CHECK = """
+from stompcap.rules import RULES, explain_rule, judge
+from stompcap.rules.document import document
+from stompcap.tables import TABLES
+from stompcap.tables.document import document as tables_document
+from tests.session.transcript import run
+opening = "> CONNECT accept-version:1.2 host:/|< CONNECTED version:1.2|> SEND destination:/LOUD|> SEND destination:/quiet".replace("|", chr(10))
+analysis = run(opening)
+[row] = [row for row in judge(analysis)["compliance"].to_pylist() if row["rule_id"] == "SN-98"]
+assert (row["applicable"], row["failed"]) == (2, 1), row
+assert "not shouted" in explain_rule("SN-98") and "SN-98" in document()
+assert "header_lines" in TABLES["frames"].arrow.names and "`header_lines`" in tables_document()
+"""
+COLUMN = '        big("header_lines", "Header lines of the frame"),\n'
+COMPUTED = '    columns["header_lines"] = pa.array(np.diff(heads.first).astype(np.int64))\n'
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The sources, to be changed."""
+    for folder in ("stompcap", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def changed(path: Path, behind: str, line: str) -> None:
+    """A line more, behind the one that has some text."""
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    at = next(number for number, each in enumerate(lines) if behind in each)
+    path.write_text("".join([*lines[: at + 1], line, *lines[at + 1 :]]), "utf-8")
+
+
+@pytest.mark.slow  # the kernels of the copy are compiled
+def test_a_rule_and_a_column(copied: Path) -> None:
+    (copied / "stompcap/rules/sending/made_up.py").write_text(RULE, "utf-8")
+    changed(copied / "stompcap/tables/silver.py", 'big("body_octets"', COLUMN)
+    changed(copied / "stompcap/stomp/decoder.py", 'columns["body_octets"]', COMPUTED)
+    done = subprocess.run([sys.executable, "-c", CHECK], cwd=copied, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
