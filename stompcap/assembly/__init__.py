@@ -1,8 +1,8 @@
 """Assembly: the machines put together in the order of the data, for whole flows or whole streams at a time."""
 
+from stompcap.assembly.analyser import SessionAnalyser
 from stompcap.assembly.assembly import Assembly
-from stompcap.assembly.meaning import Meaning
 from stompcap.assembly.parts import Part, Sessions
 from stompcap.assembly.redecode import redecode
 
-__all__ = ["Assembly", "Meaning", "Part", "Sessions", "redecode"]
+__all__ = ["Assembly", "Part", "SessionAnalyser", "Sessions", "redecode"]

@@ -172,11 +172,11 @@ class _Made:
     """The machines of a task, and where what they make goes."""
 
     def __init__(self, work: Extract, sink: Sink, spill: Spill) -> None:
-        from stompcap.assembly import Assembly, Meaning
+        from stompcap.assembly import Assembly, SessionAnalyser
 
         order = {name: rank for rank, (_, name) in enumerate(work.captures)}
         self.assembly = Assembly(work.captures, work.batch_id, work.options, spilled=lambda: spill.octets)
-        self.meaning = Meaning(order, work.options, sink.wants)
+        self.analyser = SessionAnalyser(order, work.options, sink.wants)
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:
@@ -193,7 +193,7 @@ class _Made:
         for part in parts:
             yield from part.tables.items()
             if part.sessions is not None and self.sink.wants("sessions"):
-                yield from self.meaning(part.sessions).items()
+                yield from self.analyser(part.sessions).items()
 
 
 @dataclass(frozen=True)
@@ -226,15 +226,15 @@ class Correlate:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import Meaning, Sessions
+        from stompcap.assembly import SessionAnalyser, Sessions
 
         _freeze_loaded()
         sink = Sink(self.lake, self.outputs)
-        meaning = Meaning(self.order, self.options, sink.wants)
+        analyser = SessionAnalyser(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
             sessions = Sessions(**tables)
-            for table, rows in meaning(sessions).items():
+            for table, rows in analyser(sessions).items():
                 sink.write(table, rows)
         yield sink.manifest()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stompcap import session
-from stompcap.assembly import Meaning
+from stompcap.assembly import SessionAnalyser
 from tests.assembly.test_flow import InBlocks
 from tests.e2e.pure import wire_of
 from tests.e2e.truth import DATA
@@ -14,7 +14,7 @@ from tests.e2e.truth import DATA
 def test_what_is_given_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = wire_of([str(DATA / "artemis_stompest.pcapng")])
     full = wire.tables()
-    monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(open_limit=4))
+    monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(open_limit=4))
     found = wire.tables(window=2000, block=12, assembly=InBlocks)
     given_up = {row["stream_id"]: row["given_up"] for row in found["sessions"].to_pylist()}
     assert max(given_up.values()) > 4

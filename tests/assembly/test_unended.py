@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stompcap import session
-from stompcap.assembly import Meaning
+from stompcap.assembly import SessionAnalyser
 from stompcap.assembly.windows import WINDOW
 from tests.assembly.test_closes import Talk
 from tests.assembly.test_flow import InBlocks, rows
@@ -67,7 +67,7 @@ TALKS = {
 @pytest.mark.parametrize(("memory", "block", "window"), [(5, 8, WINDOW), (30, 30, 400), (65_536, 8, WINDOW)])
 @pytest.mark.parametrize("talk", TALKS)
 def test_in_blocks_as_whole(talk: str, memory: int, block: int, window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(retention=memory))
+    monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(retention=memory))
     wire = wire_of([str(pcap(tmp_path / "talk.pcap", TALKS[talk](60).frames, nano=True))])
     whole = rows(wire.tables())
     found = rows(wire.tables(window=window, block=block, assembly=InBlocks))
@@ -85,16 +85,16 @@ def test_a_frame_stands_where_it_is_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("talk", [name for name in TALKS if name != "both"])
 def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that wait for the end of a frame, and its segments; deliveries are open until they are acknowledged."""
-    monkeypatch.setattr(Meaning, "_choices", lambda _: session.Options(retention=20))
+    monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(retention=20))
     kept = []
-    advance = Meaning._piece
+    advance = SessionAnalyser._piece
 
-    def piece(self: Meaning, *given: object) -> object:
+    def piece(self: SessionAnalyser, *given: object) -> object:
         found = advance(self, *given)
         kept.extend(sum(s.session[name].num_rows for name in ("frames", "rows", "segments")) for s in self.states.values())
         return found
 
-    monkeypatch.setattr(Meaning, "_piece", piece)
+    monkeypatch.setattr(SessionAnalyser, "_piece", piece)
     made = TALKS[talk](250).frames
     wire_of([str(pcap(tmp_path / "talk.pcap", made, nano=True))]).tables(block=10, assembly=InBlocks)
     assert len(kept) > 5

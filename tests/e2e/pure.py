@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from stompcap import capture
-from stompcap.assembly import Assembly, Meaning, Part
+from stompcap.assembly import Assembly, Part, SessionAnalyser
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
@@ -41,12 +41,12 @@ class Wire:
         """All tables made stream by stream and session by session, or of the latter those wanted, by name."""
         options = options or Options()
         order = {row["capture_id"]: rank for rank, row in enumerate(self.surveyed)}
-        meaning = Meaning(order, options, wanted)
+        analyser = SessionAnalyser(order, options, wanted)
         found: dict[str, list[pa.Table]] = {}
         for part in self.parts(options, window, block, assembly):
             _add(found, part.tables.items())
             if part.sessions is not None:
-                _add(found, meaning(part.sessions).items())
+                _add(found, analyser(part.sessions).items())
         return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
 

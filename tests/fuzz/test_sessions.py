@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.assembly import Assembly, Meaning
+from stompcap.assembly import Assembly, SessionAnalyser
 from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.session import Options as Choices
@@ -24,10 +24,10 @@ def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
     wire = wire_of([str(path)])
     name = wire.surveyed[0]["capture_id"]
     started = time.thread_time()
-    assembly, meaning = Assembly([(str(path), name)], "batch", Options(), window), Meaning({name: 0}, Options(), lambda _: True)
+    assembly, analyser = Assembly([(str(path), name)], "batch", Options(), window), SessionAnalyser({name: 0}, Options(), lambda _: True)
     found: Counter[object] = Counter()
     for part in assembly.parts(wire.segments):
-        for tables in (part.tables, meaning(part.sessions) if part.sessions is not None else {}):
+        for tables in (part.tables, analyser(part.sessions) if part.sessions is not None else {}):
             found.update({name: table.num_rows for name, table in tables.items()})
             if "raw_frames" in tables:
                 found["octets"] += sum(tables["raw_frames"].column("length_octets").to_pylist())
@@ -52,12 +52,13 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
     path = written(tmp_path / "session.pcap", name, 300_000)
     wire = wire_of([str(path)])
     capture = wire.surveyed[0]["capture_id"]
-    assembly, meaning = Assembly([(str(path), capture)], "batch", Options(), 1 << 20), Meaning({capture: 0}, Options(), lambda _: True)
+    assembly = Assembly([(str(path), capture)], "batch", Options(), 1 << 20)
+    analyser = SessionAnalyser({capture: 0}, Options(), lambda _: True)
     kept = []
     for part in assembly.parts(wire.segments):
         if part.sessions is not None:
-            meaning(part.sessions)
-            kept += [state.session.size for state in meaning.states.values()]
+            analyser(part.sessions)
+            kept += [state.session.size for state in analyser.states.values()]
     assert len(kept) > 1
     assert max(kept) <= 2 * (RETENTION + 100), kept
 
@@ -65,16 +66,17 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["subscriptions", "transactions never ended", "receipts never given"])
 def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Meaning, "_choices", lambda _: Choices(retention=100, open_limit=10_000))
+    monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: Choices(retention=100, open_limit=10_000))
     path = written(tmp_path / "session.pcap", name, 100_000)
     wire = wire_of([str(path)])
     capture = wire.surveyed[0]["capture_id"]
-    assembly, meaning = Assembly([(str(path), capture)], "batch", Options(), 1 << 18), Meaning({capture: 0}, Options(), lambda _: True)
+    assembly = Assembly([(str(path), capture)], "batch", Options(), 1 << 18)
+    analyser = SessionAnalyser({capture: 0}, Options(), lambda _: True)
     kept, told = [], Counter[str]()
     for part in assembly.parts(wire.segments):
         if part.sessions is not None:
-            told.update({name: table.num_rows for name, table in meaning(part.sessions).items()})
-            kept += [state.session.size for state in meaning.states.values()]
+            told.update({name: table.num_rows for name, table in analyser(part.sessions).items()})
+            kept += [state.session.size for state in analyser.states.values()]
     assert max(kept) <= 10_000 + 2_000, kept
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 

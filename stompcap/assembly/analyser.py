@@ -1,4 +1,4 @@
-"""Sessions to what they mean: the session machine, then heart-beats and rules, and only the tables that are wanted."""
+"""Sessions as they come to silver and gold rows: the session machine, then the rules, and only the tables that are wanted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JUDGED = ("compliance", "compliance_findings")
 SHARE = 2  # what is kept of a session is looked at again when this part of it has come anew, so that time stays linear
 
 
-class Meaning:
+class SessionAnalyser:
     """Silver and gold rows of sessions as they come, whole or in pieces; `order` ranks captures in wire order."""
 
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
@@ -40,7 +40,7 @@ class Meaning:
         from stompcap import rules, session
 
         analysis = session.analyse(
-            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._choices()
+            sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._session_options()
         )
         judged = rules.judge(analysis, self.options.settings) if any(self.wants(name) for name in JUDGED) else {}
         return analysis.tables | judged
@@ -58,12 +58,12 @@ class Meaning:
             return {}
         rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in TOLD)
         batch = Batch(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
-        tables, after = pieces.resume(batch, before, self.order, self._choices(), self.options.settings)
+        tables, after = pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
         if upto != END:
             self.states[stream] = after
         return tables
 
-    def _choices(self) -> session.Options:
+    def _session_options(self) -> session.Options:
         from stompcap import session
 
         return session.Options(self.options.ack_scope, self.options.settings.thresholds)
