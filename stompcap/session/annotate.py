@@ -15,24 +15,24 @@ from stompcap.settings import Thresholds
 
 
 def facts(
-    dialogue: Dialogue, gaps: Gaps, before: Before, held: subscriptions.Followed, dealt: transactions.Followed, asked: receipts.Followed,
+    dialogue: Dialogue, gaps: Gaps, before: Before, subs: subscriptions.Followed, txns: transactions.Followed, requests: receipts.Followed,
     delivered: deliveries.Followed, round_trip: I64, thresholds: Thresholds,
 ) -> Facts:
     """The facts about all frames; `round_trip` per session, in nanoseconds."""
     count, found, rows = len(dialogue), delivered.found, delivered.rows
     settling = dialogue.settling
     named = found.delivery[settling]
-    row = held.row.copy()
+    row = subs.row.copy()
     row[settling] = chosen(rows["subscription"], named)
-    state = held.state.copy()
-    ended = chosen(held.rows["ended_ordinal"], row[settling])
+    state = subs.state.copy()
+    ended = chosen(subs.rows["ended_ordinal"], row[settling])
     over = (ended >= 0) & (ended < dialogue.ordinal[settling])
     state[settling] = np.where(row[settling] < 0, UNNAMED, np.where(over, ENDED, ACTIVE))
     mode = np.full(count, MODE_UNKNOWN, np.int64)
     meant = np.flatnonzero(found.delivery >= 0)
     mode[meant] = rows["mode"][found.delivery[meant]]
 
-    too_late, unanswered = _behind_unsubscribe(dialogue, row, state, held.rows, asked.rows, round_trip, thresholds)
+    too_late, unanswered = _behind_unsubscribe(dialogue, row, state, subs.rows, requests.rows, round_trip, thresholds)
     return Facts(
         previous=before.previous,
         latest_client=before.latest_client,
@@ -49,7 +49,7 @@ def facts(
         subscription_state=state,
         too_late=too_late,
         unanswered=unanswered,
-        same_destination=held.same_destination,
+        same_destination=subs.same_destination,
         ack_mode=mode,
         delivery=found.delivery,
         target=found.target,
@@ -58,27 +58,27 @@ def facts(
         copy_of=found.copy_of,
         copy_acked=found.copy_acked == 1,
         ack_in_use=found.ack_in_use == 1,
-        transaction_state=dealt.state,
-        receipt=asked.asks,
-        receipt_state=asked.state,
-        answers=asked.answers,
+        transaction_state=txns.state,
+        receipt=requests.asks,
+        receipt_state=requests.state,
+        answers=requests.answers,
     )
 
 
 def _behind_unsubscribe(
-    dialogue: Dialogue, row: I64, state: I64, held: Records, asked: Records, round_trip: I64, thresholds: Thresholds
+    dialogue: Dialogue, row: I64, state: I64, subs: Records, requests: Records, round_trip: I64, thresholds: Thresholds
 ) -> tuple[Bools, Bools]:
     """MESSAGEs that came too late for a subscription that has ended; and those whose UNSUBSCRIBE was not answered so far."""
     sent = dialogue.messages
     at = sent[(state[sent] == ENDED) & (row[sent] >= 0)]
     too_late, unanswered = np.zeros(len(dialogue), np.bool_), np.zeros(len(dialogue), np.bool_)
     of = row[at]
-    request = asked.of(held["session"][of], held["ended_ordinal"][of])
-    answered = chosen(asked["answered_ordinal"], request)
+    request = requests.of(subs["session"][of], subs["ended_ordinal"][of])
+    answered = chosen(requests["answered_ordinal"], request)
     come = (answered >= 0) & (answered < dialogue.ordinal[at])
     grace = round_trip[dialogue.session[at]] + thresholds.ns("unsubscribe_grace_s")
-    limit = np.where(come, chosen(asked["answered_ns"], request), held["ended_ns"][of] + grace)
+    limit = np.where(come, chosen(requests["answered_ns"], request), subs["ended_ns"][of] + grace)
     too_late[at] = dialogue.last_ns[at] > limit
-    unanswered[at] = ~come & (held["ended_asks"][of] == 1)
-    held["late"][row[too_late]] = 1
+    unanswered[at] = ~come & (subs["ended_asks"][of] == 1)
+    subs["late"][row[too_late]] = 1
     return too_late, unanswered

@@ -25,7 +25,7 @@ from stompcap.tables import words
 
 WAYS = words.DIRECTIONS
 PER_DIRECTION = {
-    "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "doubtful": 0, "spoke_ns": -1, "said_ns": -1,
+    "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "untrusted": 0, "spoke_ns": -1, "said_ns": -1,
 }
 LAYOUT = Layout(
     {f"{name}_{way}": initial for name, initial in PER_DIRECTION.items() for way in WAYS}

@@ -166,8 +166,8 @@ def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Record
     rows = opened(LAYOUT, before, d.ids, numbers, text)
     rows["subscription"] = subscriptions.of(rows["session"], rows["subscription"])
     transaction = of.transactions.of(rows["session"], rows["transaction"])
-    gone = (transaction < 0) & (rows["transaction"] != -1)
-    rows["transaction"] = np.where(gone, PAST_TRANSACTION, transaction)
+    past = (transaction < 0) & (rows["transaction"] != -1)
+    rows["transaction"] = np.where(past, PAST_TRANSACTION, transaction)
     return rows
 
 

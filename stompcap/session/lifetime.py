@@ -84,23 +84,23 @@ def _mark(records: Records, final: Bools) -> None:
 
 def _give_out(rows: Open, ending: Bools, now: I64, retention: int) -> None:
     """Mark what is final. `now` per session: the ordinal of the next frame."""
-    held, dealt, asked, delivered = rows
+    subs, txns, requests, delivered = rows
     state = delivered["state"]
     settled = np.isin(state, (SETTLED, AUTOMATIC, REPLACED))
     expired = ~deliveries.is_open(delivered) & (now[delivered["session"]] - delivered["latest"] > retention)
     _mark(delivered, settled | expired | ending[delivered["session"]])
-    _mark(dealt, (dealt["begun_ns"] >= 0) & ((dealt["outcome"] != TRANSACTION_OPEN) | ending[dealt["session"]]))
-    answered = (asked["answered_ordinal"] >= 0) & (asked["command"] != DISCONNECT)
-    _mark(asked, (asked["listed"] == 1) & (answered | ending[asked["session"]]))
-    undecided = np.zeros(len(held), np.bool_)
+    _mark(txns, (txns["begun_ns"] >= 0) & ((txns["outcome"] != TRANSACTION_OPEN) | ending[txns["session"]]))
+    answered = (requests["answered_ordinal"] >= 0) & (requests["command"] != DISCONNECT)
+    _mark(requests, (requests["listed"] == 1) & (answered | ending[requests["session"]]))
+    undecided = np.zeros(len(subs), np.bool_)
     waiting = delivered["subscription"][delivered["final"] == 0]
     undecided[waiting[waiting >= 0]] = True
-    _mark(held, ((held["gaps_until"] >= 0) & ~undecided) | ending[held["session"]])
+    _mark(subs, ((subs["gaps_until"] >= 0) & ~undecided) | ending[subs["session"]])
 
 
 def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bools, Bools, Bools]:
     """What is kept: open, or to be known by its name for a while, or hung on by what is kept. `going` per session: it goes on as it is."""
-    held, dealt, asked, delivered = rows
+    subs, txns, requests, delivered = rows
 
     def lately(records: Records, name: str) -> Bools:
         found: Bools = (records[name] >= 0) & (now[records["session"]] - records[name] <= retention)
@@ -108,17 +108,17 @@ def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bo
 
     deliveries_kept = (deliveries.is_open(delivered) | lately(delivered, "latest")) & going[delivered["session"]]
     enclosed = delivered["transaction"][deliveries_kept & (delivered["state"] == ENCLOSED)]
-    transactions_kept = (dealt["outcome"] == TRANSACTION_OPEN) & ((dealt["begun_ns"] >= 0) | lately(dealt, "touched"))
-    transactions_kept |= lately(dealt, "ended_ordinal")
+    transactions_kept = (txns["outcome"] == TRANSACTION_OPEN) & ((txns["begun_ns"] >= 0) | lately(txns, "touched"))
+    transactions_kept |= lately(txns, "ended_ordinal")
     transactions_kept[enclosed[enclosed >= 0]] = True
-    waiting = dealt.of(asked["session"], asked["transaction"])
+    waiting = txns.of(requests["session"], requests["transaction"])
     transactions_kept[waiting[waiting >= 0]] = True
-    asks = (asked["answered_ordinal"] < 0) & ((asked["listed"] == 1) | lately(asked, "ordinal"))
-    receipts_kept = asks | lately(asked, "answered_ordinal") | ((asked["command"] == DISCONNECT) & (asked["listed"] == 1))
-    subscriptions_kept = held["gaps_until"] < 0
+    asks = (requests["answered_ordinal"] < 0) & ((requests["listed"] == 1) | lately(requests, "ordinal"))
+    receipts_kept = asks | lately(requests, "answered_ordinal") | ((requests["command"] == DISCONNECT) & (requests["listed"] == 1))
+    subscriptions_kept = subs["gaps_until"] < 0
     of = delivered["subscription"][deliveries_kept]
     subscriptions_kept[of[of >= 0]] = True
     return (
-        subscriptions_kept & going[held["session"]], transactions_kept & going[dealt["session"]], receipts_kept & going[asked["session"]],
+        subscriptions_kept & going[subs["session"]], transactions_kept & going[txns["session"]], receipts_kept & going[requests["session"]],
         deliveries_kept,
     )

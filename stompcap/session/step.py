@@ -88,9 +88,9 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
     dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
-    trusted_before = counters.both(counted, "doubtful") == 0
+    trusted_before = counters.both(counted, "untrusted") == 0
     trusted = _trusted(dialogue, trusted_before)
-    counters.keep(counted, "doubtful", ~trust.at_end(raw, trusted_before))
+    counters.keep(counted, "untrusted", ~trust.at_end(raw, trusted_before))
     started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)
     counters.keep(counted, "greeted", started)
     found = gaps.find(dialogue, counters.both(counted, "gaps"), started, closing, retention)
@@ -101,13 +101,13 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     facts = sessions.survey(dialogue, counted, found, trusted_before, sessions.version_of(dialogue, first))
     brokers = sessions.brokers(first, options.ack_scope)
 
-    held = subscriptions.follow(dialogue, found, trusted, state["subscriptions"], retention)
-    dealt = transactions.follow(dialogue, found, trusted, state["transactions"], retention)
-    asked = receipts.follow(dialogue, found, trusted, (dealt.rows, dealt.row), state["receipts"], retention)
-    hung = deliveries.Opened(held.rows, held.row, held.possible, dealt.rows, dealt.row)
+    subs = subscriptions.follow(dialogue, found, trusted, state["subscriptions"], retention)
+    txns = transactions.follow(dialogue, found, trusted, state["transactions"], retention)
+    requests = receipts.follow(dialogue, found, trusted, (txns.rows, txns.row), state["receipts"], retention)
+    hung = deliveries.Opened(subs.rows, subs.row, subs.possible, txns.rows, txns.row)
     delivered = deliveries.follow(dialogue, found, hung, brokers, counted["ambiguous"], state["deliveries"], retention)
     given_up = counted["given_up"].copy()
-    open_ = Open(held.rows, dealt.rows, asked.rows, delivered.rows)
+    open_ = Open(subs.rows, txns.rows, requests.rows, delivered.rows)
     tables = finish(open_, dialogue, facts, first, counted, brokers.wide, closing, options)
 
     ready, arrived = arrivals.ready(came, raw, released.until, retention)
@@ -120,8 +120,8 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
         "heartbeats": heartbeats.table(beats, ids, watched),
         "heartbeat_violations": violations,
     }
-    said = annotate.facts(dialogue, found, before, held, dealt, asked, delivered, _round_trip(first), options.thresholds)
-    analysis = Analysis(tables, dialogue, said, facts, first, closing, held.rows, dealt.rows, asked.rows, delivered.rows)
+    said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), options.thresholds)
+    analysis = Analysis(tables, dialogue, said, facts, first, closing, subs.rows, txns.rows, requests.rows, delivered.rows)
     left = where(with_integers(segments, "place", came.place), ~ready)
     return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)
 

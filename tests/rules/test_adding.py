@@ -29,8 +29,8 @@ from stompcap.rules.document import document
 from stompcap.tables import TABLES
 from stompcap.tables.document import document as tables_document
 from tests.session.transcript import run
-opening = "> CONNECT accept-version:1.2 host:/|< CONNECTED version:1.2|> SEND destination:/LOUD|> SEND destination:/quiet".replace("|", chr(10))
-analysis = run(opening)
+lines = ("> CONNECT accept-version:1.2 host:/", "< CONNECTED version:1.2", "> SEND destination:/LOUD", "> SEND destination:/quiet")
+analysis = run(chr(10).join(lines))
 [row] = [row for row in judge(analysis)["compliance"].to_pylist() if row["rule_id"] == "SN-98"]
 assert (row["applicable"], row["failed"]) == (2, 1), row
 assert "not shouted" in explain_rule("SN-98") and "SN-98" in document()

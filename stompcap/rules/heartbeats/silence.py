@@ -75,14 +75,14 @@ def hb_05(ctx: RuleContext) -> Judged:
     reason = ctx.first["last_error"]
     complains = matched(reason.header("message"), HEART_BEAT) | matched(reason.column("body_preview"), HEART_BEAT)
     silent = w.longest_ms > w.interval_ms * ctx.limits.heartbeat_late
-    gone = closed & ~ctx.first["disconnect"].there[w.session]
-    wrong = gone & ~silent & (waiting == SERVER) & complains[w.session]
+    left = closed & ~ctx.first["disconnect"].there[w.session]
+    wrong = left & ~silent & (waiting == SERVER) & complains[w.session]
 
     def say(index: I64) -> pa.Array:
         gap, interval = (pa.array(values[index]).cast(pa.string()) for values in (w.longest_ms, w.interval_ms))
         return pc.binary_join_element_wise("closed for want of heart-beats after ", gap, " ms, ", interval, " ms agreed", "")
 
-    return Judged(gone, wrong, say, unevaluable=~wrong & ~(silent & w.evaluable),
+    return Judged(left, wrong, say, unevaluable=~wrong & ~(silent & w.evaluable),
                   units=ctx.end_of_stream(w.session, w.side), blamed=waiting)
 
 
