@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stompcap.assembly import pieces
 from stompcap.session import Options
-from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN
+from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN
 from tests.session.pieces import cut, differences, resumed, rows_of, whole
 from tests.session.test_resume import CUTS
 from tests.session.transcript import made, picked, run

@@ -32,7 +32,7 @@ CASES = {
     "the server's octets are missing": (AUTO + OTHERS_GAP + BARE, [("1", "auto", "auto", None)]),
     "the ACK tells that it was settled": (EACH + GAP + WORD + BARE + A1, [(None, None, "settled", "direct")]),
     "in a transaction too": (EACH + GAP + WORD + BARE + BEGIN + INSIDE + COMMIT, [(None, None, "settled", "direct")]),
-    "but not in mode auto, which it contradicts": (AUTO + GAP + WORD + BARE + A1, [NOT_KNOWN]),
+    "but not in mode auto, which it contradicts": (AUTO + GAP + WORD + BARE + A1, [(None, None, "settled", "direct")]),
     "what else the ACK settles is not known": (
         ONE + GAP + WORD + BARE.replace("1", "0") + BARE + A1, [NOT_KNOWN, (None, None, "settled", "direct")],
     ),
