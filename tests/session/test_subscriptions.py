@@ -83,8 +83,8 @@ def test_states() -> None:
         UNKNOWN, ACTIVE, UNKNOWN, UNNAMED, ACTIVE, ACTIVE, ENDED, ENDED, ENDED, ACTIVE, UNKNOWN, ACTIVE
     ]
     assert facts.same_destination[2:].tolist() == [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2]
-    c, a, i, o = MODE_CLIENT, MODE_AUTO, MODE_INDIVIDUAL, MODE_OTHER
-    assert facts.ack_mode[2:].tolist() == [c, c, MODE_UNKNOWN, c, a, a, a, a, i, i, o, o]
+    u, c, a, i, o = MODE_UNKNOWN, MODE_CLIENT, MODE_AUTO, MODE_INDIVIDUAL, MODE_OTHER
+    assert facts.ack_mode[2:].tolist() == [u, c, u, c, u, u, a, u, u, i, u, o]
 
 
 def test_acks_know_the_subscription_of_their_message() -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from stompcap.session import Options
 from tests.session.pieces import differences, resumed, whole
-from tests.session.test_analyse import ASKING, IDS, LINES, OPENINGS, SCOPES
-from tests.session.test_resume import CUTS
+from tests.session.test_analyse import OPENINGS
 from tests.session.transcript import made
 
 OPENING = OPENINGS["1.2"]
@@ -68,41 +65,3 @@ def test_what_was_not_judged_yet_keeps_what_it_looks_at() -> None:
     sessions, options = made(3 * message + "> ACK id:1\n" + message + 2 * "> UNSUBSCRIBE id:1\n"), Options(retention=1)
     for packets in ([7], [8], [6, 7]):
         assert differences(whole(sessions, options), resumed(sessions, packets, options)) == [], packets
-
-
-SAID = st.one_of(
-    LINES,
-    st.builds("> ACK id:x{0}".format, IDS),
-    st.builds("> UNSUBSCRIBE id:{0} {1}".format, IDS, ASKING),
-    st.builds("< ERROR message:bad receipt-id:{0}".format, IDS),
-    st.sampled_from([
-        "< ERROR message:bad", "< ERROR message:heart-beat", "< RECEIPT receipt-id:9", "< CONNECTED version:1.2", "& < EOL",
-        "> SEND receipt:3", r"> SEND destination:/queue/a x:\\q", "> STOMP accept-version:1.2", "> DISCONNECT receipt:2",
-        "> CONNECT accept-version:1.2 host:/ receipt:1", "> SUBSCRIBE destination:/queue/1", "> SUBSCRIBE id:1", "& > EOL",
-        "< MESSAGE message-id:1 subscription:9 destination:/queue/9", '> RAW "xx"', r'< RAW "\x00"',
-    ]),
-)
-RUNS = st.lists(st.tuples(SAID, st.integers(1, 6), st.sampled_from([1, 1, 1, 1, 1500, 3000, 20_000])), max_size=14)
-
-
-def repeated(opening: str, runs: list[tuple[str, int, int]]) -> str:
-    """Each line as often as its run says, so many milliseconds apart; until a side closes."""
-    said, now = opening.splitlines(), 10
-    for line, times, step in runs:
-        for _ in range(times):
-            now += step
-            said.append(line if line[0] == "&" and said else f"@{now} {line.lstrip('& ')}")
-            if line.endswith(("FIN", "RST")):
-                return "\n".join(said)
-    return "\n".join(said)
-
-
-HOSTILE = st.builds(repeated, st.sampled_from(["", *OPENINGS.values()]), RUNS)
-
-
-@pytest.mark.slow
-@settings(max_examples=16, deadline=None)
-@given(st.lists(HOSTILE, min_size=1, max_size=8), CUTS, SCOPES, st.sampled_from([1, 3, 10]))
-def test_hostile_sessions_cut_anywhere(texts: list[str], cuts: list[int], scope: str, memory: int) -> None:
-    sessions, options = made(*texts), Options(ack_scope=scope, retention=memory)
-    assert differences(whole(sessions, options), resumed(sessions, cuts, options)) == []
