@@ -85,7 +85,10 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     released = queue.release(raw, batch.upto, bare, closing, retention)
     raw = replace(raw, beside=~released.rows)
     frames = _after(FRAMES, state["frames"], batch.frames, order, "last_")
-    waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
+    direction = directions(frames, ids)
+    if len(direction) and int(direction.min()) < 0:
+        raise ValueError("a frame belongs to none of the streams given")
+    waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[direction])
     dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
     trusted_before = counters.both(counted, "doubtful") == 0
