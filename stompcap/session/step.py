@@ -76,6 +76,8 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     batch = _speaking(batch)
     streams, closing, retention = batch.streams, batch.closing, options.retention
     ids = flat(streams.column("stream_id"))
+    if (directions(batch.frames, ids) < 0).any():
+        raise ValueError("a frame belongs to none of the streams given")
     counted = _counters(state["counters"], ids)
     rows_table = _after(ROWS, state["rows"], batch.rows, order, "first_", "last_")
     raw = raw_rows(rows_table, ids, order)
@@ -85,10 +87,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     released = queue.release(raw, batch.upto, bare, closing, retention)
     raw = replace(raw, beside=~released.rows)
     frames = _after(FRAMES, state["frames"], batch.frames, order, "last_")
-    direction = directions(frames, ids)
-    if len(direction) and int(direction.min()) < 0:
-        raise ValueError("a frame belongs to none of the streams given")
-    waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[direction])
+    waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
     dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
     trusted_before = counters.both(counted, "doubtful") == 0
