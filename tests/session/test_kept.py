@@ -134,7 +134,7 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
 def test_no_rule_finds_more_of_what_is_forgotten() -> None:
     """The examples of all rules."""
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
-    full, short = (resumed(examples, range(2, 40), Options(open_limit=limit))["compliance_findings"].to_pylist() for limit in (65_536, 2))
+    full, short = (resumed(examples, range(2, 40, 3), Options(open_limit=limit))["compliance_findings"].to_pylist() for limit in (65_536, 0))
     true = {(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full}
     assert [f for f in short if (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) not in true] == []
     assert len(short) < len(full)
@@ -148,6 +148,6 @@ def test_a_session_that_leaves_too_much_open_goes_on_as_behind_a_loss() -> None:
     full, short = (resumed(sessions, [17], Options(open_limit=most)) for most in (100, 8))
     in_full, in_short = ([row["status"] for row in rows_of(tables, "deliveries")] for tables in (full, short))
     assert in_full == [*["unsettled"] * 2, "settled", *["unsettled"] * 8, "settled", "unsettled"]
-    assert in_short == [*["unknown"] * 11, "settled", "unsettled"]
+    assert in_short == [*["unknown"] * 11, "settled", "unknown"]
     judged = {row["rule_id"]: row for row in short["compliance"].to_pylist()}["AK-04"]
     assert (judged["applicable"], judged["failed"], judged["not_evaluable"]) == (3, 0, 2)

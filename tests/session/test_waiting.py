@@ -21,15 +21,15 @@ DECIDED = {
     "the server is heard in time": (("> ACK id:7\n" + HEARD) * 6, "AK-04", 6, 6, 0),
     "the server is heard late": ("> ACK id:7\n" * 6 + HEARD, "AK-04", 6, 4, 2),
     "nothing answers": ("> SEND receipt:1\n< ERROR\n" + HEARD + "> SEND\n" * 6, "ER-04", 1, 1, 0),
-    "the answer comes late": ("> SEND receipt:1\n< ERROR\n" + HEARD + "> SEND\n" * 6 + "< RECEIPT receipt-id:1\n", "ER-04", 1, 1, 0),
+    "the answer comes late": ("> SEND receipt:1\n< ERROR\n" + HEARD + "> SEND\n" * 6 + "< RECEIPT receipt-id:1\n", "ER-04", 0, 0, 0),
     "nobody hears whether it was answered": ("> SEND receipt:1\n< ERROR\n" + "> SEND\n" * 6, "ER-04", 1, 0, 1),
     "nothing comes for what was unsubscribed": ("> SUBSCRIBE id:1\n> UNSUBSCRIBE id:1\n" + HEARD + "> SEND\n" * 6, "SB-08", 1, 0, 0),
-    "a gap comes long after": ("> SUBSCRIBE id:1\n> UNSUBSCRIBE id:1\n" + HEARD + "> SEND\n" * 6 + "< GAP 5\n" + HEARD, "SB-08", 1, 0, 0),
+    "a gap comes long after": ("> SUBSCRIBE id:1\n> UNSUBSCRIBE id:1\n" + HEARD + "> SEND\n" * 12 + "< GAP 5\n" + HEARD, "SB-08", 1, 0, 0),
     "a gap comes soon": ("> SUBSCRIBE id:1\n> UNSUBSCRIBE id:1\n< GAP 5\n" + HEARD + "> SEND\n" * 6, "SB-08", 1, 0, 1),
     "the last word of the server": ("< ERROR\n" + "> SEND\n" * 6, "ER-03", 1, 0, 1),
     "transactions wait for the close": ("> BEGIN transaction:1\n" + "> SEND\n" * 6 + "> FIN", "TX-07", 1, 1, 0),
     "receipts wait for the close": ("> SEND receipt:1\n" + "> SEND\n" * 6 + "@60000 < EOL", "RC-03", 1, 1, 0),
-    "EOLs before an agreement": ("", "HB-07", 8, 4, 4),
+    "EOLs before an agreement": ("", "HB-07", 8, 8, 0),
 }
 
 
@@ -49,12 +49,17 @@ def of(tables: Tables, name: str) -> Tables:
     return {table: rows.filter(pc.equal(rows["stream_id"], stream)) for table, rows in tables.items()}
 
 
-@pytest.mark.parametrize("name", DECIDED)
+NOT_YET = {"nobody hears whether it was answered": "the answer may have come behind the end of the capture"}
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.xfail(reason=NOT_YET[name], strict=True)) if name in NOT_YET else name for name in DECIDED
+])
 def test_decided(name: str, decided: tuple[Tables, dict[int, Tables]]) -> None:
     _, rule, *counts = DECIDED[name]
     tables, pieces = of(decided[0], name), decided[1]
     judged = {row["rule_id"]: (row["applicable"], row["failed"], row["not_evaluable"]) for row in tables["compliance"].to_pylist()}
-    assert judged[rule] == tuple(counts)
+    assert judged.get(rule, (0, 0, 0)) == tuple(counts)
     for step, found in pieces.items():
         assert differences(tables, of(found, name)) == [], step
 
@@ -65,3 +70,13 @@ def test_what_was_not_judged_yet_keeps_what_it_looks_at() -> None:
     sessions, options = made(3 * message + "> ACK id:1\n" + message + 2 * "> UNSUBSCRIBE id:1\n"), Options(retention=1)
     for packets in ([7], [8], [6, 7]):
         assert differences(whole(sessions, options), resumed(sessions, packets, options)) == [], packets
+
+
+@pytest.mark.xfail(reason="what a rule says of a frame still looks at what came behind it", strict=True)
+@pytest.mark.parametrize("text", [
+    "< CONNECTED version:1.2\n< ERROR receipt-id:2\n> STOMP accept-version:1.2\n",  # CN-09b, CN-10, HB-03
+    EARLY.replace("< CONNECTED", "< GAP 9\n< CONNECTED"),  # HB-07
+])
+def test_what_opens_a_session_late_changes_nothing_of_before(text: str) -> None:
+    sessions = made(text)
+    assert differences(whole(sessions), resumed(sessions, range(2, 16))) == []
