@@ -134,7 +134,8 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
 def test_no_rule_finds_more_of_what_is_forgotten() -> None:
     """The examples of all rules."""
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
-    full, short = (resumed(examples, range(2, 40, 3), Options(open_limit=limit))["compliance_findings"].to_pylist() for limit in (65_536, 0))
+    tables = (resumed(examples, range(2, 40, 3), Options(open_limit=limit)) for limit in (65_536, 0))
+    full, short = (each["compliance_findings"].to_pylist() for each in tables)
     true = {(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full}
     assert [f for f in short if (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) not in true] == []
     assert len(short) < len(full)
