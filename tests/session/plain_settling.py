@@ -133,7 +133,8 @@ class Plain:
             return
         swept, earlier = [chosen], self.deliveries[: self._place(chosen)]
         asking = [d for d in earlier if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")]
-        if any(self.wide or d.subscription is chosen.subscription for d in asking):
+        wide = self.wide and chosen.mode in ("client", "client-individual")
+        if any(wide or d.subscription is chosen.subscription for d in asking):
             self.earlier.append(number)
         if chosen.mode == "client" and not (command == "NACK" and self.single):
             swept += [d for d in asking if self.wide or d.subscription is chosen.subscription]
