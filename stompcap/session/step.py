@@ -76,6 +76,8 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     batch = _speaking(batch)
     streams, closing, retention = batch.streams, batch.closing, options.retention
     ids = flat(streams.column("stream_id"))
+    if (directions(batch.frames, ids) < 0).any():
+        raise ValueError("a frame belongs to none of the streams given")
     counted = _counters(state["counters"], ids)
     rows_table = _after(ROWS, state["rows"], batch.rows, order, "first_", "last_")
     raw = raw_rows(rows_table, ids, order)

@@ -119,9 +119,27 @@ def _enter(rows: _Rows, r: int, name: int, d: int, names: _Names, active: _Activ
 
 
 @kernel
-def _known(rows: _Rows, r: int, now: int, retention: int) -> int:
-    """That row, or -1 where it ended too long ago to be known."""
-    return r if r >= 0 and (rows.ended_ordinal[r] < 0 or now - rows.ended_ordinal[r] <= retention) else -1
+def _known(rows: _Rows, r: int, names: _Names, now: int, retention: int) -> int:
+    """That row, or the next below it that did not end too long ago to be known; -1 where none is."""
+    while r >= 0 and rows.ended_ordinal[r] >= 0 and now - rows.ended_ordinal[r] > retention:
+        r = names.under[r]
+    return r
+
+
+@kernel
+def _newest(rows: _Rows, n: int, s: int, names: _Names, now: int, retention: int) -> int:
+    """The newest row of a name; what is forgotten is passed once only."""
+    if n < 0 or names.session[n] != s:
+        return -1
+    names.newest[n] = _known(rows, names.newest[n], names, now, retention)
+    return int(names.newest[n])
+
+
+@kernel
+def _below(rows: _Rows, r: int, names: _Names, now: int, retention: int) -> int:
+    """The row that had its name before."""
+    names.under[r] = _known(rows, names.under[r], names, now, retention)
+    return int(names.under[r])
 
 
 @kernel
@@ -129,7 +147,7 @@ def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, n
     """The subscription of MESSAGE i, `of` being the newest of the name it has; -1 for none, POSSIBLE where another may be lost."""
     here = d >= 0 and active.session[d] == frames.session[i]
     if of >= 0:
-        before = _known(rows, names.under[of], frames.ordinal[i], retention)
+        before = _below(rows, of, names, frames.ordinal[i], retention)
         return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
     if frames.name[i] < 0 and here and active.number[d] == 1:
         return POSSIBLE if frames.missed[i] else int(active.rows[d])
@@ -139,13 +157,15 @@ def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, n
 
 
 @kernel
-def _end(rows: _Rows, r: int, frames: _Frames, i: int, of_row: I64, names: _Names, active: _Active, named: bool) -> None:
+def _end(
+    rows: _Rows, r: int, frames: _Frames, i: int, of_row: I64, names: _Names, active: _Active, named: bool, retention: int
+) -> None:
     """An UNSUBSCRIBE ends a subscription and, where it names the id, the older ones of that id."""
     rows.by_name[r] = 1
     while r >= 0 and rows.ended_ordinal[r] < 0:
         rows.ended_ordinal[r] = frames.ordinal[i]
         _change(active, of_row[r], r, rows.anonymous[r], -1)
-        r = names.under[r] if named else -1
+        r = _below(rows, r, names, frames.ordinal[i], retention) if named else -1
 
 
 @kernel
@@ -160,7 +180,7 @@ def _walk(
         while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
             _enter(rows, r, row_name[r], row_destination[r], names, active)
             r += 1
-        of = _known(rows, names.newest[n], now, retention) if n >= 0 and names.session[n] == s else -1
+        of = _newest(rows, n, s, names, now, retention)
         here = d >= 0 and active.session[d] == s
         found.same_destination[i] = active.number[d] if here else 0
         if n >= 0:
@@ -175,7 +195,7 @@ def _walk(
                 meant, found.state[i] = active.rows[d], ACTIVE
             found.row[i] = meant
             if meant >= 0 and rows.ended_ordinal[meant] < 0:
-                _end(rows, meant, frames, i, row_destination, names, active, of >= 0)
+                _end(rows, meant, frames, i, row_destination, names, active, of >= 0, retention)
         else:
             meant = _meant(frames, i, of, d, rows, row_destination, names, active, retention)
             found.row[i] = meant

@@ -133,8 +133,6 @@ def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str
     """The dialogue of the frames given; `before` tells how many frames of each session earlier steps had."""
     known = flat(streams.column("stream_id"))
     direction, offset = directions(frames, known), integers(frames.column("stream_offset"))
-    if len(direction) and int(direction.min()) < 0:
-        raise ValueError("a frame belongs to none of the streams given")
     sort = by_key(direction, offset)
     if sort is None:
         sort = np.arange(len(direction))

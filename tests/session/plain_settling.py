@@ -43,7 +43,8 @@ class Delivery:
 @dataclass
 class Plain:
     """One session. `wide`: a cumulative ACK reaches over the connection; `single`: a NACK is never cumulative; `lax`: a 1.1 ACK goes by
-    message-id alone. `earlier`: of the frames that settled something, those with a delivery to the same subscription open before it.
+    message-id alone. `earlier`: of the frames that settled something, those with a delivery open before it that a
+    cumulative one would settle along.
     """
 
     version: str
@@ -132,7 +133,8 @@ class Plain:
             return
         swept, earlier = [chosen], self.deliveries[: self._place(chosen)]
         asking = [d for d in earlier if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")]
-        if any(d.subscription is chosen.subscription for d in asking):
+        wide = self.wide and chosen.mode in ("client", "client-individual")
+        if any(wide or d.subscription is chosen.subscription for d in asking):
             self.earlier.append(number)
         if chosen.mode == "client" and not (command == "NACK" and self.single):
             swept += [d for d in asking if self.wide or d.subscription is chosen.subscription]

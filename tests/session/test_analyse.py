@@ -92,7 +92,7 @@ def test_nothing_in_nothing_out() -> None:
     for name, table in analysis.tables.items():
         assert table.num_rows == 0
         assert table.schema.equals(TABLES[name].arrow)
-    assert len(analysis.dialogue) == len(analysis.notes.previous) == 0
+    assert len(analysis.dialogue) == len(analysis.facts.previous) == 0
 
 
 def test_a_session_without_frames() -> None:

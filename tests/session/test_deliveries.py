@@ -42,8 +42,7 @@ from tests.session.delivered import (
     subscribe,
     told,
 )
-from tests.session.pieces import differences, resumed, whole
-from tests.session.transcript import made, picked
+from tests.session.transcript import picked
 
 CASES = [
     # cumulative, by product
@@ -191,34 +190,3 @@ def test_a_subscription_counts_what_becomes_of_its_deliveries() -> None:
     """
     names = ("delivered", "acked", "nacked", "unsettled", "max_in_flight")
     assert picked(told("1.2", "", text).tables["subscriptions"], *names) == [(5, 1, 1, 3, 4)]
-
-
-AGAIN = "< MESSAGE message-id:m ack:m subscription:2 destination:/b\n"
-NAMED_AGAIN = {
-    # of what makes a name known, the latest is dropped before what came first
-    "acknowledged again and again, the first in a transaction that nothing ends":
-        (1, AGAIN * 3 + "> NACK id:m transaction:t\n@3000 > ACK id:m\n@6000 > ACK id:m\n@13500 > ACK id:n\n"
-         "@19500 < MESSAGE message-id:m destination:/a\n@27000 < EOL\n> ABORT transaction:t\n"),
-    "delivered by one subscription and another, of neither of which the mode is known":
-        (8, "> SUBSCRIBE destination:/a\n@6000 " + message("n", 1, "/b") + GONE + "> UNSUBSCRIBE destination:/b\n"
-         + message("n", 1, "/a") + AGAIN * 5 + message("n", 1, "/a", "n") + subscribe(1, "client", "/b") + message("n", 1, "/a", "n")
-         + "@31500 > UNSUBSCRIBE destination:/a\n"),
-    "a transaction begun again, and again when the second BEGIN is dropped": (8, "> BEGIN transaction:u\n" * 2 + OLD
-         + "> COMMIT transaction:t\n" * 4 + "> NACK id:m transaction:t\n< EOL\n@7500 > BEGIN transaction:u\n"),
-    "acknowledged anew behind an ABORT, and refused along meanwhile if the first ACK is dropped": (4, ONE + FIRST + BEGIN + INSIDE
-         + "> BEGIN transaction:u\n" + SECOND + "> NACK id:a2\n" + ABORT + "> ACK id:a1 transaction:u\n"
-         + "> BEGIN transaction:v\n" * 9),
-    "copies, those between settled and dropped": (1, ONE + FIRST * 3 + "> ACK id:a1 transaction:t\n@9000 " + THIRD + "> ACK id:a1\n"
-         "@10500 > ACK id:a1 transaction:t\n@15000 > NACK id:n\n< MESSAGE message-id:m1 destination:/a ack:a1\n"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMED_AGAIN)
-def test_what_a_frame_was_found_to_mean_stays_when_what_it_hung_on_is_dropped(name: str) -> None:
-    memory, text = NAMED_AGAIN[name]
-    sessions = made(text)
-    one, options = whole(sessions, Options(retention=memory)), Options(retention=memory)
-    last = max(sessions["segments"]["packet"].to_pylist())
-    for step in (1, 2, 4):
-        assert differences(one, resumed(sessions, range(step, last + 2, step), options)) == []

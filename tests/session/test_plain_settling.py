@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stompcap.session import Options
-from stompcap.session.notes import TARGET_PENDING
+from stompcap.session.facts import TARGET_PENDING
 from tests.session.plain_settling import AUTO, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED, Plain
 from tests.session.transcript import run
 
@@ -71,15 +71,13 @@ def by_hand(version: str, lines: list[str], habits: dict[str, bool]) -> Settled:
 def settled(opening: str, dialogues: list[list[str]], scope: str) -> list[Settled]:
     """What the machine makes of the dialogues, a list of each."""
     analysis = run(*(opening + "\n".join(lines) for lines in dialogues), options=Options(ack_scope=scope))
-    found, d = analysis.machine.settling, analysis.dialogue
+    found, d, facts = analysis.deliveries, analysis.dialogue, analysis.facts
     told: list[Settled] = [([], []) for _ in dialogues]
-    for frame, state, by, how in zip(*(column.tolist() for column in (found.frame, found.state, found.by, found.how)), strict=True):
-        session = int(d.session[frame])
-        place = by - int(d.starts[session]) if by >= 0 else -1
-        told[session][0].append((STATES[state], place, ("direct", "cumulative")[how] if by >= 0 else None))
-    for frame in np.flatnonzero(found.earlier & (found.target == TARGET_PENDING)).tolist():
-        session = int(d.session[frame])
-        told[session][1].append(frame - int(d.starts[session]))
+    columns = (found[name].tolist() for name in ("session", "state", "by_ordinal", "direct"))
+    for session, state, by, direct in zip(*columns, strict=True):
+        told[session][0].append((STATES[state], by, ("cumulative", "direct")[direct] if by >= 0 else None))
+    for frame in np.flatnonzero(facts.unsettled_earlier & (facts.target == TARGET_PENDING)).tolist():
+        told[int(d.session[frame])][1].append(int(d.ordinal[frame]))
     return told
 
 

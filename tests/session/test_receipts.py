@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.session.notes import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
+from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
 from tests.session.transcript import picked, run
 
 OPEN = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n"
@@ -69,7 +69,7 @@ def test_opening_a_session_asks_for_no_receipt(command: str) -> None:
     text = f"> {command} accept-version:1.2 receipt:1\n< CONNECTED version:1.2 receipt-id:1\n< RECEIPT receipt-id:1\n"
     analysis = run(text)
     assert analysis.tables["receipts"].num_rows == 0
-    assert analysis.notes.receipt_state.tolist() == [UNKNOWN, UNNAMED, ACTIVE]
+    assert analysis.facts.receipt_state.tolist() == [UNKNOWN, UNNAMED, ACTIVE]
 
 
 def test_a_repeated_value_is_answered_in_order() -> None:
@@ -107,8 +107,9 @@ def test_states() -> None:
     > SEND destination:a receipt:2
     > SEND destination:a
     """
-    notes = run(text).notes
-    assert notes.receipt_state[2:].tolist() == [
+    facts = run(text).facts
+    assert facts.receipt_state[2:].tolist() == [
         UNKNOWN, ACTIVE, ACTIVE, ACTIVE, ENDED, UNKNOWN, UNNAMED, UNKNOWN, ACTIVE, REFUSED, REFUSED, UNNAMED
     ]
-    assert notes.receipt_row[2:].tolist() == [0, 1, 0, 1, -1, -1, -1, 2, 2, -1, 3, -1]
+    assert facts.receipt[2:].tolist() == [0, 1, -1, -1, -1, -1, -1, 2, -1, -1, 3, -1]
+    assert facts.answers[2:].tolist() == [-1, -1, 0, 1, -1, -1, -1, -1, 2, -1, -1, -1]

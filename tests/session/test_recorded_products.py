@@ -31,7 +31,7 @@ def analysed(path: Path) -> Told:
     found: Told = []
     for truth, analysis in analyses(path):
         rows = analysis.tables["sessions"].to_pylist()
-        hidden = products.servers(pa.nulls(len(rows), pa.string()), traits.of_server(analysis.dialogue, analysis.notes.sessions))[0]
+        hidden = products.servers(pa.nulls(len(rows), pa.string()), traits.of_server(analysis.first))[0]
         found += [(truth[row["client_port"]], row, guess) for row, guess in zip(rows, hidden.to_pylist(), strict=True)]
     return found
 
@@ -93,7 +93,7 @@ def test_a_client_that_sends_nothing_is_told_by_its_headers_order() -> None:
     guesses = set()
     for path in (path for path in CAPTURES if path.stem.endswith(("stompest", "vertx"))):
         for truth, analysis in analyses(path):
-            shown = traits.of_client(analysis.dialogue, analysis.notes.sessions)
+            shown = traits.of_client(analysis.first)
             guessed = products.clients(shown | {"send": pa.nulls(len(shown["send"]), pa.string())}).to_pylist()
             rows = analysis.tables["sessions"].to_pylist()
             guesses |= {(truth_of(truth[row["client_port"]]), row["version"], guess) for row, guess in zip(rows, guessed, strict=True)}

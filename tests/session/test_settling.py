@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from stompcap.session import Options
-from stompcap.session.notes import (
+from stompcap.session.facts import (
     TARGET_AUTO,
     TARGET_CUMULATED,
     TARGET_NONE,
@@ -261,13 +262,13 @@ def test_targets() -> None:
     > NACK message-id:m3 subscription:1
     """
     analysis = run(text.replace("{server}", ""))
-    notes, settling = analysis.notes, analysis.dialogue.settles
-    assert notes.target[settling].tolist() == [
+    facts, settling = analysis.facts, analysis.dialogue.settling
+    assert facts.target[settling].tolist() == [
         TARGET_PENDING, TARGET_SETTLED, TARGET_CUMULATED, TARGET_AUTO, TARGET_UNKNOWN, TARGET_OTHER_SUBSCRIPTION, TARGET_NONE,
         TARGET_PENDING,
     ]
-    assert notes.delivery_row[settling].tolist() == [1, 1, 0, 3, -1, 2, -1, 2]
-    assert set(notes.target[~settling].tolist()) == {TARGET_NONE}
+    assert facts.delivery[settling].tolist() == [1, 1, 0, 3, -1, 2, -1, 2]
+    assert set(np.delete(facts.target, settling).tolist()) == {TARGET_NONE}
 
 
 def test_in_flight() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.session.notes import (
+from stompcap.session.facts import (
     ACTIVE,
     ENDED,
     MODE_AUTO,
@@ -78,16 +78,13 @@ def test_states() -> None:
     > SUBSCRIBE id:2 destination:/queue/b ack:seldom
     < MESSAGE subscription:2 message-id:6 destination:/queue/b
     """
-    notes = run(text).notes
-    assert notes.subscription_state[2:].tolist() == [
+    facts = run(text).facts
+    assert facts.subscription_state[2:].tolist() == [
         UNKNOWN, ACTIVE, UNKNOWN, UNNAMED, ACTIVE, ACTIVE, ENDED, ENDED, ENDED, ACTIVE, UNKNOWN, ACTIVE
     ]
-    assert notes.subscription_row[2:].tolist() == [0, 0, -1, 0, 1, 1, 1, 1, 2, 2, 3, 3]
-    assert notes.active_subscriptions[2:].tolist() == [0, 1, 1, 1, 1, 2, 0, 0, 0, 1, 1, 2]
-    assert notes.same_destination[2:].tolist() == [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2]
-    assert notes.unsubscribed_by[2:].tolist() == [-1, -1, -1, -1, -1, -1, 7, 7, 7, -1, -1, -1]
-    c, a, i, o = MODE_CLIENT, MODE_AUTO, MODE_INDIVIDUAL, MODE_OTHER
-    assert notes.ack_mode[2:].tolist() == [c, c, MODE_UNKNOWN, c, a, a, a, a, i, i, o, o]
+    assert facts.same_destination[2:].tolist() == [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2]
+    u, c, a, i, o = MODE_UNKNOWN, MODE_CLIENT, MODE_AUTO, MODE_INDIVIDUAL, MODE_OTHER
+    assert facts.ack_mode[2:].tolist() == [u, c, u, c, u, u, a, u, u, i, u, o]
 
 
 def test_acks_know_the_subscription_of_their_message() -> None:
@@ -100,8 +97,6 @@ def test_acks_know_the_subscription_of_their_message() -> None:
     > ACK id:2
     > ACK id:3
     """
-    notes = run(text).notes
-    assert notes.subscription_state[[5, 7, 8]].tolist() == [ACTIVE, ENDED, UNNAMED]
-    assert notes.subscription_row[[5, 7, 8]].tolist() == [0, 0, -1]
-    assert notes.unsubscribed_by[[5, 7, 8]].tolist() == [-1, 6, -1]
-    assert notes.ack_mode[[5, 7, 8]].tolist() == [MODE_CLIENT, MODE_CLIENT, MODE_UNKNOWN]
+    facts = run(text).facts
+    assert facts.subscription_state[[5, 7, 8]].tolist() == [ACTIVE, ENDED, UNNAMED]
+    assert facts.ack_mode[[5, 7, 8]].tolist() == [MODE_CLIENT, MODE_CLIENT, MODE_UNKNOWN]

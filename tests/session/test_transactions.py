@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.session.notes import ACTIVE, ENDED, UNKNOWN, UNNAMED
+from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from tests.session.transcript import picked, run
 
 OPEN = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n"
@@ -106,7 +106,7 @@ def test_a_transaction_begun_before_the_capture() -> None:
     assert analysis.tables["transactions"].num_rows == 0
     names = ("status", "transaction", "transaction_outcome", "commit_latency_us")
     assert picked(analysis.tables["deliveries"], *names) == [("settled", "t", "committed", 19_000)]
-    assert analysis.notes.transaction_state.tolist() == [UNNAMED, UNKNOWN, UNKNOWN]
+    assert analysis.facts.transaction_state.tolist() == [UNNAMED, UNKNOWN, UNKNOWN]
 
 
 @pytest.mark.parametrize(("syn", "expected"), [(True, "unknown"), (False, "implicitly_aborted")])
@@ -127,8 +127,6 @@ def test_states() -> None:
     > ABORT transaction:u
     > SEND destination:a
     """
-    notes = run(text).notes
-    assert notes.transaction_state[2:].tolist() == [
-        UNKNOWN, ACTIVE, ACTIVE, ACTIVE, ENDED, ENDED, UNKNOWN, UNKNOWN, UNNAMED
-    ]
-    assert notes.transaction_row[2:].tolist() == [0, 0, 1, 1, -1, -1, 2, -1, -1]
+    facts = run(text).facts
+    states = [UNKNOWN, ACTIVE, ACTIVE, ACTIVE, ENDED, ENDED, UNKNOWN, UNKNOWN, UNNAMED]
+    assert facts.transaction_state[2:].tolist() == states

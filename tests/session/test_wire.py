@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stompcap.session import analyse
-from stompcap.session.keys import pairs
-from stompcap.session.wire import build, by_key, codes, integers, repeated_codes, sides
+from stompcap.session import Analysis, analyse
+from stompcap.session.columns import codes, flat, header_column, integers, repeated_codes
+from stompcap.session.wire import by_key, sides
+from stompcap.tables.schema import HEADER_MAP
 from tests.session.transcript import Session, commands, run, tables
 
 OPEN = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n"
 
 ORDERS = [
-    # a client's frame counts by its first octet, a server's by its last
+    # a frame stands where it was whole
     (
         '> RAW "SEND\\ndestination:a\\n\\n"\n< MESSAGE message-id:1\n> RAW "x\\x00"\n',
-        [">SEND", "<MESSAGE"],
+        ["<MESSAGE", ">SEND"],
     ),
     (
         '< RAW "MESSAGE\\nmessage-id:1\\n\\n"\n> SEND destination:a\n< RAW "x\\x00"\n',
@@ -30,6 +31,10 @@ ORDERS = [
         [">SEND", ">COMMIT", "<RECEIPT", "<RECEIPT", ">ABORT"],
     ),
 ]
+
+
+def analysed(made: dict[str, pa.Table], order: dict[str, int] | None = None) -> Analysis:
+    return analyse(made["streams"], made["rows"], made["frames"], made["segments"], order or {"cap": 0})
 
 
 @pytest.mark.parametrize(("text", "expected"), ORDERS)
@@ -43,7 +48,7 @@ def test_a_frame_never_stands_before_an_earlier_one_of_its_direction() -> None:
     late = next(f for f in frames if f["command"] == "SEND")
     late["first_packet"] = late["last_packet"] = 9  # captured again behind the RECEIPT, as after a loss
     made["frames"] = pa.Table.from_pylist(frames, made["frames"].schema)
-    dialogue = build(made["streams"], made["rows"], made["frames"], {"cap": 0})
+    dialogue = analysed(made).dialogue
     assert commands(dialogue)[2:] == ["<RECEIPT", ">SEND", ">ABORT"]
 
 
@@ -55,7 +60,7 @@ def test_captures_follow_their_rank() -> None:
             f["first_capture_id"] = f["last_capture_id"] = "second"
             f["first_packet"] = f["last_packet"] = 1 if f["command"] == "SEND" else 2
     made["frames"] = pa.Table.from_pylist(frames, made["frames"].schema)
-    dialogue = build(made["streams"], made["rows"], made["frames"], {"second": 1, "cap": 0})
+    dialogue = analysed(made, {"second": 1, "cap": 0}).dialogue
     assert commands(dialogue) == [">CONNECT", "<CONNECTED", ">SEND", "<RECEIPT"]
 
 
@@ -63,12 +68,12 @@ def test_captures_follow_their_rank() -> None:
 @given(st.randoms())
 def test_the_order_of_the_tables_does_not_matter(random: object) -> None:
     made = tables([Session(OPEN + "> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n> DISCONNECT\n", f"{n:020d}") for n in range(3)])
-    expected = analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}).tables
+    expected = analysed(made).tables
     for name in ("rows", "frames", "segments"):
         order = list(range(made[name].num_rows))
         random.shuffle(order)  # type: ignore[attr-defined]
         made[name] = made[name].take(order)
-    found = analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0}).tables
+    found = analysed(made).tables
     assert found == expected
 
 
@@ -82,7 +87,7 @@ def test_rows_tile_their_directions() -> None:
 def test_frames_of_no_stream_are_refused() -> None:
     made = tables([Session(OPEN)])
     with pytest.raises(ValueError, match="none of the streams"):
-        build(made["streams"].slice(0, 0), made["rows"], made["frames"], {"cap": 0})
+        analysed(made | {"streams": made["streams"].slice(0, 0)})
 
 
 def test_a_stream_that_speaks_something_else_is_no_session() -> None:
@@ -90,7 +95,7 @@ def test_a_stream_that_speaks_something_else_is_no_session() -> None:
     streams = made["streams"].to_pylist()
     streams[1]["protocol"] = "tls"
     made["streams"] = pa.Table.from_pylist(streams, made["streams"].schema)
-    found = analyse(made["streams"], made["rows"], made["frames"], made["segments"], {"cap": 0})
+    found = analysed(made)
     assert found.dialogue.sessions == found.tables["sessions"].num_rows == 1
 
 
@@ -109,16 +114,24 @@ def test_numbers_of_columns() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 9)), max_size=30))
 def test_rows_by_key(rows: list[tuple[int, int, int]]) -> None:
     session, side, offset = (np.array([r[i] for r in rows], np.int64) for i in range(3))
-    order = by_key(session, side.astype(np.int8), offset)
+    order = by_key(session * 2 + side, offset)
     found = rows if order is None else [rows[i] for i in order]
     assert found == sorted(rows)
 
 
+NAMES = st.sampled_from(["ack", "acks", "a", "", "id", "größe"])
+
+
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(-1, 5), st.integers(-1, 5)), max_size=60))
-def test_pairs_are_equal_where_both_are(both: list[tuple[int, int]]) -> None:
-    found, count = pairs(*(np.array([b[i] for b in both], np.int32) for i in range(2)))
-    known = {b for b in both if min(b) >= 0}
-    assert count == len(known)
-    assert len({(b, int(c)) for b, c in zip(both, found, strict=True) if c >= 0}) == count
-    assert all((c < 0) == (min(b) < 0) for b, c in zip(both, found, strict=True))
+@given(st.lists(st.dictionaries(NAMES, st.text(max_size=5), max_size=4), max_size=8), NAMES, st.integers(0, 3))
+def test_values_by_name(maps: list[dict[str, str]], name: str, skip: int) -> None:
+    column = pa.array([list(m.items()) for m in maps], HEADER_MAP).slice(skip)
+    rows = np.arange(len(column))[::-1].astype(np.int64)
+    assert header_column(column, name, rows).to_pylist() == [m.get(name) for m in maps[skip:]][::-1]
+
+
+def test_chunks_are_joined() -> None:
+    assert flat(pa.chunked_array([[1], [2, 3]])).to_pylist() == [1, 2, 3]
+    assert flat(pa.chunked_array([], pa.string())).to_pylist() == []
+    both = pa.chunked_array([pa.array([[("a", "1")]], HEADER_MAP), pa.array([[("b", "2")]], HEADER_MAP)])
+    assert header_column(both, "b", np.arange(2)).to_pylist() == [None, "2"]
