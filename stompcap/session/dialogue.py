@@ -54,6 +54,7 @@ class RawRows:
     `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but never
     less than that of the row before, which is what a gap has too. `row` is the index in the table that was given.
     `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
+    `unheard`: the other side was not captured behind it for long (stompcap.session.queue).
     """
 
     session: I64
@@ -71,6 +72,7 @@ class RawRows:
     place: I64
     row: I64
     beside: Bools
+    unheard: Bools
 
     def __len__(self) -> int:
         return len(self.session)
@@ -150,6 +152,14 @@ class Dialogue:
     def at_ns(self) -> I64:
         """The time a frame counts by: a client's first octet, a server's last."""
         return np.where(self.side == CLIENT, self.first_ns, self.last_ns)
+
+    def of_rows(self, values: Bools) -> Bools:
+        """What is told of raw rows, per frame; false for those of earlier steps."""
+        found = np.zeros(len(self), np.bool_)
+        new = np.flatnonzero(~self.earlier)
+        by_key = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]
+        found[by_key] = values[(self.rows.kind == FRAME) & ~self.rows.beside]
+        return found
 
     def new(self, side: int, *commands: int) -> I64:
         """The new frames of a side that have one of these commands, ascending."""

@@ -14,7 +14,6 @@ import numpy as np
 from stompcap.places import END
 from stompcap.session.columns import I64, Bools, first_above, rising, truth
 from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, SERVER, STOMP, Dialogue, RawRows
-from stompcap.session.queue import unheard
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Gaps:
         return found
 
 
-def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools, retention: int) -> Gaps:
+def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools) -> Gaps:
     """The gaps of a step.
 
     `before` (sessions, 2): gaps that earlier steps looked at; `started` (sessions, 2): the direction began with a frame that opens it.
@@ -69,7 +68,7 @@ def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools, retent
     spoken[dialogue.session, dialogue.side] = True
     blind = ~present & spoken[:, ::-1] & closing[:, None] & ~start
     total += blind
-    silent = np.flatnonzero(unheard(dialogue, retention))
+    silent = np.flatnonzero(dialogue.of_rows(rows.unheard))
     other = 1 - dialogue.side[silent]
     begun[silent, other] = ended[silent, other]  # what shows later is not known when the frame is looked at
     lost = (begun > 0) | ~start[dialogue.session]

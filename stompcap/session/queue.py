@@ -15,7 +15,7 @@ import numpy as np
 
 from stompcap.places import END
 from stompcap.session.columns import I64, Bools, chosen, first_above
-from stompcap.session.dialogue import GAP, Dialogue, RawRows
+from stompcap.session.dialogue import GAP, RawRows
 
 
 class Release(NamedTuple):
@@ -78,24 +78,23 @@ def _long_waiting(session: I64, place: I64, sessions: int, retention: int) -> I6
     return found
 
 
-def unheard(dialogue: Dialogue, retention: int) -> Bools:
-    """Frames behind which the other side was not captured within `retention` rows of the session."""
-    rows, found = dialogue.rows, np.zeros(len(dialogue), np.bool_)
-    long = np.bincount(rows.session, minlength=dialogue.sessions) > retention + 1
-    at = np.flatnonzero(long[dialogue.session] & ~dialogue.earlier)
+def unheard(rows: RawRows, sessions: int, retention: int) -> Bools:
+    """Rows to be looked at behind which the other side was not captured within `retention` rows of the session."""
+    found = np.zeros(len(rows), np.bool_)
+    long = np.bincount(rows.session, minlength=sessions) > retention + 1
+    at = np.flatnonzero(long[rows.session] & ~rows.beside)
     if len(at) == 0:
         return found
     seen = np.flatnonzero((rows.kind != GAP) & long[rows.session])
-    session, other = dialogue.session[at], 1 - dialogue.side[at]
-    place = _at(first_above(session * 2 + other, dialogue.position[at], rows.direction[seen], rows.place[seen]), rows.place[seen])
-    sort = np.lexsort((_shown(rows), rows.session))
+    session, other = rows.session[at], 1 - rows.side[at]
+    place = _at(first_above(session * 2 + other, rows.place[at], rows.direction[seen], rows.place[seen]), rows.place[seen])
+    shown = _shown(rows)
+    sort = np.lexsort((shown, rows.session))
     sort = sort[long[rows.session[sort]]]
-    ordered = _shown(rows)[sort]
-    behind = np.searchsorted(rows.session[sort], session) + _rank(session, dialogue.position[at], rows.session[sort], ordered)
-    last = np.searchsorted(rows.session[sort], session, side="right")
-    limit = behind + retention
-    deadline = np.where(limit < last, ordered[np.minimum(limit, len(ordered) - 1)], END)
-    found[at] = place > deadline
+    groups, ordered = rows.session[sort], shown[sort]
+    limit = np.searchsorted(groups, session) + _rank(session, rows.place[at], groups, ordered) + retention
+    last = np.searchsorted(groups, session, side="right")
+    found[at] = place > np.where(limit < last, ordered[np.minimum(limit, len(ordered) - 1)], END)
     return found
 
 

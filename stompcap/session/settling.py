@@ -140,7 +140,7 @@ def _find(
 ) -> tuple[int, int]:
     """The delivery that a name means, and the latest that has it; -1 where there is none.
 
-    It means the first unsettled of an active subscription, else the first unsettled, else the latest whose transaction was aborted.
+    It means the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
     """
     active = ended = aborted = latest = -1
     if code < 0 or lists.session[code] != session:
@@ -158,7 +158,7 @@ def _find(
                     active = k
                 else:
                     ended = k
-            elif rows.state[k] == ABORTED and aborted < 0:
+            elif rows.state[k] == ABORTED:
                 aborted = k
         k = lists.previous[which, k]
     meant = active if active >= 0 else ended if ended >= 0 else aborted

@@ -29,8 +29,7 @@ from stompcap.session import (
     trust,
 )
 from stompcap.session.analysis import Analysis, Batch
-from stompcap.session.columns import I64, Bools, flat, integers, where, with_integers
-from stompcap.session.dialogue import FRAME, Dialogue
+from stompcap.session.columns import I64, flat, integers, where, with_integers
 from stompcap.session.lifetime import Open, finish
 from stompcap.session.options import Options
 from stompcap.session.records import Records, opened
@@ -86,16 +85,17 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     bare = arrivals.first_bare(came, 2 * len(ids)).reshape(-1, 2).min(axis=1)
     released = queue.release(raw, batch.upto, bare, closing, retention)
     raw = replace(raw, beside=~released.rows)
+    raw = replace(raw, unheard=queue.unheard(raw, len(ids), retention))
     frames = _after(FRAMES, state["frames"], batch.frames, order, "last_")
     waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
     dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
     trusted_before = counters.both(counted, "untrusted") == 0
-    trusted = _trusted(dialogue, trusted_before)
+    trusted = dialogue.of_rows(trust.trusted(raw, trusted_before))
     counters.keep(counted, "untrusted", ~trust.at_end(raw, trusted_before))
     started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)
     counters.keep(counted, "greeted", started)
-    found = gaps.find(dialogue, counters.both(counted, "gaps"), started, closing, retention)
+    found = gaps.find(dialogue, counters.both(counted, "gaps"), started, closing)
     counters.keep(counted, "gaps", found.total)
     before = counters.follow(dialogue, counted)
     first = firsts.follow(dialogue, found, trusted, state["first"])
@@ -158,14 +158,3 @@ def _round_trip(first: Mapping[str, firsts.OfSessions]) -> I64:
     """Per session, how long CONNECT took, 0 where that is not known."""
     asked, answer = first["connect"], first["connected"]
     return np.where(asked.there & answer.there, np.maximum(answer.last_ns - asked.first_ns, 0), 0)
-
-
-def _trusted(dialogue: Dialogue, at_start: Bools) -> Bools:
-    """Frames that surely are frames; those of earlier steps count as such."""
-    raw = dialogue.rows
-    found = np.ones(len(dialogue), np.bool_)
-    new = np.flatnonzero(~dialogue.earlier)
-    by_key = new[np.lexsort((dialogue.offset[new], dialogue.side[new], dialogue.session[new]))]
-    found[by_key] = trust.trusted(raw, at_start)[(raw.kind == FRAME) & ~raw.beside]
-    return found
-

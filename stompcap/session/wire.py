@@ -87,6 +87,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         place=rising(direction, np.where(kind == GAP, -1, last)),
         row=row,
         beside=earlier(rows)[row],
+        unheard=np.zeros(len(row), np.bool_),
     )
 
 

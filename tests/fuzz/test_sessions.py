@@ -60,7 +60,7 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
             analyser(part.sessions)
             kept += [state.session.size for state in analyser.states.values()]
     assert len(kept) > 1
-    assert max(kept) <= 2 * (RETENTION + 100), kept
+    assert max(kept) <= 3 * RETENTION + 2_000, kept  # rows and frames that wait for the other side, and names
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
         if part.sessions is not None:
             told.update({name: table.num_rows for name, table in analyser(part.sessions).items()})
             kept += [state.session.size for state in analyser.states.values()]
-    assert max(kept) <= 10_000 + 2_000, kept
+    assert max(kept) <= 15_000, kept
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 
 

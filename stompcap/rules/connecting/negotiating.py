@@ -66,8 +66,8 @@ def cn_09(ctx: RuleContext) -> Judged:
     accept = ctx.first["connect"].header("accept-version")
     newer_only = decided(accept, lambda text: "1.0" not in offers.offered(text) and offers.offers_new(text))
     has = ctx.has("version", ctx.greeting)
-    unseen = ~ctx.first["connect"].there[ctx.dialogue.session]
-    return Judged(ctx.greeting & (has | newer_only[ctx.dialogue.session] | unseen), ~has, "CONNECTED without version",
+    unseen = ctx.facts.connects_before == 0
+    return Judged(ctx.greeting & (has | unseen | newer_only[ctx.dialogue.session]), ~has, "CONNECTED without version",
                   unevaluable=~has & unseen)
 
 
@@ -90,7 +90,7 @@ def cn_09b(ctx: RuleContext) -> Judged:
     which is fine.
     """
     wrong = ~decided(_pairs(ctx), offers.chosen_is_offered)
-    unseen = ~ctx.first["connect"].there[ctx.dialogue.session]
+    unseen = ctx.facts.connects_before == 0
     return Judged(ctx.has("version", ctx.greeting), wrong[ctx.dialogue.session], _choice(ctx), unevaluable=unseen)
 
 
@@ -109,7 +109,7 @@ def cn_10(ctx: RuleContext) -> Judged:
     what the server can do: not evaluable.
     """
     highest = decided(_pairs(ctx), offers.chosen_is_highest)
-    seen = ctx.first["connect"].there[ctx.dialogue.session]
+    seen = ctx.facts.connects_before > 0
     return Judged(ctx.has("version", ctx.greeting), ctx.none(), unevaluable=~(highest[ctx.dialogue.session] & seen))
 
 

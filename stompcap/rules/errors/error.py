@@ -111,7 +111,7 @@ def _is_answered(ctx: RuleContext, pending: Pending) -> Decision:
     row = np.append(order, -1)[np.searchsorted(keys[order], wanted)]
     known = np.append(keys, -1)[row] == wanted
     answered, final = (known & np.append(values, False)[row] for values in (receipts["answered_ns"] >= 0, receipts.final))
-    lost = ~ctx.closing[session] | (ctx.sessions.gaps[session, SERVER] > pending.other_key)
+    lost = ~ctx.closing[session] | ctx.ends.cut_off[session] | (ctx.sessions.gaps[session, SERVER] > pending.other_key)
     return Decision(decided=answered | final | ~known | ctx.closing[session], applicable=~answered, unevaluable=lost)
 
 
@@ -136,7 +136,8 @@ def er_04(ctx: RuleContext) -> tuple[Judged, Judged]:
 
     Passes where the receipt-id names a receipt asked for. Fails where the header is missing, the client's latest frame
     asked for a receipt not longer than `error_cause_s` (1 s) before, and nothing ever answered it. Errors about heart-beats
-    concern no frame. Not evaluable where octets are missing that could tell better.
+    concern no frame. Not evaluable where octets are missing that could tell better, or the capture ended
+    while the connection was open.
 
     RabbitMQ never sends the header; ActiveMQ and Artemis do.
     """

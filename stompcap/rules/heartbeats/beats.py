@@ -95,11 +95,11 @@ def hb_07(ctx: RuleContext) -> Judged:
 def _missed_s2c(ctx: RuleContext) -> Bools:
     """Raw rows before which octets of the server may be missing."""
     raw, sessions = ctx.raw, ctx.dialogue.sessions
-    gap = np.flatnonzero((raw.kind == GAP) & (raw.side == SERVER) & ~raw.beside)
-    before = ctx.sessions.gaps[:, SERVER] - np.bincount(raw.session[gap], minlength=sessions)
-    since = np.full(sessions, np.iinfo(np.int64).max)  # where the first gap of this step begins
+    gap = np.flatnonzero((raw.kind == GAP) & (raw.side == SERVER))
+    before = ctx.sessions.gaps[:, SERVER] - np.bincount(raw.session[gap[~raw.beside[gap]]], minlength=sessions)
+    since = np.full(sessions, np.iinfo(np.int64).max)  # where the first gap at hand begins
     np.minimum.at(since, raw.session[gap], raw.place[gap])
-    missed: Bools = ~ctx.sessions.start[raw.session, SERVER] | (before[raw.session] > 0) | (raw.place > since[raw.session])
+    missed: Bools = raw.unheard | ~ctx.sessions.start[raw.session, SERVER] | (before[raw.session] > 0) | (raw.place > since[raw.session])
     return missed
 
 

@@ -157,8 +157,8 @@ def hb_03(ctx: RuleContext) -> Judged:
     To announce beats to such a client, as CoilMQ does, is harmless.
     """
     d, connect, connected = ctx.dialogue, ctx.first["connect"], ctx.first["connected"]
-    both = connect.there & connected.there
-    client_silent, server_silent = (both & ~truth(first.header("heart-beat").is_valid()) for first in (connect, connected))
-    complaint = of_heartbeats(ctx) & client_silent[d.session]
-    silent = (client_silent | server_silent)[d.session]
-    return Judged((ctx.greeting & silent) | complaint, complaint, "the client offered no heart-beats: {message}")
+    client_silent, server_silent = (~truth(first.header("heart-beat").is_valid())[d.session] for first in (connect, connected))
+    asked = ctx.facts.connects_before > 0
+    complaint = of_heartbeats(ctx) & asked & (ctx.facts.connected_ns >= 0) & client_silent
+    return Judged((ctx.greeting & asked & (client_silent | server_silent)) | complaint, complaint,
+                  "the client offered no heart-beats: {message}")
