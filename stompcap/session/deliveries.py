@@ -25,8 +25,7 @@ from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps
 from stompcap.session.names import Names, names, of_deliveries
-from stompcap.session.records import Layout, Records, opened
-from stompcap.session.settling import (
+from stompcap.session.outstanding import (
     ABORTED,
     AUTOMATIC,
     ENCLOSED,
@@ -35,13 +34,13 @@ from stompcap.session.settling import (
     PENDING,
     REPLACED,
     SETTLED,
-    Found,
-    Frames,
     Habits,
     Lists,
     Rows,
     Unsettled,
 )
+from stompcap.session.records import Layout, Records, opened
+from stompcap.session.settling import Found, Frames
 from stompcap.session.subscriptions import modes_of, names_of
 from stompcap.tables import words
 from stompcap.tables.silver import DELIVERIES
@@ -59,7 +58,7 @@ LAYOUT = Layout(
 )
 """One row per MESSAGE. Between steps `subscription` and `transaction` are ordinals of the frames that opened those. `body_hash` is one of
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
-in stompcap.session.settling, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
+in stompcap.session.outstanding, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
 until it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an
 ACK in a session of which the version is not known; it is `possible` that it is of any subscription; what settled it is not told
 (`hidden`).

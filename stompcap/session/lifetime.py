@@ -14,9 +14,9 @@ from stompcap.session.dialogue import DISCONNECT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.options import Options
+from stompcap.session.outstanding import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
 from stompcap.session.records import Records
 from stompcap.session.sessions import OPEN as STREAM_OPEN
-from stompcap.session.settling import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
 from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
 
 GIVEN_OUT = 2  # of `final`: in an earlier step

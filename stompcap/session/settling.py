@@ -2,8 +2,7 @@
 
 An ACK names one delivery. In mode client it settles those before it too: of the same subscription, as the specification has it,
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
-be acknowledged again, until their subscription delivers the same message anew. Deliveries that a cumulative ACK would settle stand in an
-ordered set (stompcap.session.ordered), by their subscription or connection and then as they came.
+be acknowledged again, until their subscription delivers the same message anew.
 
 Where octets may be missing between a delivery and what became of it, it is `lost`. An ACK of which the capture does not tell how far it
 reaches counts as a gap, too, for deliveries that it may have reached.
@@ -19,7 +18,6 @@ from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
 from stompcap.session.facts import (
     MODE_AUTO,
     MODE_CLIENT,
-    MODE_INDIVIDUAL,
     MODE_UNKNOWN,
     TARGET_AUTO,
     TARGET_CUMULATED,
@@ -29,35 +27,29 @@ from stompcap.session.facts import (
     TARGET_SETTLED,
     TARGET_UNKNOWN,
 )
-from stompcap.session.ordered import add, below, remove
-
-PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
-"""ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""
-OWN, BY_MESSAGE = range(2)  # names of a delivery
-NO_TRANSACTION, PAST_TRANSACTION = -1, -2  # of a delivery: settled outside of any; in one that is no longer known
-MAX_ABORTS = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
-MAX_COPIES = 64  # a name means one of so many deliveries that had it last
-
-
-class Rows(NamedTuple):
-    """Deliveries; subscription, transaction and `by` are a row, a row, and an index into the frames."""
-
-    session: I64
-    ordinal: I64
-    mode: I64
-    subscription: I64
-    state: I64
-    by: I64
-    nack: I64
-    direct: I64
-    transaction: I64
-    latest: I64
-    aborts: I64
-    opened: I64
-    again: I64
-    unclear: I64
-    possible: I64
-    lost: I64
+from stompcap.session.ordered import below
+from stompcap.session.outstanding import (
+    ABORTED,
+    AUTOMATIC,
+    BY_MESSAGE,
+    ENCLOSED,
+    NO_TRANSACTION,
+    OWN,
+    PENDING,
+    REPLACED,
+    SETTLED,
+    Habits,
+    Lists,
+    Rows,
+    Unsettled,
+    enclose,
+    enter,
+    find,
+    link,
+    misses,
+    put,
+    take,
+)
 
 
 class Frames(NamedTuple):
@@ -88,169 +80,35 @@ class Found(NamedTuple):
     ack_in_use: I64
 
 
-class Lists(NamedTuple):
-    """Deliveries by name: per code its session and latest delivery; per delivery its codes and the ones before it, shape (2, rows).
-
-    And by transaction: per transaction the latest delivery enclosed, per delivery the one enclosed before it.
-    """
-
-    session: I64
-    latest: I64
-    codes: I64
-    previous: I64
-    enclosed: I64
-    enclosed_before: I64
-
-
-class Unsettled(NamedTuple):
-    """The ordered set: per delivery its number (-1: never settled along), per number its delivery and the lowest that an ACK reaches.
-
-    Per subscription how many are in flight, the most so far, and the ordinal of its UNSUBSCRIBE (-1).
-    """
-
-    words: I64
-    starts: I64
-    number: I64
-    delivery: I64
-    lowest: I64
-    in_flight: I64
-    most: I64
-    ended_ordinal: I64
-
-
-class Habits(NamedTuple):
-    """What brokers do differently, per session; and how many of its ACKs were ambiguous so far."""
-
-    wide: Bools  # a cumulative ACK settles deliveries of the whole connection
-    single_nack: Bools  # a NACK settles one message in mode client too
-    ambiguous: I64
-
-
-@kernel
-def _open(rows: Rows, k: int) -> bool:
-    """An ACK or NACK is still waited for, or the end of its transaction."""
-    state, mode = rows.state[k], rows.mode[k]
-    waits: bool = state == ENCLOSED or state == ABORTED or (state == PENDING and (mode == MODE_CLIENT or mode == MODE_INDIVIDUAL))
-    return waits
-
-
-@kernel
-def _find(
-    rows: Rows, lists: Lists, unsettled: Unsettled, which: int, code: int, session: int, now: int, retention: int
-) -> tuple[int, int]:
-    """The delivery that a name means, and the latest that has it; -1 where there is none.
-
-    It means the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
-    """
-    active = ended = aborted = latest = -1
-    if code < 0 or lists.session[code] != session:
-        return -1, -1
-    k = lists.latest[code]
-    for _ in range(MAX_COPIES):
-        if k < 0:
-            break
-        if _open(rows, k) or now - rows.latest[k] <= retention:
-            if latest < 0:
-                latest = k
-            if rows.state[k] == PENDING:
-                subscription = rows.subscription[k]
-                if subscription < 0 or unsettled.ended_ordinal[subscription] < 0 or unsettled.ended_ordinal[subscription] > now:
-                    active = k
-                else:
-                    ended = k
-            elif rows.state[k] == ABORTED:
-                aborted = k
-        k = lists.previous[which, k]
-    meant = active if active >= 0 else ended if ended >= 0 else aborted
-    return meant, latest
-
-
-@kernel
-def _link(lists: Lists, k: int, session: int) -> None:
-    """Put a delivery behind the others of its names."""
-    for which in range(2):
-        code = lists.codes[which, k]
-        lists.previous[which, k] = -1
-        if code >= 0:
-            if lists.session[code] == session:
-                lists.previous[which, k] = lists.latest[code]
-            lists.session[code], lists.latest[code] = session, k
-
-
-@kernel
-def _put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
-    """Put a delivery into the ordered set; the most in flight `counts` it."""
-    if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
-        subscription = rows.subscription[k]
-        add(unsettled.words, unsettled.starts, unsettled.number[k])
-        unsettled.in_flight[subscription] += 1
-        if counts:
-            unsettled.most[subscription] = max(unsettled.most[subscription], unsettled.in_flight[subscription])
-
-
-@kernel
-def _take(rows: Rows, unsettled: Unsettled, k: int) -> None:
-    """Take a delivery out of the ordered set."""
-    if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
-        remove(unsettled.words, unsettled.starts, unsettled.number[k])
-        unsettled.in_flight[rows.subscription[k]] -= 1
-
-
-@kernel
-def _enter(rows: Rows, lists: Lists, unsettled: Unsettled, k: int) -> None:
-    """Take up a delivery of an earlier step."""
-    _link(lists, k, rows.session[k])
-    if rows.state[k] == PENDING or rows.state[k] == ABORTED:
-        _put(rows, unsettled, k, False)
-    elif rows.state[k] == ENCLOSED and rows.transaction[k] >= 0:
-        _enclose(rows, lists, k)
-
-
-@kernel
-def _enclose(rows: Rows, lists: Lists, k: int) -> None:
-    """Note a delivery with its transaction."""
-    lists.enclosed_before[k] = lists.enclosed[rows.transaction[k]]
-    lists.enclosed[rows.transaction[k]] = k
-
-
-@kernel
-def _misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
-    """More gaps and ambiguous ACKs than when the delivery came."""
-    s = rows.session[k]
-    reached = rows.mode[k] == MODE_CLIENT or habits.wide[s]
-    missed: bool = gaps + (habits.ambiguous[s] if reached else 0) != rows.opened[k]
-    return missed
-
-
 @kernel
 def _deliver(
     frames: Frames, i: int, rows: Rows, k: int, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
 ) -> None:
     """MESSAGE i is delivery k."""
     s, now, mode, gaps = frames.session[i], frames.ordinal[i], rows.mode[k], frames.gaps_begun[i]
-    _, copy = _find(rows, lists, unsettled, BY_MESSAGE, lists.codes[BY_MESSAGE, k], s, now, retention)
+    _, copy = find(rows, lists, unsettled, BY_MESSAGE, lists.codes[BY_MESSAGE, k], s, now, retention)
     found.delivery[i], found.copy_of[i] = k, copy
     same = copy >= 0 and rows.subscription[k] >= 0 and rows.subscription[copy] == rows.subscription[k]
     if same and rows.state[copy] == SETTLED and not rows.nack[copy] and rows.transaction[copy] == NO_TRANSACTION:
         found.copy_acked[i] = 1
     if same and rows.state[copy] == ABORTED:
-        _take(rows, unsettled, copy)
+        take(rows, unsettled, copy)
         rows.state[copy], rows.latest[copy] = REPLACED, now
-        rows.lost[copy] |= _misses(rows, copy, habits, gaps)
+        rows.lost[copy] |= misses(rows, copy, habits, gaps)
     which = OWN if frames.version[i] == 2 else BY_MESSAGE
-    rival, _ = _find(rows, lists, unsettled, which, lists.codes[which, k], s, now, retention)
+    rival, _ = find(rows, lists, unsettled, which, lists.codes[which, k], s, now, retention)
     found.ack_in_use[i] = rival >= 0
     if rival >= 0 and mode != MODE_AUTO:
         rows.again[rival] = rows.again[k] = 1
         vague = rows.mode[rival] == MODE_UNKNOWN or mode == MODE_UNKNOWN
-        if vague or rows.unclear[rival] or _misses(rows, rival, habits, gaps):
+        if vague or rows.unclear[rival] or misses(rows, rival, habits, gaps):
             rows.unclear[rival] = rows.unclear[k] = 1
     reached = mode == MODE_CLIENT or habits.wide[s]
     rows.opened[k] = frames.gaps_ended[i] + (habits.ambiguous[s] if reached else 0)
     rows.state[k], rows.latest[k] = AUTOMATIC if mode == MODE_AUTO else PENDING, now
-    _link(lists, k, s)
+    link(lists, k, s)
     if rows.state[k] == PENDING:
-        _put(rows, unsettled, k, True)
+        put(rows, unsettled, k, True)
 
 
 @kernel
@@ -259,9 +117,9 @@ def _target(
 ) -> int:
     """The delivery that ACK or NACK i settles, -1 for none; fills in its target."""
     s, now = frames.session[i], frames.ordinal[i]
-    k, latest = _find(rows, lists, unsettled, OWN, frames.named[i], s, now, retention)
+    k, latest = find(rows, lists, unsettled, OWN, frames.named[i], s, now, retention)
     if latest < 0 and frames.message[i] >= 0:
-        k, latest = _find(rows, lists, unsettled, BY_MESSAGE, frames.message[i], s, now, retention)
+        k, latest = find(rows, lists, unsettled, BY_MESSAGE, frames.message[i], s, now, retention)
         if frames.compares[i]:
             found.is_message_id[i] = latest >= 0
             k = latest = -1
@@ -287,15 +145,15 @@ def _target(
 @kernel
 def _settle(rows: Rows, k: int, i: int, frames: Frames, lists: Lists, unsettled: Unsettled, habits: Habits, direct: bool) -> None:
     """ACK or NACK i settles delivery k, or encloses it in its transaction."""
-    _take(rows, unsettled, k)
+    take(rows, unsettled, k)
     rows.by[k], rows.nack[k], rows.direct[k], rows.transaction[k] = i, frames.command[i] == NACK, direct, frames.transaction[i]
     rows.latest[k] = frames.ordinal[i]
     if rows.transaction[k] >= 0:
         rows.state[k] = ENCLOSED
-        _enclose(rows, lists, k)
+        enclose(rows, lists, k)
     else:
         rows.state[k] = SETTLED
-        rows.lost[k] |= _misses(rows, k, habits, frames.gaps_begun[i])
+        rows.lost[k] |= misses(rows, k, habits, frames.gaps_begun[i])
 
 
 @kernel
@@ -330,11 +188,11 @@ def _end_transaction(frames: Frames, i: int, rows: Rows, lists: Lists, unsettled
         rows.latest[k] = frames.ordinal[i]
         if frames.command[i] == COMMIT:
             rows.state[k] = SETTLED
-            rows.lost[k] |= _misses(rows, k, habits, frames.gaps_begun[i])
+            rows.lost[k] |= misses(rows, k, habits, frames.gaps_begun[i])
         else:
             rows.state[k] = ABORTED
             rows.aborts[k] += 1
-            _put(rows, unsettled, k, True)
+            put(rows, unsettled, k, True)
         k = lists.enclosed_before[k]
     lists.enclosed[transaction] = -1
 
@@ -348,7 +206,7 @@ def walk(
     for i in range(len(frames.session)):
         s, now, c = frames.session[i], frames.ordinal[i], frames.command[i]
         while k < len(rows.session) and (rows.session[k] < s or (rows.session[k] == s and rows.ordinal[k] < now)):
-            _enter(rows, lists, unsettled, k)
+            enter(rows, lists, unsettled, k)
             k += 1
         if c == MESSAGE:
             _deliver(frames, i, rows, k, lists, unsettled, habits, found, retention)

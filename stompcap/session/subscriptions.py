@@ -14,17 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.kernel import kernel
 from stompcap.session.columns import I64, Bools, codes, integers, listed, spread, times, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
-from stompcap.session.facts import ACTIVE, ENDED, MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNKNOWN, UNNAMED
+from stompcap.session.facts import MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
 from stompcap.session.records import Layout, Records, keys, opened
+from stompcap.session.subscription_walk import POSSIBLE, Active, Found, Frames, Names, Rows, walk
 from stompcap.tables import words
 from stompcap.tables.silver import SUBSCRIPTIONS
 
 OPEN, UNSUBSCRIBED, OVER = range(3)  # index in words.SUBSCRIPTION_STATUSES
-POSSIBLE = -2  # a MESSAGE that names no subscription may be of the one there, or of one that is lost
 PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
 TALLIES = ("delivered", "acked", "nacked", "unsettled", "most")
 LAYOUT = Layout(
@@ -40,167 +39,6 @@ whole at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`
 of its id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). `late`:
 a MESSAGE came too late for it. TALLIES count its deliveries.
 """
-
-
-class _Rows(NamedTuple):
-    """Columns of the records that the walk reads and writes."""
-
-    session: I64
-    ordinal: I64
-    anonymous: I64
-    ended_ordinal: I64
-    by_name: I64
-
-
-class _Frames(NamedTuple):
-    """The frames that the walk goes over: SUBSCRIBE, UNSUBSCRIBE and MESSAGE; `missed`: octets of the client are missing before."""
-
-    session: I64
-    ordinal: I64
-    command: I64
-    name: I64
-    destination: I64
-    anonymous: Bools
-    missed: Bools
-
-
-class _Found(NamedTuple):
-    """What the walk tells of each of them: row, state, who ended what it names, subscriptions active on its destination."""
-
-    row: I64
-    state: I64
-    same_destination: I64
-
-
-class _Active(NamedTuple):
-    """Per destination: the session it is of, how many subscriptions are active there, all and those without id, and which.
-
-    `rows` is the exclusive or of the rows: the row itself where there is one.
-    """
-
-    session: I64
-    number: I64
-    rows: I64
-    anonymous: I64
-    anonymous_rows: I64
-
-
-class _Names(NamedTuple):
-    """Per name the session it is of and its newest row; per row the one that had its name before."""
-
-    session: I64
-    newest: I64
-    under: I64
-
-
-@kernel
-def _change(active: _Active, d: int, r: int, anonymous: int, by: int) -> None:
-    """A subscription to destination d begins (`by` 1) or ends (-1)."""
-    if d < 0:
-        return
-    active.number[d] += by
-    active.rows[d] ^= r
-    if anonymous:
-        active.anonymous[d] += by
-        active.anonymous_rows[d] ^= r
-
-
-@kernel
-def _enter(rows: _Rows, r: int, name: int, d: int, names: _Names, active: _Active) -> None:
-    """Take up a row, new or of an earlier step."""
-    s = rows.session[r]
-    if name >= 0:
-        names.under[r] = names.newest[name] if names.session[name] == s else -1
-        names.session[name], names.newest[name] = s, r
-    if d >= 0 and active.session[d] != s:
-        active.session[d], active.number[d], active.rows[d], active.anonymous[d], active.anonymous_rows[d] = s, 0, 0, 0, 0
-    if rows.ended_ordinal[r] < 0:
-        _change(active, d, r, rows.anonymous[r], 1)
-
-
-@kernel
-def _known(rows: _Rows, r: int, names: _Names, now: int, retention: int) -> int:
-    """That row, or the next below it that did not end too long ago to be known; -1 where none is."""
-    while r >= 0 and rows.ended_ordinal[r] >= 0 and now - rows.ended_ordinal[r] > retention:
-        r = names.under[r]
-    return r
-
-
-@kernel
-def _newest(rows: _Rows, n: int, s: int, names: _Names, now: int, retention: int) -> int:
-    """The newest row of a name; what is forgotten is passed once only."""
-    if n < 0 or names.session[n] != s:
-        return -1
-    names.newest[n] = _known(rows, names.newest[n], names, now, retention)
-    return int(names.newest[n])
-
-
-@kernel
-def _below(rows: _Rows, r: int, names: _Names, now: int, retention: int) -> int:
-    """The row that had its name before."""
-    names.under[r] = _known(rows, names.under[r], names, now, retention)
-    return int(names.under[r])
-
-
-@kernel
-def _meant(frames: _Frames, i: int, of: int, d: int, rows: _Rows, of_row: I64, names: _Names, active: _Active, retention: int) -> int:
-    """The subscription of MESSAGE i, `of` being the newest of the name it has; -1 for none, POSSIBLE where another may be lost."""
-    here = d >= 0 and active.session[d] == frames.session[i]
-    if of >= 0:
-        before = _below(rows, of, names, frames.ordinal[i], retention)
-        return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
-    if frames.name[i] < 0 and here and active.number[d] == 1:
-        return POSSIBLE if frames.missed[i] else int(active.rows[d])
-    if frames.name[i] >= 0 and here and active.anonymous[d] == 1:
-        return POSSIBLE if frames.missed[i] else int(active.anonymous_rows[d])
-    return -1
-
-
-@kernel
-def _end(
-    rows: _Rows, r: int, frames: _Frames, i: int, of_row: I64, names: _Names, active: _Active, named: bool, retention: int
-) -> None:
-    """An UNSUBSCRIBE ends a subscription and, where it names the id, the older ones of that id."""
-    rows.by_name[r] = 1
-    while r >= 0 and rows.ended_ordinal[r] < 0:
-        rows.ended_ordinal[r] = frames.ordinal[i]
-        _change(active, of_row[r], r, rows.anonymous[r], -1)
-        r = _below(rows, r, names, frames.ordinal[i], retention) if named else -1
-
-
-@kernel
-def _walk(
-    frames: _Frames, rows: _Rows, row_name: I64, row_destination: I64, names: _Names, active: _Active, found: _Found,
-    retention: int,
-) -> None:
-    """Walk all frames. Rows of a session stand in a block, those of earlier steps first; a SUBSCRIBE takes up the next one."""
-    r = 0
-    for i in range(len(frames.session)):
-        s, n, d, c, now = frames.session[i], frames.name[i], frames.destination[i], frames.command[i], frames.ordinal[i]
-        while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
-            _enter(rows, r, row_name[r], row_destination[r], names, active)
-            r += 1
-        of = _newest(rows, n, s, names, now, retention)
-        here = d >= 0 and active.session[d] == s
-        found.same_destination[i] = active.number[d] if here else 0
-        if n >= 0:
-            found.state[i] = UNKNOWN if of < 0 else ACTIVE if rows.ended_ordinal[of] < 0 else ENDED
-        if c == SUBSCRIBE:
-            found.row[i] = r
-            _enter(rows, r, n, d, names, active)
-            r += 1
-        elif c == UNSUBSCRIBE:
-            meant = of
-            if of < 0 and frames.anonymous[i] and here and active.number[d] == 1 and not frames.missed[i]:
-                meant, found.state[i] = active.rows[d], ACTIVE
-            found.row[i] = meant
-            if meant >= 0 and rows.ended_ordinal[meant] < 0:
-                _end(rows, meant, frames, i, row_destination, names, active, of >= 0, retention)
-        else:
-            meant = _meant(frames, i, of, d, rows, row_destination, names, active, retention)
-            found.row[i] = meant
-            if of >= 0 and meant >= 0:
-                found.state[i] = ACTIVE if rows.ended_ordinal[meant] < 0 else ENDED
 
 
 def modes(header: pa.Array) -> I64:
@@ -250,16 +88,16 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     order = np.argsort(at, kind="stable")
     at = at[order]
     anonymous = np.concatenate([np.asarray(ids.is_null()), np.zeros(len(sent), np.bool_)])[order]
-    frames = _Frames(
+    frames = Frames(
         d.session[at], d.ordinal[at], d.command[at], np.concatenate([by_asking, by_sent])[order],
         np.concatenate([to_asking, to_sent])[order], anonymous, gaps.lost[at, CLIENT],
     )
-    found = _Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
+    found = Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
     size = _size(by_asking, by_sent, by_row)
-    names = _Names(np.full(size, -1, np.int64), np.full(size, -1, np.int64), np.full(len(rows), -1, np.int64))
-    active = _Active(*(np.full(_size(to_asking, to_sent, to_row), value, np.int64) for value in (-1, 0, 0, 0, 0)))
+    names = Names(np.full(size, -1, np.int64), np.full(size, -1, np.int64), np.full(len(rows), -1, np.int64))
+    active = Active(*(np.full(_size(to_asking, to_sent, to_row), value, np.int64) for value in (-1, 0, 0, 0, 0)))
     was_active = rows["ended_ordinal"] < 0
-    _walk(frames, _Rows(*(rows[name] for name in _Rows._fields)), by_row, to_row, names, active, found, retention)
+    walk(frames, Rows(*(rows[name] for name in Rows._fields)), by_row, to_row, names, active, found, retention)
     _note_end(rows, np.flatnonzero(was_active & (rows["ended_ordinal"] >= 0)), d, asking[~new], gaps, trusted)
     row, state, same = (spread(count, at, values, none) for values, none in zip(found, (-1, UNNAMED, 0), strict=True))
     possible = row == POSSIBLE
