@@ -25,7 +25,7 @@ TEXTS = (
     "command", "command_raw", "body_preview", "delimited_by",
 )  # columns of the table frames; any other name is a header
 VALUE_CHARACTERS = 80  # of a quoted value in evidence
-SENT_BY_SERVER = np.array([bool(grammar.FROM_SERVER[grammar.NAMES.index(name)]) for name in COMMANDS] + [False])
+SENT_BY_SERVER = np.append(grammar.FROM_SERVER, False)  # the last is no command that is known
 
 
 def filled(template: str, count: int, value: Callable[[str], pa.Array]) -> pa.Array:
