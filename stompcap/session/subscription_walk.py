@@ -56,11 +56,15 @@ class Active(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Per name the session it is of and its newest row; per row the one that had its name before."""
+    """Per name the session it is of and its newest row; per row the one that had its name before.
+
+    `older` is that one, too, until the id is unsubscribed, which ends all of them.
+    """
 
     session: I64
     newest: I64
     under: I64
+    older: I64
 
 
 @kernel
@@ -80,7 +84,7 @@ def _enter(rows: Rows, r: int, name: int, d: int, names: Names, active: Active) 
     """Take up a row, new or of an earlier step."""
     s = rows.session[r]
     if name >= 0:
-        names.under[r] = names.newest[name] if names.session[name] == s else -1
+        names.under[r] = names.older[r] = names.newest[name] if names.session[name] == s else -1
         names.session[name], names.newest[name] = s, r
     if d >= 0 and active.session[d] != s:
         active.session[d], active.number[d], active.rows[d], active.anonymous[d], active.anonymous_rows[d] = s, 0, 0, 0, 0
@@ -127,15 +131,18 @@ def _meant(frames: Frames, i: int, of: int, d: int, rows: Rows, of_row: I64, nam
 
 
 @kernel
-def _end(
-    rows: Rows, r: int, frames: Frames, i: int, of_row: I64, names: Names, active: Active, named: bool, retention: int
-) -> None:
+def _end(rows: Rows, r: int, frames: Frames, i: int, of_row: I64, names: Names, active: Active, named: bool) -> None:
     """An UNSUBSCRIBE ends a subscription and, where it names the id, the older ones of that id."""
-    rows.by_name[r] = 1
-    while r >= 0 and rows.ended_ordinal[r] < 0:
-        rows.ended_ordinal[r] = frames.ordinal[i]
-        _change(active, of_row[r], r, rows.anonymous[r], -1)
-        r = _below(rows, r, names, frames.ordinal[i], retention) if named else -1
+    if rows.ended_ordinal[r] < 0:
+        rows.by_name[r] = 1
+    while r >= 0:
+        if rows.ended_ordinal[r] < 0:
+            rows.ended_ordinal[r] = frames.ordinal[i]
+            _change(active, of_row[r], r, rows.anonymous[r], -1)
+        if not named:
+            break
+        above, r = r, names.older[r]
+        names.older[above] = -1
 
 
 @kernel
@@ -164,8 +171,8 @@ def walk(
             if of < 0 and frames.anonymous[i] and here and active.number[d] == 1 and not frames.missed[i]:
                 meant, found.state[i] = active.rows[d], ACTIVE
             found.row[i] = meant
-            if meant >= 0 and rows.ended_ordinal[meant] < 0:
-                _end(rows, meant, frames, i, row_destination, names, active, of >= 0, retention)
+            if meant >= 0:
+                _end(rows, meant, frames, i, row_destination, names, active, of >= 0)
         else:
             meant = _meant(frames, i, of, d, rows, row_destination, names, active, retention)
             found.row[i] = meant

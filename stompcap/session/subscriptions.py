@@ -94,7 +94,8 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     )
     found = Found(*(np.full(len(at), value, np.int64) for value in (-1, UNNAMED, 0)))
     size = _size(by_asking, by_sent, by_row)
-    names = Names(np.full(size, -1, np.int64), np.full(size, -1, np.int64), np.full(len(rows), -1, np.int64))
+    of_session, newest, under, older = (np.full(count, -1, np.int64) for count in (size, size, len(rows), len(rows)))
+    names = Names(of_session, newest, under, older)
     active = Active(*(np.full(_size(to_asking, to_sent, to_row), value, np.int64) for value in (-1, 0, 0, 0, 0)))
     was_active = rows["ended_ordinal"] < 0
     walk(frames, Rows(*(rows[name] for name in Rows._fields)), by_row, to_row, names, active, found, retention)
