@@ -14,7 +14,7 @@ from stompcap.session.dialogue import DISCONNECT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.options import Options
-from stompcap.session.outstanding import AUTOMATIC, ENCLOSED, REPLACED, SETTLED
+from stompcap.session.outstanding import ABORTED, AUTOMATIC, ENCLOSED, REPLACED, SETTLED
 from stompcap.session.records import Records
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
@@ -107,7 +107,7 @@ def known(rows: Open, going: Bools, now: I64, retention: int) -> tuple[Bools, Bo
         return found
 
     deliveries_kept = (deliveries.is_open(delivered) | lately(delivered, "latest")) & going[delivered["session"]]
-    enclosed = delivered["transaction"][deliveries_kept & (delivered["state"] == ENCLOSED)]
+    enclosed = delivered["transaction"][deliveries_kept & np.isin(delivered["state"], (ENCLOSED, ABORTED))]  # their rows name it
     transactions_kept = (txns["outcome"] == TRANSACTION_OPEN) & ((txns["begun_ns"] >= 0) | lately(txns, "touched"))
     transactions_kept |= lately(txns, "ended_ordinal")
     transactions_kept[enclosed[enclosed >= 0]] = True
