@@ -151,6 +151,8 @@ def contradictions(version: str, server: str, habit: str, seed: object) -> list[
 def _agree(row: Told, true: Told, habit: str) -> bool:
     """Whether what is told is so, or nothing is told, or it is marked that octets are missing where a client may do what this one does."""
     status, mode, missing, *told_of_settling = row
+    if habit == UNNAMED and status == "settled" and missing and true[0] == "unknown":
+        return True  # whose ACK is ambiguous the whole capture does not tell either; an ACK that names it settles it all the same
     if mode not in (None, true[1]):
         return False
     if status == "unknown":
