@@ -8,12 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import Bools
-
-
-def truth(values: pa.Array) -> Bools:
-    """A Boolean Arrow array as numpy, null being false."""
-    return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), bool)
+from stompcap.session.columns import Bools, truth
 
 
 def unicode(values: pa.Array) -> pa.Array:

@@ -16,7 +16,6 @@ from stompcap.session.analysis import Analysis
 from stompcap.session.columns import I64, Bools, flat, integers
 from stompcap.session.dialogue import CLIENT
 from stompcap.session.records import Records
-from stompcap.session.trust import trusted
 from stompcap.settings import Thresholds
 from stompcap.tables import words
 
@@ -48,12 +47,12 @@ class RuleContext(FrameView):
         self.ends = Ends(self.sessions)
         dialogue, raw = self.dialogue, self.dialogue.rows
         self.raw, self.view = raw, RowView(dialogue)
-        sure = trusted(raw, self.sessions.trusted)
+        trusted = dialogue.of_rows(raw.trusted)
         self.frames = Units(
-            dialogue.session, dialogue.side, dialogue.offset, dialogue.at_ns, dialogue.version, self.view.on_frames(sure), dialogue.earlier
+            dialogue.session, dialogue.side, dialogue.offset, dialogue.at_ns, dialogue.version, trusted, dialogue.earlier
         )
         self.rows = Units(
-            raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], sure, raw.beside
+            raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], raw.trusted, raw.beside
         )
 
     # frames by what came before them

@@ -27,10 +27,8 @@ class Ends:
 
     @cached_property
     def lost(self) -> Bools:
-        """Octets of the side are missing behind the first that was captured, or all are, shape (sessions, 2)."""
-        silent = (self._s.spoke_ns < 0) & (self._s.spoke_ns[:, ::-1] >= 0)
-        beginning_only = (self._s.gaps == 1) & ~self._s.start & ~silent
-        lost: Bools = (self._s.gaps > 0) & ~beginning_only
+        """Octets of the side are missing, its beginning apart, shape (sessions, 2)."""
+        lost: Bools = self._s.gaps > 0
         return lost
 
     @cached_property

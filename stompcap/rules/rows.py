@@ -18,17 +18,9 @@ class RowView:
         self.dialogue, self.rows = dialogue, dialogue.rows
 
     @cached_property
-    def follows(self) -> Bools:
-        """Rows that have a row before them in their own direction."""
-        rows = self.rows
-        same = np.zeros(len(rows), bool)
-        same[1:] = (rows.session[1:] == rows.session[:-1]) & (rows.side[1:] == rows.side[:-1])
-        return same
-
-    @cached_property
     def last(self) -> Bools:
         """Rows behind which their direction has none."""
-        return np.append(~self.follows, True)[1:]
+        return np.append(~self.rows.follows, True)[1:]
 
     def bits(self, facts: Syntax) -> Bools:
         """Rows of which the decoder noticed any of these facts."""
@@ -60,11 +52,4 @@ class RowView:
         same = (direction[one] == direction[other]) & (offset[one] == offset[other]) & (one < count) & (other >= count)
         found = np.full(len(rows), -1, np.int64)
         found[at[other[same] - count]] = one[same]
-        return found
-
-    def on_frames(self, mask: Bools) -> Bools:
-        """Per frame what a mask says of its row; false where that is not at hand."""
-        found = np.zeros(len(self.dialogue), bool)
-        at = np.flatnonzero(self.frame >= 0)
-        found[self.frame[at]] = mask[at]
         return found

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.session import counters, firsts
+from stompcap.session.arrivals import LINE
 from stompcap.session.columns import I64, Bools, flat, integers, with_integers
 from stompcap.session.lifetime import GIVEN_OUT, known
 from stompcap.session.options import Options
@@ -67,10 +68,10 @@ def _rows(done: Step, going: Bools) -> pa.Table:
     last = passed[_latest(raw.direction[passed], raw.offset[passed], 2 * len(going))]
     at = np.concatenate([last, np.flatnonzero(waits)])
     table = done.rows.take(pa.array(raw.row[at]))
-    table = with_integers(with_integers(table, "first_place", raw.first_place[at]), "last_place", raw.last_place[at])
-    place = raw.last_place[at]
-    place[: len(last)] = raw.place[last]
-    table = with_integers(with_integers(table, "last_place", place), EARLIER, (np.arange(len(at)) < len(last)).astype(np.int64))
+    earlier = np.arange(len(at)) < len(last)
+    place = np.where(earlier, raw.place[at], raw.last_place[at])
+    for name, values in (("first_place", raw.first_place[at]), ("last_place", place), (EARLIER, earlier.astype(np.int64))):
+        table = with_integers(table, name, values)
     return kept(ROWS, table)
 
 
@@ -91,8 +92,8 @@ def _frames(done: Step, going: Bools) -> pa.Table:
 def _placed(frames: pa.Table, done: Step) -> pa.Table:
     """Waiting frames with the places of their rows."""
     raw = done.analysis.dialogue.rows
-    key = directions(frames, done.analysis.dialogue.ids) * (1 << 44) + integers(frames.column("stream_offset"))
-    at = np.searchsorted(raw.direction * (1 << 44) + raw.offset, key)
+    key = directions(frames, done.analysis.dialogue.ids) * LINE + integers(frames.column("stream_offset"))
+    at = np.searchsorted(raw.direction * LINE + raw.offset, key)
     return with_integers(with_integers(frames, "first_place", raw.first_place[at]), "last_place", raw.last_place[at])
 
 

@@ -25,7 +25,7 @@ from stompcap.tables import words
 
 WAYS = words.DIRECTIONS
 PER_DIRECTION = {
-    "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "untrusted": 0, "spoke_ns": -1, "said_ns": -1,
+    "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "untrusted": 0, "spoke_ns": -1,
 }
 LAYOUT = Layout(
     {f"{name}_{way}": initial for name, initial in PER_DIRECTION.items() for way in WAYS}
@@ -35,7 +35,7 @@ LAYOUT = Layout(
     }
 )
 """One row per session. Per direction: frames; gaps passed; whether it began with a frame that opens it; whether a passcode was there;
-whether its latest rows are not trusted (stompcap.session.trust); when octets and when a frame came last. Then frames by kind, SUBSCRIBEs
+whether its latest rows are not trusted (stompcap.session.trust); when octets came last. Then frames by kind, SUBSCRIBEs
 without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit) and
 how many ACKs were ambiguous (stompcap.session.settling).
 """
@@ -125,10 +125,9 @@ def follow(dialogue: Dialogue, counters: Records) -> Before:
 def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
     """Count what is told of directions apart."""
     raw = dialogue.rows
-    frames, leaks, said, spoke = (both(counters, name) for name in ("frames", "leaks", "said_ns", "spoke_ns"))
+    frames, leaks, spoke = (both(counters, name) for name in ("frames", "leaks", "spoke_ns"))
     session, side = dialogue.session[new], dialogue.side[new]
     np.add.at(frames, (session, side), 1)
-    np.maximum.at(said, (session, side), dialogue.last_ns[new])
     secret = (dialogue.syntax[new] & int(Syntax.PASSCODE)) != 0
     leaks[session[secret], side[secret]] = 1
     rows = np.flatnonzero(~raw.beside)
@@ -136,7 +135,7 @@ def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
     leaks[raw.session[masked], raw.side[masked]] = 1
     seen = rows[raw.kind[rows] != GAP]
     np.maximum.at(spoke, (raw.session[seen], raw.side[seen]), raw.last_ns[seen])
-    for name, values in (("frames", frames), ("leaks", leaks), ("said_ns", said), ("spoke_ns", spoke)):
+    for name, values in (("frames", frames), ("leaks", leaks), ("spoke_ns", spoke)):
         keep(counters, name, values)
 
 

@@ -54,7 +54,8 @@ class RawRows:
     `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but never
     less than that of the row before, which is what a gap has too. `row` is the index in the table that was given.
     `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
-    `unheard`: the other side was not captured behind it for long (stompcap.session.queue).
+    `unheard`: the other side was not captured behind it for long (stompcap.session.queue); `trusted`: it surely is what it seems
+    (stompcap.session.trust).
     """
 
     session: I64
@@ -73,6 +74,7 @@ class RawRows:
     row: I64
     beside: Bools
     unheard: Bools
+    trusted: Bools
 
     def __len__(self) -> int:
         return len(self.session)

@@ -49,9 +49,7 @@ class SessionFacts:
     fin, reset     per side: its FIN, an RST of its own was captured
     frames         per side: frames so far
     spoke_ns       per side: when octets came last; -1 where none did
-    said_ns        per side: when a frame came last; -1 where none did
     heard_ns       when octets of either side came last before the first ERROR, or at all where there is none; -1
-    trusted        per side, at the beginning of the step: rows are surely what they seem (stompcap.session.trust)
     """
 
     version: I64
@@ -69,9 +67,7 @@ class SessionFacts:
     reset: Bools
     frames: I64
     spoke_ns: I64
-    said_ns: I64
     heard_ns: I64
-    trusted: Bools
 
     def missing(self, side: int) -> Bools:
         """Per session: octets of that side are missing somewhere, its beginning apart."""

@@ -40,8 +40,8 @@ def _earliest(*moments: I64) -> I64:
     return np.where(least == NEVER, -1, least)
 
 
-def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, trusted: Bools, version: I64) -> SessionFacts:
-    """The facts of one entry per session; `trusted` at the beginning of the step."""
+def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> SessionFacts:
+    """The facts of one entry per session."""
     streams = dialogue.streams
     close_kind = repeated_codes(streams.column("close_kind"), pa.array(words.CLOSE_KINDS))
     last, reset = integers(streams.column("last_ns")), _moment(streams, "rst_ns")
@@ -70,9 +70,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, trusted: Bools, ver
         reset=letters("Rr"),
         frames=counters.both(counted, "frames"),
         spoke_ns=counters.both(counted, "spoke_ns"),
-        said_ns=counters.both(counted, "said_ns"),
         heard_ns=counted["heard_ns"],
-        trusted=trusted,
     )
 
 

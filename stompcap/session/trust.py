@@ -61,8 +61,8 @@ def trusted(raw: RawRows, at_start: Bools) -> Bools:
 
 
 def at_end(raw: RawRows, at_start: Bools) -> Bools:
-    """`at_start` of the rows to come: whether the last row that is new is trusted, shape (sessions, 2)."""
+    """`at_start` of the rows to come: whether the last row that is new is `trusted`, shape (sessions, 2)."""
     after = at_start.copy()
     fresh = np.flatnonzero(~raw.beside)
-    after[raw.session[fresh], raw.side[fresh]] = trusted(raw, at_start)[fresh]  # of several rows the last counts
+    after[raw.session[fresh], raw.side[fresh]] = raw.trusted[fresh]  # of several rows the last counts
     return after

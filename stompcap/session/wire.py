@@ -88,6 +88,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         row=row,
         beside=earlier(rows)[row],
         unheard=np.zeros(len(row), np.bool_),
+        trusted=np.ones(len(row), np.bool_),
     )
 
 

@@ -20,7 +20,7 @@ NONE = np.zeros(0, np.int64)
 
 def empty(kind: type, **given: Any) -> Any:
     """A dialogue or raw rows without an entry."""
-    boolean = ("earlier", "beside", "shortened", "redacted")
+    boolean = ("earlier", "beside", "unheard", "trusted", "shortened", "redacted")
     columns = {f.name: NONE.astype(bool) if f.name in boolean else NONE for f in fields(kind) if f.init and not f.name.startswith("_")}
     return kind(**columns | given)
 
@@ -33,7 +33,7 @@ def step(*closing: bool) -> Any:
     )
     return SimpleNamespace(
         dialogue=dialogue, facts=None, first={}, closing=np.array(closing),
-        sessions=SimpleNamespace(version=np.full(count, 2, np.int8), trusted=np.ones((count, 2), bool)),
+        sessions=SimpleNamespace(version=np.full(count, 2, np.int8)),
         tables={"sessions": pa.table({"possible_versions": pa.nulls(count, pa.string())})},
         deliveries=None, subscriptions=None, transactions=None, receipts=None,
     )

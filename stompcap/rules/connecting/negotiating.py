@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import decided, matched, truth, unicode
+from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64, Bools
+from stompcap.session.columns import I64, Bools, truth
 from stompcap.session.dialogue import SERVER
 from stompcap.tables import words
 

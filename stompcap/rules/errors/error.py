@@ -6,14 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import has_ended, must_be_last, must_end, of_heartbeats, refusing, soon_after, was_last
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Decision, Judged
-from stompcap.session.columns import I64
+from stompcap.session.columns import I64, chosen, truth
 from stompcap.session.dialogue import SEND, SERVER, SUBSCRIBE
-from stompcap.session.records import KEY_BITS
 
 ERRORS = Chapter("Errors")
 PLAIN = ("message", "content-length", "content-type", "version", "server", "session", "heart-beat")
@@ -105,14 +103,10 @@ def er_03(ctx: RuleContext) -> Judged:
 def _is_answered(ctx: RuleContext, pending: Pending) -> Decision:
     """The request before the ERROR is answered, which acquits it, or never will be."""
     receipts, session = ctx.receipts, pending.session
-    keys = (receipts["session"] << KEY_BITS) + receipts["ordinal"]
-    order = np.argsort(keys, kind="stable")
-    wanted = (session.astype(np.int64) << KEY_BITS) + pending.key
-    row = np.append(order, -1)[np.searchsorted(keys[order], wanted)]
-    known = np.append(keys, -1)[row] == wanted
-    answered, final = (known & np.append(values, False)[row] for values in (receipts["answered_ns"] >= 0, receipts.final))
+    row = receipts.of(session, pending.key)
+    answered, final = chosen(receipts["answered_ns"], row) >= 0, chosen(receipts["final"], row) == 1
     lost = ~ctx.closing[session] | ctx.ends.cut_off[session] | (ctx.sessions.gaps[session, SERVER] > pending.other_key)
-    return Decision(decided=answered | final | ~known | ctx.closing[session], applicable=~answered, unevaluable=lost)
+    return Decision(decided=answered | final | (row < 0) | ctx.closing[session], applicable=~answered, unevaluable=lost)
 
 
 @ERRORS.rule(

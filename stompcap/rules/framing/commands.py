@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.columns import truth
 from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL, SERVER
 
 COMMANDS = Chapter("Commands")
@@ -90,10 +90,10 @@ def fr_06(ctx: RuleContext) -> Judged:
     """
     d, streams, wrong = ctx.dialogue, ctx.dialogue.streams, ctx.misplaced
     torn = np.zeros(len(ctx.raw), bool)
-    torn[1:] = np.isin(ctx.raw.kind[:-1], (JUNK, PARTIAL)) & ctx.view.follows[1:]
+    torn[1:] = np.isin(ctx.raw.kind[:-1], (JUNK, PARTIAL)) & ctx.raw.follows[1:]
     seen = truth(pc.or_kleene(streams.column("syn_seen"), streams.column("synack_seen")).combine_chunks())
     return Judged(d.command != OTHER, wrong, "{command} from the wrong side",
-                  unevaluable=wrong & (~seen[d.session] | ctx.view.on_frames(torn)))
+                  unevaluable=wrong & (~seen[d.session] | d.of_rows(torn)))
 
 
 @COMMANDS.rule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.columns import truth
 from stompcap.session.dialogue import OTHER, PARTIAL
 from stompcap.stomp.syntax import Syntax
 
@@ -83,8 +83,8 @@ def fr_09(ctx: RuleContext) -> Judged:
     begin no frame. Extra NULs alone are FR-11's.
     """
     view = ctx.view
-    rest = view.follows & view.stray & ~view.bits(Syntax.STRAY_NUL | Syntax.AFTER_GAP)
-    followed = view.on_frames(np.append(rest, False)[1:])
+    rest = view.rows.follows & view.stray & ~view.bits(Syntax.STRAY_NUL | Syntax.AFTER_GAP)
+    followed = ctx.dialogue.of_rows(np.append(rest, False)[1:])
     return Judged(ctx.with_body, ~ctx.sized & followed,
                   "{command} without content-length; octets that begin no frame follow its NUL")
 

@@ -133,7 +133,7 @@ def fr_11(ctx: RuleContext) -> Judged:
     raw, view = ctx.raw, ctx.view
     junk, missed = view.stray, _behind_wrong_length(ctx)
     lost = view.bits(Syntax.AFTER_GAP)
-    lost[1:] |= (raw.kind[:-1] == GAP) & view.follows[1:]
+    lost[1:] |= (raw.kind[:-1] == GAP) & view.rows.follows[1:]
     nuls = view.bits(Syntax.STRAY_NUL)
     return Judged(
         applicable=(raw.kind == FRAME) | (junk & ~missed),
@@ -149,7 +149,7 @@ def _behind_wrong_length(ctx: RuleContext) -> Bools:
     """Raw rows directly behind a frame whose content-length did not lead to its NUL."""
     raw, view = ctx.raw, ctx.view
     missed = np.zeros(len(raw), bool)
-    missed[1:] = (raw.kind[:-1] == FRAME) & view.bits(Syntax.LENGTH_MISSED)[:-1] & view.follows[1:]
+    missed[1:] = (raw.kind[:-1] == FRAME) & view.bits(Syntax.LENGTH_MISSED)[:-1] & view.rows.follows[1:]
     return missed
 
 
@@ -173,7 +173,7 @@ def fr_12(ctx: RuleContext) -> Judged:
     """
     raw, view = ctx.raw, ctx.view
     before = np.full(len(raw), -1, np.int64)
-    before[1:] = np.where(view.follows[1:], view.frame[:-1], -1)
+    before[1:] = np.where(view.rows.follows[1:], view.frame[:-1], -1)
     greeting = (before >= 0) & ctx.handshake[before] if len(ctx.dialogue) else before >= 0
     eol = (raw.kind == EOL) & ~greeting & ~view.bits(Syntax.BEFORE_FIRST)
     return Judged(eol, view.bits(Syntax.EOL_CR), "a CRLF between frames", units=ctx.rows)
@@ -206,7 +206,7 @@ def fr_13(ctx: RuleContext) -> Judged:
     """
     raw, view = ctx.raw, ctx.view
     return Judged(
-        applicable=~view.follows & (raw.kind != GAP),
+        applicable=~view.rows.follows & (raw.kind != GAP),
         failed=(raw.kind == EOL) & view.bits(Syntax.BEFORE_FIRST),
         unevaluable=view.bits(Syntax.AFTER_GAP),
         units=ctx.rows,

@@ -19,7 +19,7 @@ TRAILER_NS = 100_000_000  # line ends this soon behind a frame's NUL may still b
 def standing_alone(ctx: RuleContext) -> Bools:
     """Raw rows that are EOLs and no trailer of the frame before them."""
     raw = ctx.raw
-    alone = (raw.kind == EOL) & ~ctx.view.bits(Syntax.BEFORE_FIRST | Syntax.AFTER_GAP) & ctx.view.follows
+    alone = (raw.kind == EOL) & ~ctx.view.bits(Syntax.BEFORE_FIRST | Syntax.AFTER_GAP) & raw.follows
     before = np.maximum(np.arange(len(raw)) - 1, 0)
     trailing = (raw.kind[before] == FRAME) & (raw.first_ns - raw.last_ns[before] < TRAILER_NS)
     same = (raw.kind[before] == EOL) & (raw.first_ns == raw.last_ns[before])

@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import of_heartbeats
 from stompcap.rules.record import Chapter, Judged, Units
-from stompcap.session.columns import I64, repeated_codes
+from stompcap.session.columns import I64, repeated_codes, truth
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.closing.connection import idleness
-from stompcap.rules.columns import matched, truth
+from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import HEART_BEAT
 from stompcap.rules.heartbeats.beats import agreed
 from stompcap.rules.heartbeats.intervals import gap_units, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64, Bools, integers
+from stompcap.session.columns import I64, Bools, integers, truth
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.wire import sides
 

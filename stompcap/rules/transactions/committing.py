@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.rules.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.frames import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
-from stompcap.session.columns import I64
+from stompcap.session.columns import I64, truth
 from stompcap.session.dialogue import CLIENT
 from stompcap.tables import words
 

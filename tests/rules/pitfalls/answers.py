@@ -39,5 +39,7 @@ CASES = (
     ("DS-05", "the client closes first", "unsure", f"in 1.2\n{LEAVE}\nC closes\nS closes"),
     ("DS-06", "ActiveMQ's second RECEIPT", "I", f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\n{RECEIPT}:1⏎⏎␀"),
     ("DS-07", "a RST at the end", "I", f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\nC resets"),
+    ("DS-07", "a FIN may be what was lost", "unsure", f"midstream\nS: ⏎\n{LEAVE}\nC loses 30\nC: ⏎\nC resets"),
+    ("DS-07", "a capture that begins mid-stream lacks no FIN", "I", f"midstream\nS: ⏎\n{LEAVE}\nC resets"),
     ("DS-07", "both close in order", "kept", f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\nS closes\nC closes"),
 )
