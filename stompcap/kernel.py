@@ -29,5 +29,5 @@ def kernel(function: F) -> F:
 
 
 def inline(function: F) -> F:
-    """Compile a helper that kernels call in their inner loops; the compiler is told to inline it."""
-    return _cached(numba.njit(nogil=True, inline="always")(function), function)
+    """Compile a helper that kernels call in their inner loops; LLVM inlines it, whatever it costs in code."""
+    return _cached(numba.njit(nogil=True, forceinline=True)(function), function)

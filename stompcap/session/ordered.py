@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.kernel import kernel
+from stompcap.kernel import inline
 from stompcap.session.columns import I64
 
 BITS = 5
@@ -23,7 +23,7 @@ def empty(size: int) -> tuple[I64, I64]:
     return np.zeros(ends[-1], np.int64), ends - np.array(sizes, np.int64)
 
 
-@kernel
+@inline
 def add(words: I64, starts: I64, number: int) -> None:
     """Put a number into the set."""
     for start in starts:
@@ -32,7 +32,7 @@ def add(words: I64, starts: I64, number: int) -> None:
         number >>= BITS
 
 
-@kernel
+@inline
 def remove(words: I64, starts: I64, number: int) -> None:
     """Take a number out of the set."""
     for start in starts:
@@ -43,7 +43,7 @@ def remove(words: I64, starts: I64, number: int) -> None:
         number >>= BITS
 
 
-@kernel
+@inline
 def _highest(word: int) -> int:
     """The highest bit that is set."""
     high = 0
@@ -53,7 +53,7 @@ def _highest(word: int) -> int:
     return high
 
 
-@kernel
+@inline
 def below(words: I64, starts: I64, number: int) -> int:
     """The largest number of the set below that one, -1 where there is none."""
     for level in range(len(starts)):

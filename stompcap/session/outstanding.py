@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stompcap.kernel import kernel
+from stompcap.kernel import inline
 from stompcap.session.columns import I64, Bools
 from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL
 from stompcap.session.ordered import add, remove
@@ -80,7 +80,7 @@ class Habits(NamedTuple):
     ambiguous: I64
 
 
-@kernel
+@inline
 def is_open(rows: Rows, k: int) -> bool:
     """An ACK or NACK is still waited for, or the end of its transaction."""
     state, mode = rows.state[k], rows.mode[k]
@@ -88,7 +88,7 @@ def is_open(rows: Rows, k: int) -> bool:
     return waits
 
 
-@kernel
+@inline
 def find(
     rows: Rows, lists: Lists, unsettled: Unsettled, which: int, code: int, session: int, now: int, retention: int
 ) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def find(
     return meant, latest
 
 
-@kernel
+@inline
 def link(lists: Lists, k: int, session: int) -> None:
     """Put a delivery behind the others of its names."""
     for which in range(2):
@@ -131,7 +131,7 @@ def link(lists: Lists, k: int, session: int) -> None:
             lists.session[code], lists.latest[code] = session, k
 
 
-@kernel
+@inline
 def put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
     """Put a delivery into the ordered set; the most in flight `counts` it."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
@@ -142,7 +142,7 @@ def put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
             unsettled.most[subscription] = max(unsettled.most[subscription], unsettled.in_flight[subscription])
 
 
-@kernel
+@inline
 def take(rows: Rows, unsettled: Unsettled, k: int) -> None:
     """Take a delivery out of the ordered set."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
@@ -150,7 +150,7 @@ def take(rows: Rows, unsettled: Unsettled, k: int) -> None:
         unsettled.in_flight[rows.subscription[k]] -= 1
 
 
-@kernel
+@inline
 def enter(rows: Rows, lists: Lists, unsettled: Unsettled, k: int) -> None:
     """Take up a delivery of an earlier step."""
     link(lists, k, rows.session[k])
@@ -160,14 +160,14 @@ def enter(rows: Rows, lists: Lists, unsettled: Unsettled, k: int) -> None:
         enclose(rows, lists, k)
 
 
-@kernel
+@inline
 def enclose(rows: Rows, lists: Lists, k: int) -> None:
     """Note a delivery with its transaction."""
     lists.enclosed_before[k] = lists.enclosed[rows.transaction[k]]
     lists.enclosed[rows.transaction[k]] = k
 
 
-@kernel
+@inline
 def misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
     """More gaps and ambiguous ACKs than when the delivery came."""
     s = rows.session[k]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
 from stompcap.session.facts import (
@@ -80,7 +80,7 @@ class Found(NamedTuple):
     ack_in_use: I64
 
 
-@kernel
+@inline
 def _deliver(
     frames: Frames, i: int, rows: Rows, k: int, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
 ) -> None:
@@ -111,7 +111,7 @@ def _deliver(
         put(rows, unsettled, k, True)
 
 
-@kernel
+@inline
 def _target(
     frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, found: Found, retention: int
 ) -> int:
@@ -142,7 +142,7 @@ def _target(
     return int(k)
 
 
-@kernel
+@inline
 def _settle(rows: Rows, k: int, i: int, frames: Frames, lists: Lists, unsettled: Unsettled, habits: Habits, direct: bool) -> None:
     """ACK or NACK i settles delivery k, or encloses it in its transaction."""
     take(rows, unsettled, k)
@@ -156,7 +156,7 @@ def _settle(rows: Rows, k: int, i: int, frames: Frames, lists: Lists, unsettled:
         rows.lost[k] |= misses(rows, k, habits, frames.gaps_begun[i])
 
 
-@kernel
+@inline
 def _acknowledge(
     frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
 ) -> None:
@@ -179,7 +179,7 @@ def _acknowledge(
         number = lower
 
 
-@kernel
+@inline
 def _end_transaction(frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits) -> None:
     """COMMIT or ABORT i."""
     transaction = frames.transaction[i]
