@@ -13,7 +13,7 @@ from stompcap.settings import Settings, Thresholds
 from stompcap.spark import lake as lakes
 
 BY_STAGE = {
-    "extract": ("ports", "all_ports", "overlap", "vlan", "tunnels", "keep_credentials"),
+    "extract": ("ports", "all_ports", "overlap", "idle_timeout", "vlan", "tunnels", "keep_credentials"),
     "decode": ("body_preview", "keep_credentials"),
     "correlate": ("ack_scope",),
     "metrics": ("ack_scope", "settings"),

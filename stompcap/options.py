@@ -26,6 +26,7 @@ class Options:
     `ports` are servers' ports where STOMP is believed of a connection caught in the middle that shows no whole frame; `all_ports` looks
     deeper for one. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
+    `idle_timeout`: seconds of silence after which a flow goes on as another connection.
     `vlan`: VLAN ids tell connections apart. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
 
@@ -41,3 +42,9 @@ class Options:
     vlan: bool = False
     tunnels: bool = True
     max_decompressed: int | None = None
+    idle_timeout: int = 86_400
+
+    @property
+    def idle_ns(self) -> int:
+        """`idle_timeout` in nanoseconds."""
+        return self.idle_timeout * 10**9

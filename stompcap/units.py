@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 NOTHING = "–"
@@ -41,6 +42,14 @@ def _pair(seconds: int, large: int, large_name: str, small: int, small_name: str
     """Seconds as so many large units and so many small ones, the latter left out where there are none."""
     whole, rest = divmod(seconds, large)
     return f"{whole} {large_name} {rest // small} {small_name}" if rest // small else f"{whole} {large_name}"
+
+
+def seconds(text: str) -> int:
+    """A duration as people write it, 90s, 30min, 24h or 7d, in whole seconds; raises ValueError for other words and for nothing."""
+    found = re.fullmatch(r"(\d{1,9}) ?(s|min|h|d)", text.strip())
+    if not found or not int(found[1]):
+        raise ValueError("say a duration such as 90s, 30min, 24h or 7d")
+    return int(found[1]) * {"s": 1, "min": 60, "h": 3600, "d": 86400}[found[2]]
 
 
 def milliseconds(ms: float | None) -> str:

@@ -71,6 +71,17 @@ def test_moment(digits: int, text: str) -> None:
     assert units.moment(1_764_000_000_123_456_789, digits) == text
 
 
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30min", 1800), ("24h", 86400), (" 7 d ", 604800)])
+def test_seconds(text: str, seconds: int) -> None:
+    assert units.seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "90", "0s", "-5s", "1.5h", "1w", "h", "1h30min", "9999999999s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="say a duration"):
+        units.seconds(text)
+
+
 def test_milliseconds_counts_and_endpoints() -> None:
     assert units.milliseconds(10_000) == "10 s"
     assert units.count(1234567) == "1,234,567"

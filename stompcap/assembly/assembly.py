@@ -26,7 +26,8 @@ class Assembly(Task):
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
         flows = flows.combine_chunks()
-        reassembly = tcp.reassemble_columns(flows, self.options.source, self.options.overlap, self.block)
+        o = self.options
+        reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
         everything = np.ones(len(reassembly.streams), np.bool_)
         kept, said = choice.look(reassembly, flows, self.sources, self.options, everything)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
@@ -39,7 +40,8 @@ class Assembly(Task):
 
     def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
-        machine, flow = tcp.Reassembler(self.options.source, self.options.overlap, self.block), Flow(self)
+        o = self.options
+        machine, flow = tcp.Reassembler(o.source, o.overlap, self.block, o.idle_ns), Flow(self)
         for table in segments:
             for step in machine.feed(table):
                 yield from flow.parts(step)

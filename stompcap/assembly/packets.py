@@ -9,10 +9,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stompcap.capture.checkpoint import NO_END
@@ -26,6 +28,8 @@ from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest
 from stompcap.errors import CaptureError
 from stompcap.tcp import WIRE_ORDER, reassemble_columns
+from stompcap.tcp.flows import NEVER
+from stompcap.tcp.matching import IDLE_NS
 
 Ints = NDArray[np.int64]
 BATCH_PACKETS = 65536
@@ -87,8 +91,8 @@ def packets_of(stream: Mapping[str, Any], captures: Sequence[Kept], *, tunnels: 
     flow = _Flow(endpoints, tunnels)
     for rank, capture in enumerate(captures):
         flow.add(capture, rank)
-    for vlan in (False, True):
-        numbers = flow.incarnation(stream, client_low, vlan=vlan)
+    for vlan, alone in product((False, True), (False, True)):
+        numbers = flow.incarnation(stream, client_low, vlan=vlan, alone=alone)
         if numbers is not None:
             return Packets(numbers, frozenset(flow.links))
     return None
@@ -124,9 +128,15 @@ class _Flow:
                         self.links |= seen  # its fragments may have come by any
             source.release(records.begin, records.end)
 
-    def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool) -> dict[int, Ints] | None:
-        """The numbers of one connection's packets by capture; None where the flow has no such connection."""
+    def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool, alone: bool) -> dict[int, Ints] | None:
+        """The numbers of one connection's packets by capture; None where the flow has no such connection.
+
+        `vlan`: VLAN ids tell connections apart. `alone`: packets of its time only, however long it was silent.
+        """
         segments = pa.Table.from_batches(self.batches, SEGMENTS)
+        if alone:
+            at = pc.field("ts_ns")
+            segments = segments.filter((at >= stream["first_ns"]) & (at <= stream["last_ns"]))
         if vlan:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
@@ -134,7 +144,7 @@ class _Flow:
         segments = segments.sort_by(WIRE_ORDER).combine_chunks()
         if not segments.num_rows:
             return None
-        found = reassemble_columns(segments, stream["source"])
+        found = reassemble_columns(segments, stream["source"], idle_ns=NEVER if alone else IDLE_NS)
         which = found.streams.stream_id.index(stream["stream_id"]).as_py()
         if which < 0:
             return None

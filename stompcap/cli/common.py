@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stompcap import units
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
@@ -29,6 +30,9 @@ SettingsFile = Annotated[
 ]
 Overlap = Annotated[
     str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
+]
+IdleTimeout = Annotated[
+    str, typer.Option("--idle-timeout", help="Silence (30min, 24h, 7d) after which packets of the same endpoints are another connection.")
 ]
 Ports = Annotated[
     str,
@@ -67,6 +71,7 @@ class Reading:
 
     source: Source = "default"
     overlap: Overlap = "first"
+    idle_timeout: IdleTimeout = "24h"
     ports: Ports = ""
     all_ports: AllPorts = False
     vlan: Vlan = False
@@ -113,12 +118,21 @@ def options(
     found = Options(
         reading.source, STOMP_PORTS | extra, reading.all_ports, body_preview, keep_credentials, ack_scope, reading.overlap,
         reading.split_octets, vlan=reading.vlan, tunnels=reading.tunnels, max_decompressed=reading.max_decompressed,
+        idle_timeout=_seconds("--idle-timeout", reading.idle_timeout),
     )  # fmt: skip
     if settings is None:
         return found
     from stompcap.rules import settings_of
 
     return replace(found, settings=settings_of(settings))
+
+
+def _seconds(option: str, text: str) -> int:
+    """A duration in seconds; raises UsageError where it is none."""
+    try:
+        return units.seconds(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}") from error
 
 
 def demand_place(output: str) -> None:

@@ -18,7 +18,7 @@ from stompcap.tcp import state as s
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
-from stompcap.tcp.matching import find_stream, find_syn
+from stompcap.tcp.matching import find_stream, find_syn, first_afresh, latest, silent
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
 
 
@@ -171,20 +171,25 @@ def take_segment(state: State, history: NDArray[np.uint8], stream: Int, seg: Seg
 
 @kernel
 def assign(
-    rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int
+    rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
 ) -> tuple[State, NDArray[np.uint8], Int]:
     """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` were filled.
 
-    `known` connections of the first row's flow have a state already, `gone` older ones have none any more.
+    `known` connections of the first row's flow have a state already, `gone` older ones have none any more. A flow that is silent for
+    longer than `idle_ns` goes on as another connection.
     """
     flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
     stream_of, position, marks, stalls = found
-    streams, first, ended = np.int64(known), np.int64(0), np.int64(0)
+    streams, first, ended = np.int64(known), np.int64(first_afresh(state, known)), np.int64(0)
+    last_ns, afresh = np.int64(latest(state, known)), False
     for row in range(len(flow)):
-        if row > 0 and not same_flow(flow, endpoints, row):
-            first = streams
         side = 0 if forward[row] else 1
         seq, ack, flags, ts, octets = seqs[row], acks[row], np.int64(flag_bits[row]), times[row], wire[row]
+        if row > 0 and not same_flow(flow, endpoints, row):
+            first, last_ns, afresh = streams, ts, False
+        elif streams > first and silent(state, first, streams, ts - last_ns, idle_ns):
+            first, afresh = streams, True
+        last_ns = max(last_ns, ts)
         seg = Segment(side, ts, seq, ack, flags, octets)
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
         slot = slot_of(key)
@@ -204,6 +209,7 @@ def assign(
             if streams > len(state):
                 state, history = s.grown(state, history)
             s.open_stream(state, stream, row, ts, seq)
+            state[stream, s.AFRESH] = afresh and stream == first
         stream_of[row] = stream
         remember(memory, slot, key, ts, stream + gone)
         s.take_time(state, stream, ts, capture[row])

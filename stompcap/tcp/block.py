@@ -14,7 +14,7 @@ from stompcap.tcp import state as s
 from stompcap.tcp.assign import Assigned, Segments, assign
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
-from stompcap.tcp.matching import RECENT
+from stompcap.tcp.matching import IDLE_NS, RECENT
 from stompcap.tcp.naming import as_streams
 from stompcap.tcp.order import Placed, grouped, order
 from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
@@ -55,7 +55,7 @@ def nothing_carried() -> Carried:
 
 
 def reassemble_block(
-    segments: pa.Table, before: Carried, number: Int64s, source: str, overlap: str, *, final: bool
+    segments: pa.Table, before: Carried, number: Int64s, source: str, overlap: str, *, final: bool, idle_ns: int = IDLE_NS
 ) -> tuple[Reassembly, Carried, NDArray[np.bool_]]:
     """Reassemble rows as far as they can be settled, wholly if `final`: (what was found, what to carry on, which rows are needed again).
 
@@ -79,7 +79,8 @@ def reassemble_block(
         bad_checksum[held:], number[held:],
     )  # fmt: skip
     assigned = Assigned(stream_of[held:], position[held:], marks[held:], stalls)
-    state, letters, ended = assign(new, assigned, memory, padded(before.state, ROOM), padded(before.letters, ROOM), known, before.gone)
+    room = padded(before.state, ROOM), padded(before.letters, ROOM)
+    state, letters, ended = assign(new, assigned, memory, *room, known, before.gone, idle_ns)
     first = held + state[known:, s.FIRST_ROW]
     for at, name in ((s.FIRST_CAPTURE, "capture"), (s.FIRST_PACKET, "packet"), (s.OUTER, "outer")):
         state[known:, at] = columns[name][first]

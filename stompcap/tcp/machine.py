@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS
 from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
+from stompcap.tcp.matching import IDLE_NS
 from stompcap.tcp.results import Int64s, Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK
 
@@ -54,12 +55,12 @@ class Reassembler:
     """Reassembles one flow.
 
     `overlap`: whether the `first` or the `last` octets captured stand where copies differ. `block` counts packets; only equal numbers
-    give equal results. Raises ValueError for another policy.
+    give equal results. A flow that is silent for longer than `idle_ns` goes on as another connection. Raises ValueError for another policy.
     """
 
-    def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK) -> None:
+    def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK, idle_ns: int = IDLE_NS) -> None:
         demand_policy(overlap)
-        self.source, self.overlap, self.block = source, overlap, block
+        self.source, self.overlap, self.block, self.idle_ns = source, overlap, block, idle_ns
         self._carried = nothing_carried()
         self._held = SEGMENTS.empty_table()
         self._waiting = SEGMENTS.empty_table()
@@ -82,7 +83,7 @@ class Reassembler:
     def save(self) -> bytes:
         """All that `restored` needs to go on from here: the rows not yet settled, and what is carried."""
         values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
-        values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "seen": self._seen}
+        values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
         file = io.BytesIO()
         np.savez_compressed(file, held=_packed(self._held), waiting=_packed(self._waiting), **values)
         return file.getvalue()
@@ -91,7 +92,7 @@ class Reassembler:
     def restored(cls, saved: bytes) -> Reassembler:
         """The machine that was saved; its rows name captures by the ranks they had then."""
         with np.load(io.BytesIO(saved), allow_pickle=False) as found:
-            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]))
+            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
             carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}
             machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
             machine._held, machine._waiting = _unpacked(found["held"]), _unpacked(found["waiting"])
@@ -103,7 +104,9 @@ class Reassembler:
         segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
         number = np.arange(self._seen, self._seen + fresh)
         before, gone = self._carried, self._carried.gone
-        found, self._carried, kept = reassemble_block(segments, before, number, self.source, self.overlap, final=final)
+        found, self._carried, kept = reassemble_block(
+            segments, before, number, self.source, self.overlap, final=final, idle_ns=self.idle_ns
+        )
         self._held, self._waiting = segments.filter(pa.array(kept)), SEGMENTS.empty_table()
         self._seen += fresh
         after, over = self._carried, self._carried.gone - gone

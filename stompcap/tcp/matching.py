@@ -3,6 +3,9 @@
 A flow (two endpoints) may see several connections, its incarnations: a SYN with a new initial sequence number begins one (RFC 9293,
 3.6.1), and so do segments whose sequence and acknowledgement numbers both lie far from all that is known of the flow. A segment that
 no incarnation can have sent is a stray: its octets are left out, so a forged number cannot make a gap of gigabytes.
+
+A flow that was silent for the idle timeout, or for twice the maximum segment lifetime after all its connections had closed, goes on as
+another connection. What is remembered of a flow can then be dropped after that time, and captures give the same however they are cut.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from stompcap.capture.columns import ACK, RST
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.state import (
+    AFRESH,
     CLOSE_BY,
     DATA_SEEN,
     FAR,
@@ -31,6 +35,40 @@ from stompcap.tcp.state import (
 )
 
 RECENT = 256  # how many incarnations of a flow a segment is compared with
+IDLE_NS = 24 * 3600 * 10**9  # the idle timeout where none is given
+LINGER_NS = 240 * 10**9  # twice the maximum segment lifetime (RFC 9293, 3.4.2)
+CLOCK_SET_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was set, not of silence
+
+
+@kernel
+def first_afresh(state: State, known: Int) -> Int:
+    """The first connection of a flow that segments may still belong to."""
+    for stream in range(known - 1, 0, -1):
+        if state[stream, AFRESH]:
+            return stream
+    return 0
+
+
+@kernel
+def latest(state: State, known: Int) -> Int:
+    """The time of a flow's latest packet; 0 where it has none."""
+    at = 0
+    for stream in range(known):
+        at = max(at, state[stream, LAST_NS])
+    return at
+
+
+@kernel
+def silent(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) -> bool:
+    """Whether a flow has been silent for so long that none of its connections goes on."""
+    if silence_ns > idle_ns:
+        return bool(silence_ns < CLOCK_SET_NS)
+    if silence_ns <= LINGER_NS:
+        return False
+    for stream in range(max(first, streams - RECENT), streams):
+        if not closed(state, stream):
+            return False
+    return True
 
 
 @kernel

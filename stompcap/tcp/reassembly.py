@@ -15,21 +15,24 @@ import pyarrow.compute as pc
 from stompcap.tcp import join
 from stompcap.tcp.block import column, nothing_carried, reassemble_block
 from stompcap.tcp.machine import Reassembler, Settled, demand_policy
+from stompcap.tcp.matching import IDLE_NS
 from stompcap.tcp.results import Reassembly
 from stompcap.tcp.settle import BLOCK
 
 
-def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str = "first", block: int = BLOCK) -> Reassembly:
+def reassemble_columns(
+    segments: pa.Table, source: str = "default", overlap: str = "first", block: int = BLOCK, idle_ns: int = IDLE_NS
+) -> Reassembly:
     """Reassemble whole flows.
 
     `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
     are adjacent and in wire order. `overlap`: whether the `first` or the `last` octets captured stand where copies
     differ; counters and times are those of the octets kept. `block`: packets of a flow after which what is settled is not looked
-    at again (stompcap.tcp.settle).
+    at again (stompcap.tcp.settle). A flow that is silent for longer than `idle_ns` goes on as another connection.
     """
     demand_policy(overlap)
     edges = _cuts(segments, block)
-    parts = [_whole(segments.slice(begin, end - begin), source, overlap, block) for begin, end in pairwise(edges)]
+    parts = [_whole(segments.slice(begin, end - begin), source, overlap, block, idle_ns) for begin, end in pairwise(edges)]
     return join.flows(parts, edges[:-1])
 
 
@@ -49,12 +52,13 @@ def _cuts(segments: pa.Table, block: int) -> list[int]:
     return sorted(found)
 
 
-def _whole(segments: pa.Table, source: str, overlap: str, block: int) -> Reassembly:
+def _whole(segments: pa.Table, source: str, overlap: str, block: int, idle_ns: int) -> Reassembly:
     """Reassemble small flows together, or a large one block by block."""
     if segments.num_rows <= block or column(segments, "flow")[0] != column(segments, "flow")[-1]:
-        found, _, _ = reassemble_block(segments, nothing_carried(), np.arange(segments.num_rows), source, overlap, final=True)
+        number = np.arange(segments.num_rows)
+        found, _, _ = reassemble_block(segments, nothing_carried(), number, source, overlap, final=True, idle_ns=idle_ns)
         return found
-    return join.blocks(_steps(Reassembler(source, overlap, block), segments))
+    return join.blocks(_steps(Reassembler(source, overlap, block, idle_ns), segments))
 
 
 def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Settled]:

@@ -59,6 +59,7 @@ def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatc
         (["nonsense"], "No such command 'nonsense'"),
         (["extract", "x", "--lake", "l", "--split-octets", "many"], "Invalid value for '--split-octets'"),
         (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: say first or last"),
+        (["run", "x", "--lake", "l", "--idle-timeout", "1w"], "--idle-timeout 1w: say a duration such as 90s, 30min, 24h or 7d"),
     ],
 )
 def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:

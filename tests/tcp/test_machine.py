@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.tcp import Reassembler, count_conflicts, join, reassemble_columns
+from stompcap.tcp.matching import IDLE_NS
 from tests.tcp.test_properties import HIGH, LOW, known
 
 MS = 1_000_000
@@ -54,10 +55,11 @@ def connections(draw):
 def mangled(draw):
     """Connections on the same ports one after the other: packets lost, doubled, moved, cut, changed, forged."""
     sent = [packet for connection in draw(st.lists(connections(), min_size=1, max_size=3)) for packet in connection]
-    found = []
+    found, silences = [], 0
     for i, (side, seq, ack, flags, window, octets) in enumerate(sent):
+        silences += draw(st.sampled_from([0] * 12 + [239_000, 241_000, 90_000_000]))
         fate = draw(st.sampled_from(["kept", "kept", "kept", "kept", "lost", "copied", "again", "changed", "moved", "cut", "forged"]))
-        ms = 10.0 * i
+        ms = 10.0 * i + silences
         packet = (side, seq, ack, flags, window, octets, draw(st.integers(0, 6)) if fate == "cut" else 99, i + 1, ms)
         if fate == "moved":
             found.insert(draw(st.integers(max(0, len(found) - 12), len(found))), packet)
@@ -81,9 +83,9 @@ def same(one, two) -> bool:
     return bool(np.array_equal(one, two)) if isinstance(one, np.ndarray) else one == two
 
 
-def fed(segments, edges, block, overlap, *, save=False):
+def fed(segments, edges, block, overlap, *, save=False, idle_ns=IDLE_NS):
     """All that a machine gives for a flow cut at these rows."""
-    machine, found = Reassembler("s", overlap, block), []
+    machine, found = Reassembler("s", overlap, block, idle_ns), []
     for begin, end in pairwise([0, *sorted(edges), segments.num_rows]):
         found += machine.feed(segments.slice(begin, end - begin))
         if save:

@@ -1,0 +1,55 @@
+"""A flow that is silent for long goes on as another connection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stompcap.tcp import join, reassemble_columns
+from stompcap.tcp.matching import IDLE_NS, LINGER_NS
+from tests.tcp.test_machine import ACK, FIN, RST, SYN, fed, rows_of
+
+SECOND = 1000  # in milliseconds, as rows_of takes them
+OPENED = [(0, 10, 0, SYN, b""), (1, 50, 11, SYN | ACK, b""), (0, 11, 51, ACK, b"ab")]
+CLOSED = [(0, 13, 51, FIN | ACK, b""), (1, 51, 14, FIN | ACK, b"")]
+LATE = (1, 51, 13, ACK, b"cd")
+
+
+def rows(before, silence, after):
+    """Segments of a flow: some, a silence in milliseconds, then one more."""
+    packets = [(*packet, i) for i, packet in enumerate(before)]
+    packets.append((*after, len(before) - 1 + silence))
+    return rows_of([(side, seq, ack, flags, 9, octets, 99, 1, ms) for side, seq, ack, flags, octets, ms in packets])
+
+
+@pytest.mark.parametrize(
+    ("before", "silence", "idle", "connections"),
+    [
+        (OPENED, 86_400 * SECOND, IDLE_NS, 1),
+        (OPENED, 86_400 * SECOND + 1, IDLE_NS, 2),
+        (OPENED, 366 * 86_400 * SECOND, IDLE_NS, 1),  # a clock was set
+        (OPENED, 60 * SECOND, 60 * 10**9, 1),
+        (OPENED, 60 * SECOND + 1, 60 * 10**9, 2),
+        (OPENED + CLOSED, 240 * SECOND, IDLE_NS, 1),
+        (OPENED + CLOSED, 240 * SECOND + 1, IDLE_NS, 2),
+        (OPENED + CLOSED[:1], 240 * SECOND + 1, IDLE_NS, 1),
+        ([*OPENED, (1, 51, 13, RST | ACK, b"")], 240 * SECOND + 1, IDLE_NS, 2),
+        (OPENED + CLOSED, 61 * SECOND, 60 * 10**9, 2),
+    ],
+)
+def test_silence(before, silence, idle, connections):
+    """An open connection ends after the idle timeout, a closed one after twice the maximum segment lifetime."""
+    assert LINGER_NS == 240 * SECOND * 10**6
+    segments = rows(before, silence, LATE)
+    found = reassemble_columns(segments, "s", idle_ns=idle)
+    assert len(found.streams) == connections
+    assert found.streams.sides.octets[-1].tolist() == ([0, 2] if connections == 2 else found.streams.sides.octets[0].tolist())
+    pieces = join.blocks(fed(segments, [len(before)], 2, "first", save=True, idle_ns=idle))
+    assert pieces.streams.stream_id.equals(found.streams.stream_id)
+    assert np.array_equal(pieces.stream_of, found.stream_of)
+
+
+def test_a_syn_sent_again_after_a_silence_begins_a_connection():
+    """Not even the same initial sequence number leads back over the silence."""
+    found = reassemble_columns(rows(OPENED, 86_401 * SECOND, OPENED[0]), "s")
+    assert found.stream_of.tolist() == [0, 0, 0, 1]
