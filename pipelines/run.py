@@ -13,6 +13,7 @@ from pipelines import bronze, gold, ledger, silver
 from pipelines.chosen import chosen, differing
 from pipelines.result import Result
 from pipelines.survey import Refused, survey
+from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfinished
 from pipelines.unread import unread
 from pipelines.validation import validate
 from pipelines.work import Work
@@ -39,6 +40,8 @@ class Run(Work):
     def extract(self, named: Sequence[str], *, whole: bool) -> None:
         """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass."""
         self._whole = whole
+        for batch in unfinished(self.lake):
+            self._finish(batch)
         paths = self._find(named)
         if not paths:
             self.result.warnings.append("no captures found: nothing to do")
@@ -66,6 +69,19 @@ class Run(Work):
         if new:
             self._extract(new, whole=whole)
 
+    def _finish(self, batch: Unfinished) -> None:
+        """Take in a batch that a run had begun when it was killed, as that run would have."""
+        captures, wrong = read_again(batch, ledger.known(self.lake))
+        if wrong:
+            if some := partly_in(self.lake, batch):
+                says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
+                self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
+            return
+        self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
+        job = Run(self.spark, self.lake, batch.options, self.progress, self._entered)
+        job.result = self.result
+        job._extract(bronze.ranked(captures, ()), whole=self._whole)
+
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
         mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
@@ -84,6 +100,7 @@ class Run(Work):
             made = bronze.extract(self.spark, self.lake, captures, self.options, outputs, self.progress)
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
             if made.captures:
+                begin(self.lake, self.result.run_id, made.batch, made.captures, self.options)
                 self.admit(made.files, made.batch, rows, outputs)
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
         self.refuse(made.refused)

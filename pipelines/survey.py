@@ -22,7 +22,7 @@ from stompcap.spark import tasks
 from stompcap.spark.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from stompcap.options import Options
     from stompcap.spark.session import LazySession
@@ -124,26 +124,32 @@ def _digest(path: str, counter: Counter) -> str | None:
     return told.hexdigest()
 
 
+def beginnings(known: Iterable[dict[str, Any]], source: str) -> Callable[[str], list[Known]]:
+    """By a file's path the captures of a source that it may go on from: those of files of its name, rows of table captures."""
+    found: dict[str, list[Known]] = defaultdict(list)
+    for row in known:
+        if row["source"] == source and row["compression"] is None and row["used_octets"]:
+            found[_name(row["path"])].append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
+    return lambda path: found.get(_name(path), [])
+
+
 def _examine(
     paths: Sequence[str], octets: Sequence[int], options: Options, known: Iterable[dict[str, Any]], spark: LazySession, counter: Counter
 ) -> list[tuple[str, Survey | CaptureError | None]]:
     """What each file is, in order of path."""
-    beginnings = defaultdict(list)
-    for row in known:
-        if row["source"] == options.source and row["compression"] is None and row["used_octets"]:
-            beginnings[_name(row["path"])].append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
+    before = beginnings(known, options.source)
     if sum(octets) <= DRIVER_OCTETS or (spark.local() and not any(map(uris.is_uri, paths))):
 
         def look(place: int) -> tuple[str, Survey | CaptureError | None]:
             path = paths[place]
-            return path, tasks.examined(path, options, beginnings[_name(path)], counter.add)
+            return path, tasks.examined(path, options, before(path), counter.add)
 
         largest_first = sorted(range(len(paths)), key=lambda place: -octets[place])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
     session = spark()
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, session.sparkContext.defaultParallelism))
-    work = tasks.Survey([[(paths[i], beginnings[_name(paths[i])]) for i in pack] for pack in packs], options)
+    work = tasks.Survey([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
     rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
     return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
 

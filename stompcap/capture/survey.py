@@ -108,16 +108,17 @@ def examine(
     *,
     tunnels: bool = True,
     limit: int | None = None,
+    size: int | None = None,
     told: Callable[[int], None] = lambda _: None,
 ) -> Survey | None:
     """Look at a capture file, once, from its beginning to its end; None for an empty one.
 
     It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
     behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
-    `packets`; `tunnels` as for Decoder, `limit` as for `open_capture`, which tells of the CaptureError raised too. `told` is given the
-    octets looked at, as they are.
+    `packets`; `tunnels` as for Decoder, `limit` and `size` as for `open_capture`, which lists the CaptureErrors raised too.
+    `told` is given the octets looked at, as they are.
     """
-    capture = open_capture(path, limit)
+    capture = open_capture(path, limit, size)
     if not capture.format:
         return None
     whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece

@@ -59,9 +59,9 @@ def _freeze_loaded() -> None:
 
 
 def examined(
-    path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None
+    path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None, size: int | None = None
 ) -> Found | CaptureError | None:
-    """What one file is: its survey, None for an empty file; `told` is given the octets looked at.
+    """What one file is: its survey, None for an empty file; `told` is given the octets looked at, `size` counts those to look at.
 
     Of a capture that cannot be read the survey says so and why; where its octets cannot be had, or it is no capture, the error does.
     """
@@ -69,7 +69,8 @@ def examined(
 
     try:
         return capture.examine(
-            path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, told=told
+            path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, told=told,
+            size=size,
         )
     except NoCapture as error:
         return error

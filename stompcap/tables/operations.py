@@ -5,6 +5,8 @@ import pyarrow as pa
 from stompcap.tables import words
 from stompcap.tables.schema import COUNTS, WORDS, Column, Table, big, flag, moment, text
 
+CAPTURE = pa.struct([("capture_id", pa.string()), ("path", pa.string()), ("size_octets", pa.int64())])
+
 RUNS = Table(
     "runs",
     "operations",
@@ -23,6 +25,22 @@ RUNS = Table(
     ),
     key=("run_id", "stage"),
     statistics=("run_id", "stage", "started_ts"),
+)
+
+BATCHES = Table(
+    "batches",
+    "operations",
+    "One row per batch of captures, written before its rows are: a batch that table captures lacks was begun by a run that was killed",
+    (
+        text("batch_id", "The batch", nullable=False),
+        text("run_id", "The run that began it", nullable=False),
+        moment("begun_ts", "When"),
+        Column("captures", pa.list_(CAPTURE), "Its captures: id, path, and how many octets of the file were there"),
+        text("options", "The options of that run, as JSON"),
+        text("tool_version", "Version of stompcap"),
+    ),
+    key=("batch_id",),
+    statistics=("batch_id", "begun_ts"),
 )
 
 QUALITY_RESULTS = Table(
@@ -58,4 +76,4 @@ STREAM_STATE = Table(
     statistics=("stream_id", "source", "last_ns"),
 )
 
-TABLES = (RUNS, QUALITY_RESULTS, STREAM_STATE)
+TABLES = (RUNS, BATCHES, QUALITY_RESULTS, STREAM_STATE)

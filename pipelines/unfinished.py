@@ -1,0 +1,105 @@
+"""Batches that a run began and did not finish: they are written down before their first commit, so that a later run can finish them.
+
+Each table is committed by itself. A run that is killed between two commits leaves a batch that some tables have and others lack. The
+next run finishes exactly that batch first: the same octets of the same files, with the options of the run that was killed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines import ledger
+from stompcap.capture import Survey
+from stompcap.errors import CaptureError
+from stompcap.options import Options
+from stompcap.settings import RuleSetting, Settings, Thresholds
+from stompcap.spark import lake as lakes
+from stompcap.tables import TABLES
+from stompcap.version import version
+
+READERS = 8
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A row of table batches of which `captures` has none."""
+
+    batch_id: str
+    run_id: str
+    captures: Sequence[Mapping[str, Any]]
+    options: Options
+
+
+def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options) -> None:
+    """Write down a batch; one that is written down already stays as it is."""
+    row = {
+        "batch_id": batch,
+        "run_id": run_id,
+        "begun_ts": ledger.now(),
+        "captures": [{name: one.row[name] for name in ("capture_id", "path", "size_octets")} for one in captures],
+        "options": as_json(options),
+        "tool_version": version(),
+    }
+    lakes.append(lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], run_id)
+
+
+def unfinished(lake: str) -> list[Unfinished]:
+    """The batches that were begun and are not in table captures, in the order in which they were begun."""
+    admitted = {row["batch_id"] for row in ledger.known(lake)}
+    rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] not in admitted]
+    rows.sort(key=lambda row: row["begun_ts"])
+    return [Unfinished(row["batch_id"], row["run_id"], row["captures"], from_json(row["options"])) for row in rows]
+
+
+def partly_in(lake: str, batch: Unfinished) -> list[str]:
+    """The tables that have rows of a batch."""
+    return [table for table in TABLES if table != "batches" and lakes.done(lake, table, [batch.batch_id])]
+
+
+def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:
+    """The captures of a batch as they were then, and what is wrong with those that cannot be had."""
+    from pipelines.survey import beginnings
+    from stompcap.spark.tasks import examined
+
+    before = beginnings(known, batch.options.source)
+
+    def look(capture: Mapping[str, Any]) -> Survey | str:
+        path = capture["path"]
+        found = examined(path, batch.options, before(path), size=capture["size_octets"])
+        if isinstance(found, CaptureError):
+            return str(found)
+        if found is None or found.row["capture_id"] != capture["capture_id"]:
+            return f"{path}: no longer begins with the octets that were read"
+        return found
+
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = list(pool.map(look, batch.captures))
+    return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
+
+
+def as_json(options: Options) -> str:
+    """Options as JSON."""
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
+    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds)}
+    return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
+
+
+def from_json(text: str) -> Options:
+    """The options that `as_json` wrote; what another version does not know is left out, what it lacks is as by default."""
+    values = json.loads(text)
+    settings = values.pop("settings")
+    rules = tuple((name, RuleSetting(**_known(RuleSetting, setting))) for name, setting in settings["rules"])
+    thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
+    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": Settings(rules, thresholds)})
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a record has fields for."""
+    return {one.name: values[one.name] for one in fields(kind) if one.name in values}

@@ -1,0 +1,180 @@
+"""Runs that are killed: whatever they had committed, the next run finishes it, alone or with more captures, and nothing stands twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from deltalake import DeltaTable
+
+from pipelines.result import Result
+from pipelines.run import STAGES, Run, execute
+from stompcap.options import Options
+from stompcap.tables import TABLES
+from tests.e2e.truth import DATA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+FIRST, SECOND = str(DATA / "rabbitmq_midstream.pcap"), str(DATA / "rabbitmq_heartbeats.pcap")
+RUN_STAGES = [stage for stage in STAGES if stage != "validate"]
+OPERATIONS = ("runs", "batches", "quality_results", "stream_state")
+LINEAGE = {"run_id", "batch_id"}
+KILLS = 30
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing is written after it."""
+
+
+@contextmanager
+def killed_at(commit: int) -> Iterator[list[int]]:
+    """No commit from this one on comes through, counted from 0; yields how many were tried."""
+    whole, lock, tried = DeltaTable.create_write_transaction, threading.Lock(), [0]
+
+    def counted(self: DeltaTable, *arguments: Any, **named: Any) -> None:
+        with lock:
+            tried[0] += 1
+            if tried[0] > commit:
+                raise Killed
+        whole(self, *arguments, **named)
+
+    DeltaTable.create_write_transaction = counted  # type: ignore[method-assign]
+    try:
+        yield tried
+    finally:
+        DeltaTable.create_write_transaction = whole  # type: ignore[method-assign]
+
+
+def rows_of(lake: Path) -> dict[str, list[str]]:
+    """All that the tables say, but for the names of runs and batches."""
+    found = {}
+    for name in TABLES:
+        if name not in OPERATIONS:
+            table = DeltaTable(str(lake / name)).to_pyarrow_table()
+            found[name] = sorted(repr(row) for row in table.drop_columns(sorted(LINEAGE & set(table.column_names))).to_pylist())
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession) -> Callable[..., Result]:
+    """A run over captures into a lake."""
+
+    def start(lake: Path, *captures: str, options: Options | None = None) -> Result:
+        return execute(Run(lambda: spark, str(lake), options or Options()), RUN_STAGES, captures)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def expected(run: Callable[..., Result], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What runs that nobody kills say of both captures."""
+    lake = tmp_path_factory.mktemp("expected")
+    run(lake, FIRST)
+    run(lake, SECOND)
+    return rows_of(lake)
+
+
+def test_a_run_killed_at_any_commit_is_finished_by_one_with_more(
+    run: Callable[..., Result], expected: dict[str, list[str]], tmp_path: Path
+) -> None:
+    done, commit = False, 0
+    while not done:
+        lake = tmp_path / str(commit)
+        with killed_at(commit):
+            try:
+                run(lake, FIRST)
+                done = True
+            except Killed:
+                pass
+        result = run(lake, FIRST, SECOND)
+        assert rows_of(lake) == expected, f"killed at commit {commit}"
+        assert not [line for line in result.warnings if "put these files back" in line]
+        shutil.rmtree(lake)
+        commit += 1
+    assert commit > len(TABLES), "a run has more commits than tables"
+
+
+def test_a_killed_run_is_finished_as_it_was_begun(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Its options hold, its file may have grown since, and another file is what the second run was called with."""
+    grown, lake, other = tmp_path / "grown.pcap", tmp_path / "lake", tmp_path / "other"
+    octets = Path(FIRST).read_bytes()
+    grown.write_bytes(octets[:-100])
+    options = Options(body_preview=3, source="tap")
+    with killed_at(6), pytest.raises(Killed):
+        run(lake, str(grown), options=options)
+    grown.write_bytes(octets)
+    result = run(lake, SECOND)
+    assert [line for line in result.warnings if "is finished first" in line]
+    grown.write_bytes(octets[:-100])
+    run(other, str(grown), options=options)
+    run(other, SECOND)
+    assert rows_of(lake) == rows_of(other)
+
+
+def test_a_killed_run_whose_file_is_gone_is_named(run: Callable[..., Result], tmp_path: Path) -> None:
+    """What some tables have is said; the file put back, it is finished."""
+    there, lake = tmp_path / "there.pcap", tmp_path / "lake"
+    shutil.copy(FIRST, there)
+    with killed_at(6), pytest.raises(Killed):
+        run(lake, str(there))
+    there.rename(tmp_path / "away")
+    (line,) = [line for line in run(lake, SECOND).warnings if "put these files back" in line]
+    assert str(there) in line
+    (tmp_path / "away").rename(there)
+    assert [line for line in run(lake).warnings if "is finished first" in line]
+    assert {row["path"] for row in DeltaTable(str(lake / "captures")).to_pyarrow_table().to_pylist()} == {SECOND, str(there)}
+
+
+# Kills itself some time after the first commit, or after the start.
+KILLS_ITSELF = """
+import os, signal, sys, threading
+from deltalake import DeltaTable
+from stompcap.cli import entry
+
+behind, milliseconds, *sys.argv = sys.argv[1:]
+die = threading.Timer(int(milliseconds) / 1000, os.kill, (os.getpid(), signal.SIGKILL))
+die.daemon = True
+whole = DeltaTable.create_write_transaction
+
+def commit(self, *arguments, **named):
+    if not die.is_alive():
+        die.start()
+    whole(self, *arguments, **named)
+
+if behind == "start":
+    die.start()
+else:
+    DeltaTable.create_write_transaction = commit
+entry.main()
+"""
+
+
+def test_runs_killed_at_random_moments(expected: dict[str, list[str]], tmp_path: Path) -> None:
+    lake, chance, script = tmp_path / "lake", random.Random(61613), tmp_path / "kills_itself.py"
+    script.write_text(KILLS_ITSELF)
+    environment = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}
+    outcomes = []
+    for kill in range(KILLS):
+        captures = [FIRST, SECOND][: 1 + kill * 2 // KILLS]
+        behind, most = ("start", 9000) if kill % 3 == 0 else ("commit", 400)
+        if kill % 5 == 0:
+            shutil.rmtree(lake, ignore_errors=True)
+        command = [sys.executable, str(script), behind, str(chance.randint(0, most)), "stompcap", "run", *captures, "--lake", str(lake)]
+        done = subprocess.run(command, capture_output=True, timeout=300, env=environment, check=False)
+        outcomes.append(done.returncode)
+    assert outcomes.count(-signal.SIGKILL) > KILLS // 2
+    command = [str(Path(sys.executable).parent / "stompcap"), "run", FIRST, SECOND, "--lake", str(lake), "--quiet"]
+    subprocess.run(command, timeout=300, env=environment, check=True)
+    assert rows_of(lake) == expected
