@@ -28,7 +28,7 @@ class Assembly(Task):
         flows = flows.combine_chunks()
         reassembly = tcp.reassemble_columns(flows, self.options.source, self.options.overlap, self.block)
         everything = np.ones(len(reassembly.streams), np.bool_)
-        kept, said = choice.look(reassembly, flows, self.sources, self.options, everything)
+        kept, said = choice.detect_protocols(reassembly, flows, self.sources, self.options, everything)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         batch = Batch(self, flows, reassembly, said, conflicts, kept)
         for window in windows(reassembly, kept, flows, self.sources, self.window):

@@ -1,6 +1,6 @@
-"""Segments of whole flows to TCP byte streams, as columns: what Spark's tasks and `stompcap.tcp.reassemble` both run.
+"""Segments of whole flows to TCP byte streams, as columns: used by Spark's tasks and by `stompcap.tcp.reassemble`.
 
-Flows of up to a block of packets, all but the largest, are reassembled together in one pass; larger ones, one by one, by the machine.
+Flows of up to a block of packets, all but the largest, are reassembled together in one pass; larger ones go through the machine one by one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
     """Reassemble whole flows.
 
     `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
-    are adjacent and in wire order. `overlap`: whether the `first` or the `last` octets captured stand where copies
-    differ; counters and times are those of the octets kept. `block`: packets of a flow after which what is settled is not looked
-    at again (stompcap.tcp.settle).
+    are adjacent and in wire order. `overlap`: whether the `first` or the `last` captured octets are kept where copies
+    differ; counters and times are those of the octets kept. `block`: packets of a flow after which settled octets are final
+    (stompcap.tcp.settle).
     """
     demand_policy(overlap)
     edges = _cuts(segments, block)
@@ -34,7 +34,7 @@ def reassemble_columns(segments: pa.Table, source: str = "default", overlap: str
 
 
 def _cuts(segments: pa.Table, block: int) -> list[int]:
-    """Rows between which flows of more than a block lie alone, from the first row to behind the last."""
+    """Rows that separate flows of more than a block from their neighbours, from the first row to one past the last."""
     count = segments.num_rows
     if count <= block:
         return [0, count]
@@ -44,7 +44,7 @@ def _cuts(segments: pa.Table, block: int) -> list[int]:
     for i in np.flatnonzero(np.diff(edges) > block).tolist():
         begin, end = int(edges[i]), int(edges[i + 1])
         ends = segments.column("endpoints").slice(begin, end - begin)
-        other = np.flatnonzero(pc.not_equal(ends.slice(1), ends.slice(0, len(ends) - 1)).to_numpy())  # flows whose hashes agree
+        other = np.flatnonzero(pc.not_equal(ends.slice(1), ends.slice(0, len(ends) - 1)).to_numpy())  # flows whose hashes collide
         found.update([begin, *(begin + 1 + other).tolist(), end])
     return sorted(found)
 
@@ -58,6 +58,6 @@ def _whole(segments: pa.Table, source: str, overlap: str, block: int) -> Reassem
 
 
 def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Settled]:
-    """All that a machine settles of one flow."""
+    """All blocks of one flow, settled."""
     yield from machine.feed(segments)
     yield machine.finish()
