@@ -1,10 +1,10 @@
 """Values of query results as text: one rule per format, the same for every command that prints rows.
 
 - On a terminal and in CSV, characters that do not print are shown as escapes (stompcap.visible), because octets from the
-    wire must not control the reader's terminal.
+  wire must not control the reader's terminal.
 - In CSV, a text that a spreadsheet would take for a formula gets a leading apostrophe, as OWASP advises ("CSV
-    Injection"); so does a text that begins with an apostrophe, so removing one restores the text. Numbers are
-    written as numbers, negative ones too.
+  Injection"); so does a text that begins with an apostrophe, so removing one restores the text. Numbers are
+  written as numbers, negative ones too.
 - JSON is for programs: exact values, everything beyond ASCII escaped, octets in base64.
 
 Timestamps are UTC, ISO 8601.

@@ -27,29 +27,29 @@ that supports Delta's reader version 1. Names and meanings are public: queries r
 
 - **One key.** `stream_id` names one TCP connection from its SYN to its end, and a STOMP session is one connection, so
   every table about traffic joins on it. It is computed from the capture source, the two endpoints, and the time and
-    sequence number of its first packet; the name, order and splitting of files play no part.
+  sequence number of its first packet; the name, order and splitting of files play no part.
 - **Direction.** `c2s` is from the client to the server, `s2c` the reverse. The handshake shows which side is the client;
-    without one the commands do, and failing that the port.
+  without one the commands do, and failing that the port.
 - **Place.** `stream_offset` counts octets from the start of a direction's byte stream: 0 is the first octet after the
   SYN, or the first octet captured where there was no SYN. (`stream_id`, `direction`, `stream_offset`) names a frame.
 - **Time.** Columns ending in `_ns` are nanoseconds since 1970 in UTC, as captured. For filters by time
-    there is a `_ts` column of the same stem: a TIMESTAMP in microseconds, truncated. `first_ns` is the
-    arrival of a unit's first octet, `last_ns` the moment it was complete; a retransmitted octet keeps its first arrival.
+  there is a `_ts` column of the same stem: a TIMESTAMP in microseconds, truncated. `first_ns` is the
+  arrival of a unit's first octet, `last_ns` the moment it was complete; a retransmitted octet keeps its first arrival.
 - **Which end of a frame counts.** A client acts with the first octet of its frame (`begun_ns`,
-    `subscribed_ns`, `requested_ns`, `settled_ns`), a server with the last one of its frame (`delivered_ns`,
+  `subscribed_ns`, `requested_ns`, `settled_ns`), a server with the last one of its frame (`delivered_ns`,
   `answered_ns`).
 - **Units.** Durations end in `_us` or `_ms`, sizes in `_octets`.
 - **Ranges.** Counts, sizes, offsets, places and durations are not negative (`prefetch` is as the client sent it), times are between 1970
-    and 2100, rates between 0 and 1, ports below 65,536; no `last` is before its `first`, no end before its begin, no percentile below a
-    lower one. `stompcap validate` checks every row for it.
+  and 2100, rates between 0 and 1, ports below 65,536; no `last` is before its `first`, no end before its begin, no percentile below a
+  lower one. `stompcap validate` checks every row for it.
 - **Unknown values.** An unknown value is null; the word `unknown` means that the capture does not show it. Enumerations
-    have the words listed here and no others: each is a CHECK constraint of its table.
+  have the words listed here and no others: each is a CHECK constraint of its table.
 - **Text.** Strings from the wire are UTF-8; octets that are not valid are shown as backslash escapes. The exact octets are
   in `raw_frames.raw`.
 - **Secrets.** Values of `passcode` headers are masked before anything is written, except with
-    `--keep-credentials`: in `raw` by as many asterisks as the value has octets (then `redacted` is true), in header
-    columns by `***`. The passcode of a connection's CONNECT, if it has six octets or more, is masked too wherever that connection
-    repeats it: in bodies, in values of other headers, in octets that are no frame.
+  `--keep-credentials`: in `raw` by as many asterisks as the value has octets (then `redacted` is true), in header
+  columns by `***`. The passcode of a connection's CONNECT, if it has six octets or more, is masked too wherever that connection
+  repeats it: in bodies, in values of other headers, in octets that are no frame.
 - **Gaps.** Octets missing from the capture make a `gap` row in `raw_frames` and a `not_evaluable` where a rule would need
   them; they are never guessed.
 """
