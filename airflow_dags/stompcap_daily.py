@@ -1,15 +1,15 @@
 """Once a day: new captures to tables, metrics, validation and a report, each stage a spark-submit of its job.
 
-Every stage is incremental and idempotent, so the DAG hands over the whole folder of captures and a retry repeats nothing. One run at
-a time, for a lake has one writer. The jobs run where the connection `stompcap_spark` says, on this machine where there is no such
-connection. Parameters say what is read and where it goes; a scheduled run takes their defaults, which environment variables of the
-scheduler give:
+Every stage is incremental and idempotent, so the DAG passes the whole folder of captures, and a retry repeats nothing. One run at
+a time, because a lake has one writer. The jobs run on the connection `stompcap_spark`, or on this machine if it does not
+exist. Parameters set the inputs and outputs; a scheduled run uses their defaults, which come from environment variables of the
+scheduler:
 
-- STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; the bundled captures, `lake` and `report.html` without.
-- STOMPCAP_HOME: the folder that `jobs` is in; the one that this file's is in without.
-- STOMPCAP_ENV: the environment stompcap is installed in, not Airflow's, with spark-submit and the driver's Python; `.venv` of a
-  checkout without, or the environment that this file was installed into.
-- STOMPCAP_PYTHON: the Python of a cluster's workers, where it lies elsewhere: that of dist/stompcap-env.tar.gz, unpacked there.
+- STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; default: the bundled captures, `lake`, `report.html`.
+- STOMPCAP_HOME: the folder of `jobs`; default: the folder of this one.
+- STOMPCAP_ENV: the environment of stompcap, not Airflow's, with spark-submit and the driver's Python; default: `.venv` of a
+  checkout, or the environment that this file was installed into.
+- STOMPCAP_PYTHON: the Python of a cluster's workers, if different: that of dist/stompcap-env.tar.gz, unpacked there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STAGES = {
 
 
 class Submit(SparkSubmitOperator):
-    """spark-submit on this machine where no connection says otherwise; the operator itself would ask for YARN then."""
+    """spark-submit, on this machine where there is no such connection; the operator itself would use YARN."""
 
     def execute(self, context: Context) -> None:
         """Submit the job and wait for its end."""
@@ -52,7 +52,7 @@ class Submit(SparkSubmitOperator):
             BaseHook.get_connection(CONNECTION)
         except AirflowNotFoundException:
             self.log.info("no connection %s: the job runs on local[*]", CONNECTION)
-            os.environ[f"AIRFLOW_CONN_{CONNECTION.upper()}"] = LOCAL  # of this process, which is the task's own
+            os.environ[f"AIRFLOW_CONN_{CONNECTION.upper()}"] = LOCAL  # set for this process, which runs only this task
         super().execute(context)
 
 
@@ -69,7 +69,7 @@ class Submit(SparkSubmitOperator):
         "captures": Param([CAPTURES], type="array", items={"type": "string"}, description="Files, folders, globs or URIs"),
         "lake": Param(LAKE, type="string", description="Directory or URI of the lake"),
         "source": Param("default", type="string", description="Capture point"),
-        "report": Param(REPORT, type="string", description="Where the report goes"),
+        "report": Param(REPORT, type="string", description="Path of the report"),
         "python": Param(WORKERS, type="string", description="The Python of the workers, with stompcap"),
         "packages": Param("io.delta:delta-spark_4.2_2.13:4.4.0", type="string", description="Delta's JARs, as Maven coordinates"),
     },

@@ -1,1 +1,1 @@
-"""What this pipeline costs, measured beside the tools people use today."""
+"""What this pipeline costs, compared with the tools people use today."""

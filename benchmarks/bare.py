@@ -1,4 +1,4 @@
-"""The least that a program on Spark makes its user wait for: a session like that of `stompcap run`, and one job of Python tasks."""
+"""The minimal wait for any Spark program: a session like that of `stompcap run`, and one job of Python tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stompcap.spark.session import get_session
 
 
 def same(batches: Iterator[Any]) -> Iterator[Any]:
-    """Give back what comes."""
+    """Return the batches unchanged."""
     yield from batches
 
 

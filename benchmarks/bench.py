@@ -1,7 +1,7 @@
-"""One table, from one run on one machine: this pipeline beside tshark, tcpflow, scapy and Spark's own floor.
+"""One table, from one run on one machine: this pipeline compared with tshark, tcpflow, scapy and Spark's own floor.
 
-Every tool reads the same captures of two sizes, in turn, so that what else the machine does falls on all. The slope
-between the sizes is the speed beyond fixed costs: a start of Spark, a session, twenty tables that have to be made.
+Every tool reads the same captures of two sizes, in turn, so that other load on the machine affects all. The slope
+between the sizes is the speed beyond fixed costs: starting Spark, a session, creating twenty tables.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Tool:
     failure: str = ""
 
     def take(self, size: int, made: Made, scratch: Path) -> None:
-        """Run once and keep the outcome; a failure is kept as a word and ends the tool's part."""
+        """Run once and keep the outcome; a failure is kept as text and excludes the tool from further runs."""
         if self.failure:
             return
         folder = scratch / "run"
@@ -56,7 +56,7 @@ class Tool:
 
 
 def tshark(made: Made, folder: Path) -> Run:
-    """Every segment's stream, time and payload, as text, to nowhere."""
+    """Every segment's stream, time and payload, as text, to /dev/null."""
     fields = ("tcp.stream", "frame.time_epoch", "tcp.payload")
     return run(["tshark", "-r", str(made.path), "-T", "fields", *(word for name in fields for word in ("-e", name))])
 
@@ -80,7 +80,7 @@ def floor(made: Made, folder: Path) -> Run:
 
 
 class Pipeline:
-    """`stompcap run` into a new lake, as a user starts it; what its summary says of its stages is kept."""
+    """`stompcap run` into a new lake, as a user starts it; keeps the stages of its summary."""
 
     def __init__(self) -> None:
         self.stages: dict[str, list[dict[str, float]]] = {}
@@ -101,7 +101,7 @@ class Pipeline:
 
 
 def slope(tool_seconds: dict[int, float], octets: dict[int, int]) -> float | None:
-    """Octets a second between the smallest and the largest size; None where there is one or noise is larger."""
+    """Octets per second between the smallest and the largest size; None if there is one size or noise is larger."""
     if len(tool_seconds) < 2:
         return None
     small, large = min(tool_seconds), max(tool_seconds)
@@ -143,7 +143,7 @@ def compare(sizes: list[int], repeats: int, profile: str, scratch: Path, console
 
 
 def table(tools: list[Tool], slow: Tool, part: Made, pipeline: Pipeline, made: dict[int, Made]) -> Table:
-    """The table of all that was measured."""
+    """The table of all measurements."""
     octets = {size: capture.octets for size, capture in made.items()}
     medians = {tool.name: {size: median(all_) for size, all_ in tool.seconds.items()} for tool in tools}
     rows: list[tuple[str, dict[int, float], dict[int, int]]] = []

@@ -1,7 +1,7 @@
 """Spark's floor: the least it can take to move a capture's payload octets into a Delta table.
 
-Each of as many tasks as cores maps its part of the file and hands slices of it, in rows as long as the mean payload, to
-Spark's own Delta writer: no parsing, no shuffle, zstd. Started once, warmed, then timed.
+One task per core maps its part of the file and passes slices of it, in rows as long as the mean payload, to
+Spark's own Delta writer: no parsing, no shuffle, zstd. Started once, warmed up, then timed.
 Prints one JSON object: seconds.
 """
 

@@ -1,8 +1,8 @@
-"""A capture of any size: sessions cloned to it, each clone with a client address and times of its own.
+"""A capture of any size, made of cloned sessions, each clone with its own client address and times.
 
-One group of sessions, interleaved by time, is laid out once; a clone of it is the same octets with addresses and times
-patched in whole columns, so a file of some hundred megabytes takes about a second. Checksums are left as they were: the
-tools compared do not read them.
+One group of sessions, interleaved by time, is laid out once; its clones are the same octets with addresses and times
+patched in whole columns, so a file of some hundred megabytes takes about a second. Checksums are not updated: the
+compared tools do not read them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def profile(name: str) -> list[Session]:
 
 
 class Group:
-    """Sessions laid out as pcap records in time order, and where in them the columns to patch lie."""
+    """Sessions laid out as pcap records in time order, and the positions of the columns to patch."""
 
     def __init__(self, sessions: list[Session]) -> None:
         self.sessions = sessions
@@ -95,7 +95,7 @@ class Group:
 
 
 def generate(path: Path, megabytes: int, name: str = "mixed") -> Made:
-    """Write a capture of at least that many million octets, in whole groups, and tell what is in it."""
+    """Write a capture of at least that many million octets, in whole groups, and return its counts."""
     group = Group(profile(name))
     clones = -(-(megabytes * MEGA) // len(group.octets))
     with path.open("wb") as file:

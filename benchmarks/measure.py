@@ -1,4 +1,4 @@
-"""Running a command and watching it: seconds by the wall clock, and the most memory its processes held together."""
+"""Runs a command and measures it: wall-clock seconds, and the peak memory of all its processes together."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Run:
 
 
 class CommandFailedError(Exception):
-    """A command ended with an error; the text is the end of what it said."""
+    """A command failed; the text is the end of its error output."""
 
 
 def run(command: Sequence[str], *, keep_output: bool = False) -> Run:
     """Run a command to its end. Raises CommandFailedError where its exit code is not 0.
 
-    Resident memory is sampled from /proc ten times a second; pages that processes share, such as a mapped file, count
+    Resident memory is sampled from /proc ten times per second; pages that processes share, such as a mapped file, count
     for each of them.
     """
     began = time.monotonic()
@@ -49,7 +49,7 @@ def run(command: Sequence[str], *, keep_output: bool = False) -> Run:
 
 
 class _Peak(threading.Thread):
-    """Samples the memory of a process and all its descendants until told that it is done."""
+    """Samples the memory of a process and all its descendants until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -71,13 +71,13 @@ def tree(root: int) -> list[int]:
         for listed in Path(f"/proc/{pid}/task").glob("*/children"):
             try:
                 waiting += [int(child) for child in listed.read_text().split()]
-            except OSError:  # ended meanwhile
+            except OSError:  # has ended
                 continue
     return found
 
 
 def resident(pid: int) -> int:
-    """Octets a process holds in memory; 0 where it has ended."""
+    """Octets of a process in memory; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
     except (OSError, IndexError):

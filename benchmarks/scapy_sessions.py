@@ -1,6 +1,6 @@
-"""What reassembly costs with scapy's TCPSession: the usual way in Python, packet by packet.
+"""The cost of reassembly with scapy's TCPSession, the usual approach in Python, packet by packet.
 
-Every session object gets each packet's payload and waits for a NUL, as a STOMP layer of scapy's would.
+Every session object gets each packet's payload and waits for a NUL, as a STOMP layer of scapy would.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The score of public traces: of how many stream sides does `stompcap.tcp.reassemble` give the octets that others agree on?
+"""The score on public traces: for how many stream sides `stompcap.tcp.reassemble` gives the octets that other tools agree on.
 
-`python -m benchmarks.score [FOLDER]`; the folder holds the traces and `expected.tsv`: file, src, dst, tshark_stream, bytes and sha256 of
-each side that carries data. Exit code: 0 where none is missed, 1 where some are, 2 where there is no such folder.
+`python -m benchmarks.score [FOLDER]`; the folder contains the traces and `expected.tsv`: file, src, dst, tshark_stream, bytes and sha256 of
+each side with data. Exit code: 0 if none is missed, 1 if some are, 2 if there is no such folder.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Side = tuple[str, str, int, str]  # source, destination, octets, SHA-256
 
 
 def folder() -> Path:
-    """Where the traces are: beside the project, unless the environment names another place."""
+    """Where the traces are: beside the project, unless the environment variable names another place."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "captures" / "tcp"
     return Path(os.environ.get(VARIABLE) or beside)
 
 
 def expected(traces: Path) -> Mapping[str, Counter[Side]]:
-    """The sides to be found by trace; none where there is no `expected.tsv`."""
+    """The expected sides by trace; none where there is no `expected.tsv`."""
     sides: dict[str, Counter[Side]] = defaultdict(Counter)
     table = traces / "expected.tsv"
     if table.exists():
@@ -39,12 +39,12 @@ def expected(traces: Path) -> Mapping[str, Counter[Side]]:
 
 
 def endpoint(address: str, port: int) -> str:
-    """An endpoint as the table spells it."""
+    """An endpoint in the table's notation."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def found(trace: Path) -> Counter[Side]:
-    """The sides of a trace that carry data. Raises CaptureError as `reassemble`."""
+    """The sides of a trace with data. Raises CaptureError as `reassemble`."""
     sides: Counter[Side] = Counter()
     for connection in reassemble(str(trace)):
         ends = endpoint(*connection.client), endpoint(*connection.server)
@@ -56,7 +56,7 @@ def found(trace: Path) -> Counter[Side]:
 
 
 def missed(trace: Path, sides: Counter[Side]) -> tuple[Counter[Side], str]:
-    """What of these sides is not found, and in a word what is found instead, or why nothing is."""
+    """The sides that are not found, and text for what is found instead, or why nothing is."""
     try:
         there = found(trace)
     except CaptureError as problem:
@@ -65,11 +65,11 @@ def missed(trace: Path, sides: Counter[Side]) -> tuple[Counter[Side], str]:
 
 
 def main() -> int:
-    """Print the score and what is missed."""
+    """Print the score and the missed sides."""
     traces = Path(sys.argv[1]) if len(sys.argv) > 1 else folder()
     wanted = expected(traces)
     if not wanted:
-        print(f"{traces}: no expected.tsv there; set {VARIABLE} to the folder that holds it and the traces", file=sys.stderr)
+        print(f"{traces}: no expected.tsv there; set {VARIABLE} to the folder that contains it and the traces", file=sys.stderr)
         return 2
     lost = 0
     for name, sides in sorted(wanted.items()):

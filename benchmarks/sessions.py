@@ -1,7 +1,7 @@
-"""The sessions that benchmark captures are made of: recorded ones from data/, and a busy one scripted after them.
+"""The sessions of benchmark captures: recorded ones from data/, and a busy scripted one modelled on them.
 
-The recorded dialogues hold dozens of short connections and the recorded bodies some frames up to 1 MiB; neither has a
-connection that lives for thousands of small frames, as a consumer in production does. That one is written here, with
+The recorded dialogues have dozens of short connections and the recorded bodies some frames up to 1 MiB; neither has a
+connection of thousands of small frames, like a consumer in production. That one is scripted here, with
 the headers that RabbitMQ sends.
 """
 
@@ -23,7 +23,7 @@ MSS = 1448
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet: nanoseconds since the first, the Ethernet frame as captured, its length on the wire, who sent it."""
+    """One packet: nanoseconds since the first, the Ethernet frame as captured, its length on the wire, its sender."""
 
     ns: int
     octets: bytes
@@ -33,7 +33,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Session:
-    """Packets cloned together (one recorded capture, or one connection), and how many STOMP frames they carry."""
+    """Packets cloned together (one recorded capture, or one connection), and their number of STOMP frames."""
 
     name: str
     packets: tuple[Packet, ...]
@@ -49,7 +49,7 @@ def recorded(kind: str) -> list[Session]:
         frames = sum(1 for line in lines if line["kind"] == "frame" and line["captured"])
         found.append(Session(path.name, tuple(_packets(path)), frames))
     if not found:
-        raise SystemExit(f"{DATA} holds no recorded capture of kind {kind}; make record makes them")
+        raise SystemExit(f"{DATA} contains no recorded capture of kind {kind}; run make record to make them")
     return found
 
 
@@ -73,7 +73,7 @@ def _packets(path: Path) -> Iterator[Packet]:
 
 
 class _Wire:
-    """One TCP connection written as packets: counts sequence numbers and lets time pass."""
+    """One TCP connection written as packets: counts sequence numbers and advances time."""
 
     def __init__(self) -> None:
         self.packets: list[Packet] = []
@@ -94,7 +94,7 @@ class _Wire:
         self.packets.append(Packet(self.ns, octets, len(octets), from_client))
         self.sequence[from_client] += len(payload) + bool(flags & (SYN | FIN))
 
-    def say(self, from_client: bool, octets: bytes) -> None:
+    def send(self, from_client: bool, octets: bytes) -> None:
         """Send octets in full segments; the other side acknowledges every second one."""
         for number, at in enumerate(range(0, len(octets), MSS)):
             self.segment(from_client, PSH | ACK, octets[at : at + MSS])
@@ -103,14 +103,14 @@ class _Wire:
 
 
 def busy(messages: int = 1_300) -> Session:
-    """One connection of a client that consumes and produces, acknowledges each MESSAGE, wants some receipts."""
+    """One connection of a client that consumes and produces, acknowledges each MESSAGE, requests some receipts."""
     wire = _Wire()
     wire.segment(True, SYN)
     wire.segment(False, SYN | ACK)
     wire.segment(True, ACK)
-    wire.say(True, b"CONNECT\naccept-version:1.2\nhost:/\nlogin:bench\npasscode:bench-0000\nheart-beat:0,0\n\n\0")
-    wire.say(False, b"CONNECTED\nserver:RabbitMQ/3.10.8\nsession:session-b\nheart-beat:0,0\nversion:1.2\n\n\0\n")
-    wire.say(True, b"SUBSCRIBE\nid:0\ndestination:/queue/orders\nack:client-individual\nprefetch-count:20\n\n\0")
+    wire.send(True, b"CONNECT\naccept-version:1.2\nhost:/\nlogin:bench\npasscode:bench-0000\nheart-beat:0,0\n\n\0")
+    wire.send(False, b"CONNECTED\nserver:RabbitMQ/3.10.8\nsession:session-b\nheart-beat:0,0\nversion:1.2\n\n\0\n")
+    wire.send(True, b"SUBSCRIBE\nid:0\ndestination:/queue/orders\nack:client-individual\nprefetch-count:20\n\n\0")
     frames = 3
     for batch in range(0, messages, 5):
         delivered, settled = bytearray(), bytearray()
@@ -125,13 +125,13 @@ def busy(messages: int = 1_300) -> Session:
             settled += b"ACK\nid:%b\n\n\0" % tag
             settled += b"SEND\ndestination:/queue/done\n%bcontent-length:%d\n\n%b\0" % (receipt, len(body), body)
             frames += 3
-        wire.say(False, bytes(delivered))
-        wire.say(True, bytes(settled))
+        wire.send(False, bytes(delivered))
+        wire.send(True, bytes(settled))
         if batch % 10 == 0:
-            wire.say(False, b"RECEIPT\nreceipt-id:r-%d\n\n\0\n" % batch)
+            wire.send(False, b"RECEIPT\nreceipt-id:r-%d\n\n\0\n" % batch)
             frames += 1
-    wire.say(True, b"DISCONNECT\nreceipt:bye\n\n\0")
-    wire.say(False, b"RECEIPT\nreceipt-id:bye\n\n\0\n")
+    wire.send(True, b"DISCONNECT\nreceipt:bye\n\n\0")
+    wire.send(False, b"RECEIPT\nreceipt-id:bye\n\n\0\n")
     for from_client, flags in ((True, FIN | ACK), (False, FIN | ACK), (True, ACK)):
         wire.segment(from_client, flags)
     return Session("busy", tuple(wire.packets), frames + 2)

@@ -1,6 +1,6 @@
-"""What users wait for beside the work itself: runs on nothing much, on much, and again with nothing new, beside bare Spark and tshark.
+"""Start-up times: runs on a tiny input, on a large one, and again with nothing new, compared with bare Spark and tshark.
 
-All in turn, so that what else the machine does falls on all; medians. A capture is read once before, so that it is in memory for all.
+All in turn, so that other load on the machine affects all; medians. A capture is read once before, so that it is in memory for all.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ FIELDS = ("tcp.stream", "frame.time_epoch", "tcp.payload")
 
 @dataclass
 class Input:
-    """What is read, and the seconds measured: of a run, of the same again, of what else was measured on it; what the runs told."""
+    """An input, and the seconds measured on it: of a run, a repeated run, other tools; and the errors of the reported times."""
 
     name: str
     path: Path
     captures: list[Path]
     against_tshark: bool
     seconds: dict[str, list[float]] = field(default_factory=dict)
-    untold: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
 
     def take(self, what: str, command: list[str]) -> None:
-        """Run and note a command; of a run, also by how much what it told differs from what passed."""
+        """Run and time a command; for a run, also note how much the reported time differs from the real one."""
         done = run(command, keep_output=True)
         self.seconds.setdefault(what, []).append(done.seconds)
         if what.startswith("run"):
-            self.untold.append(abs(done.seconds - json.loads(done.output)["seconds"]))
+            self.errors.append(abs(done.seconds - json.loads(done.output)["seconds"]))
 
     def median(self, what: str) -> float | None:
-        """Of the seconds; None where it was not measured."""
+        """The median seconds; None if not measured."""
         return median(self.seconds[what]) if what in self.seconds else None
 
 
@@ -73,15 +73,15 @@ def compare(megabytes: list[int], repeats: int, scratch: Path, console: Console)
 
 
 def table(bare: float, inputs: list[Input]) -> Table:
-    """Seconds, and how they compare."""
+    """Seconds, and their ratios."""
     shown = Table(caption=f"medians; a bare script with the same session and one Python job: {bare:.1f} s")
     shown.add_column("stompcap run")
-    for column in ("s", "to bare", "to tshark", "nothing new, s", "beyond sha256sum, s", "told and clock apart, s"):
+    for column in ("s", "to bare", "to tshark", "nothing new, s", "beyond sha256sum, s", "reported minus clock, s"):
         shown.add_column(column, justify="right")
     for one in inputs:
         first, again, digest = one.median("run") or 0.0, one.median("run, nothing new") or 0.0, one.median("sha256sum") or 0.0
         tshark = one.median("tshark")
         ratio = f"{first / tshark:.2f} of {tshark:.1f} s" if tshark else ""
-        cells = (f"{first:.1f}", f"{first / bare:.2f}", ratio, f"{again:.1f}", f"{again - digest:.1f}", f"{max(one.untold):.2f}")
+        cells = (f"{first:.1f}", f"{first / bare:.2f}", ratio, f"{again:.1f}", f"{again - digest:.1f}", f"{max(one.errors):.2f}")
         shown.add_row(one.name, *cells)
     return shown

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> str:
-    """`__version__` (PEP 562), when it is asked for."""
+    """`__version__` (PEP 562), looked up on access."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from stompcap.version import version
@@ -32,21 +32,21 @@ def __getattr__(name: str) -> str:
 
 
 def run(captures: Sequence[str], lake: str, *, options: Options | None = None, spark: SparkSession | None = None) -> Result:
-    """Everything `stompcap run` does: captures (files, folders, globs) to all tables of a lake; what it knows is not done again.
+    """All stages of `stompcap run`: captures (files, folders, globs) to all tables of a lake; what the lake has is not done again.
 
-    Uses the session given, the active one or a new one. Raises StompcapError; inputs that cannot be read are named in the result.
+    Uses the given session, the active one or a new one. Raises StompcapError; unreadable inputs are named in the result.
     """
     from pipelines.run import STAGES, Run, execute
     from stompcap.options import Options
     from stompcap.spark.session import LazySession, active, get_session
 
-    given = spark or active()  # a thread of its own, in which a new session is made, knows no active one
+    given = spark or active()  # the thread in which a new session is made has no active one
     session = LazySession(lambda: given) if given else LazySession(get_session)
     return execute(Run(session, lake, options or Options()), STAGES, captures)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
-    """A table of a lake as a DataFrame; KeyError for a name that no lake has."""
+    """A table of a lake as a DataFrame; KeyError for an unknown table."""
     from stompcap.spark.lake import read
 
     return read(spark, lake, table)

@@ -1,8 +1,8 @@
-"""Kernels that come with an environment: what processor they are compiled for, and whether this machine's can run them.
+"""Kernels shipped with an environment: the processor they are compiled for, and whether this machine's can run them.
 
-An environment that is packed and sent to other machines brings its kernels compiled. They must run on all of these, so they are made
-for a stated level and not for the processor at hand. The file `baseline.json` beside them says which; numba is told the same, for it
-looks kernels up by the processor they are for.
+An environment that is packed and sent to other machines includes compiled kernels. They must run on all of these, so they are compiled
+for a stated level, not for this machine's processor. The file `baseline.json` beside them states it, and numba is set to it, because it
+looks kernels up by processor.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ V3 = "avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt
 
 @dataclass(frozen=True)
 class Baseline:
-    """A processor as LLVM names it, and its features as LLVM takes them: `+name`, comma-separated."""
+    """A processor by its LLVM name, and its features in LLVM's form: `+name`, comma-separated."""
 
     cpu_name: str
     cpu_features: str
 
 
 def of_this_machine() -> Baseline:
-    """What kernels are compiled for that go to other machines of this one's kind."""
+    """The level for kernels that go to other machines of this architecture."""
     if platform.machine() in ("x86_64", "AMD64"):
         return Baseline("x86-64-v3", ",".join(f"+{feature}" for feature in V3.split()))
     return Baseline("generic", "")
 
 
 def folder() -> Path:
-    """Where an environment brings its kernels, in a folder for each state of the sources."""
+    """Where an environment keeps its kernels, in a folder for each state of the sources."""
     return Path(sys.prefix) / "share" / "stompcap"
 
 
 def stated(kernels: Path) -> Baseline | None:
-    """What the kernels of a folder are compiled for; None where it does not say."""
+    """The level that the kernels of a folder are compiled for; None where it is not stated."""
     try:
         return Baseline(**json.loads((kernels / FILE).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
@@ -51,12 +51,12 @@ def stated(kernels: Path) -> Baseline | None:
 
 
 def state(kernels: Path, level: Baseline) -> None:
-    """Write down what the kernels of a folder are compiled for; raises OSError."""
+    """Write the level of the kernels in a folder; raises OSError."""
     (kernels / FILE).write_text(json.dumps(asdict(level)) + "\n", "utf-8")
 
 
 def fits(kernels: Path) -> bool:
-    """Whether this machine can run the kernels of a folder, and nobody asks for another processor by NUMBA_CPU_NAME."""
+    """Whether this machine can run the kernels of a folder, and NUMBA_CPU_NAME does not ask for another processor."""
     level = stated(kernels)
     if level is None or os.environ.get("NUMBA_CPU_NAME"):
         return False
@@ -64,7 +64,7 @@ def fits(kernels: Path) -> bool:
 
 
 def runs(level: Baseline) -> bool:
-    """Whether this machine's processor has all that the level asks for."""
+    """Whether this machine's processor has all features of the level."""
     try:
         here = llvmlite.binding.get_host_cpu_features()
     except RuntimeError:  # LLVM does not know this processor
@@ -73,14 +73,14 @@ def runs(level: Baseline) -> bool:
 
 
 def use(level: Baseline) -> None:
-    """Let numba compile for this processor, whatever the one at hand can do besides."""
+    """Make numba compile for this level, whatever else this machine's processor can do."""
     vars(numba.config).update(CPU_NAME=level.cpu_name, CPU_FEATURES=level.cpu_features)
 
 
 def in_force() -> Baseline:
-    """What numba compiles for now: what it was told, else the processor at hand."""
-    said = vars(numba.config)
-    name, features = said["CPU_NAME"], said["CPU_FEATURES"]
+    """The level that numba compiles for now: the one set, else this machine's processor."""
+    config = vars(numba.config)
+    name, features = config["CPU_NAME"], config["CPU_FEATURES"]
     if name is None:
         name = llvmlite.binding.get_host_cpu_name()
     return Baseline(name, _features_here() if features is None else features)

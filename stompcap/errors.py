@@ -1,4 +1,4 @@
-"""Errors a user sees: one line that names what is wrong and what to do; each kind has its exit code."""
+"""Errors that a user sees: one line that names the problem and the remedy; each kind has its exit code."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import traceback
 
 
 class StompcapError(Exception):
-    """Base of all errors meant for people; `exit_code` is what the command line ends with."""
+    """Base of all errors meant for users; `exit_code` is that of the command line."""
 
     exit_code = 1
 
 
 class UsageError(StompcapError):
-    """The request makes no sense as it stands."""
+    """The request is invalid."""
 
     exit_code = 2
 
 
 class EnvironmentProblem(StompcapError):
-    """Java, Spark, Delta's JARs or the lake's place is not as it must be."""
+    """Java, Spark, Delta's JARs or the lake's location do not work."""
 
     exit_code = 3
 
@@ -35,18 +35,18 @@ class CaptureError(StompcapError):
         self.remedy = remedy
 
     def __reduce__(self) -> tuple[type[CaptureError], tuple[str, str]]:
-        """Errors cross from Spark's workers to the driver by pickle."""
+        """Spark's workers send errors to the driver by pickle."""
         return (type(self), (self.path, self.remedy))
 
 
 class NoCapture(CaptureError):
-    """A file could be read and is no capture by its magic."""
+    """A file was read and is not a capture by its magic."""
 
 
 def unforeseen(path: str, error: Exception) -> CaptureError:
-    """What to say of a capture at which this program fails: where it does so, and nothing that may be the capture's octets.
+    """The error of a capture on which this program fails: names the place in the code, and none of the capture's octets.
 
-    A CaptureError says it already; another StompcapError is no capture's fault, and raised.
+    A CaptureError is returned unchanged; another StompcapError is not the capture's fault, and raised.
     """
     if isinstance(error, CaptureError):
         return error
@@ -55,11 +55,11 @@ def unforeseen(path: str, error: Exception) -> CaptureError:
     package = os.path.dirname(__file__)
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(package)]
     place = f" in {os.path.relpath(places[-1].filename, package)}, line {places[-1].lineno}" if places else ""
-    says = f"could not be read ({type(error).__name__}{place}); please report it, the other captures are not touched by it"
-    return CaptureError(path, says)
+    problem = f"could not be read ({type(error).__name__}{place}); please report it; other captures are not affected"
+    return CaptureError(path, problem)
 
 
 class LakeBusy(StompcapError):
-    """Another run holds the lake."""
+    """Another run has locked the lake."""
 
     exit_code = 5

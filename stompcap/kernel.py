@@ -1,6 +1,6 @@
-"""The one way a function is compiled: numba, without the interpreter lock, cached on disk where a place for it can be written.
+"""How functions are compiled: by numba, without the interpreter lock, cached on disk where that is writable.
 
-`stompcap prepare` compiles all of them ahead; what is not compiled by then is compiled when it is first called.
+`stompcap prepare` compiles all of them ahead; others are compiled at their first call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ kernel_cache.use()
 
 
 def _cached(dispatcher: Any, function: F) -> F:
-    """Give a compiled function the cache of this package."""
+    """Give a compiled function this package's cache."""
     vars(dispatcher)["_cache"] = kernel_cache.KernelCache(function)
     return cast(F, dispatcher)
 
@@ -29,5 +29,5 @@ def kernel(function: F) -> F:
 
 
 def inline(function: F) -> F:
-    """Compile a helper that kernels call in their inner loops; LLVM inlines it, whatever it costs in code."""
+    """Compile a helper that kernels call in their inner loops, which LLVM inlines, whatever it costs in code."""
     return _cached(numba.njit(nogil=True, forceinline=True)(function), function)

@@ -1,11 +1,11 @@
-"""Where compiled kernels are kept, and how numba finds them there again.
+"""Where compiled kernels are cached, and how numba finds them there.
 
-numba keeps what it compiled of a file under the path of that file, and looks only at that file when it asks whether it is still good.
-A kernel's code holds what it calls, so here the whole state of the sources counts, and their path does not: kernels lie under the name
-of their module in a folder named by a digest. Checkouts with the same sources share one, wherever they lie.
+numba caches the kernels of a file under that file's path, and checks only that file to decide whether they are still valid.
+A kernel includes the code of its callees, so here a digest of all sources decides, and their path does not matter: kernels are under the
+name of their module in a folder named by the digest. Checkouts with the same sources share one.
 
-Looked at, in this order: the folder in NUMBA_CACHE_DIR alone, where that is set; the kernels that came with the environment
-(`stompcap.baseline`), which are never written; the user's cache. What cannot be written is kept in memory.
+Folders are searched in this order: the one in NUMBA_CACHE_DIR only, where that is set; the kernels shipped with the environment
+(`stompcap.baseline`), which are never written; the user's cache. Kernels that cannot be written to disk stay in memory.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 
 from stompcap import baseline
 
-KEPT_SECONDS = 7 * 24 * 3600  # kernels of sources that nobody used for so long are dropped
+KEPT_SECONDS = 7 * 24 * 3600  # kernels unused for so long are removed
 WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
 VARIABLE = "NUMBA_CACHE_DIR"
 
 
 @cache
 def name() -> str:
-    """The name of the folder: a digest of all sources that hold kernels or their constants, and of what compiles them."""
+    """The name of the folder: a digest of all sources of kernels and their constants, and of the compiler's version."""
     package = Path(__file__).parent
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     for source in sorted(package.rglob("*.py")):
@@ -44,31 +44,31 @@ def name() -> str:
 
 
 def own_folder() -> Path:
-    """Where kernels are written: below NUMBA_CACHE_DIR if it is set, else in the user's cache."""
+    """Where kernels are written: below NUMBA_CACHE_DIR if set, else in the user's cache."""
     named = os.environ.get(VARIABLE)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return (Path(named) if named else Path(base) / "stompcap") / name()
 
 
 def shipped_folder() -> Path | None:
-    """The kernels that came with this environment; None without such, where NUMBA_CACHE_DIR is set or the processor cannot run them."""
+    """The kernels shipped with this environment; None if there are none, NUMBA_CACHE_DIR is set or the processor cannot run them."""
     folder = baseline.folder() / name()
     return folder if not os.environ.get(VARIABLE) and baseline.fits(folder) else None
 
 
 def folders() -> list[Path]:
-    """All that are looked at, in order."""
+    """All folders to search, in order."""
     shipped = shipped_folder()
     return [own_folder()] if shipped is None else [shipped, own_folder()]
 
 
 def module_folder(module: str) -> str:
-    """Where the kernels of a module lie in any of the folders."""
+    """Where the kernels of a module are within any of the folders."""
     return os.path.join(*module.removeprefix("stompcap.").split(".")[:-1], "")
 
 
 class Locator(_CacheLocator):
-    """Tells numba the place of a function's kernels, and the state of the sources they are good for."""
+    """Gives numba the location of a function's kernels, and the state of the sources they are valid for."""
 
     def __init__(self, function: Callable[..., Any], source: str) -> None:
         self._line = function.__code__.co_firstlineno
@@ -76,15 +76,15 @@ class Locator(_CacheLocator):
         self._path = os.path.join(own_folder(), module_folder(function.__module__))
 
     def get_cache_path(self) -> str:
-        """The folder for the function's index and code."""
+        """The folder of the function's index and code."""
         return self._path
 
     def get_source_stamp(self) -> str:
-        """What the kernels were made of; the file itself counts too, for it may lie outside this package."""
+        """The state of the sources; the file itself is included, for it may be outside this package."""
         return f"{name()} {hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()}"
 
     def get_disambiguator(self) -> str:
-        """What tells functions of the same name and module apart."""
+        """Distinguishes functions of the same name and module."""
         return str(self._line)
 
     @classmethod
@@ -94,7 +94,7 @@ class Locator(_CacheLocator):
 
 
 class _Kernels(CompileResultCacheImpl):
-    """numba's way to write down what it compiled, with this module's places."""
+    """numba's serialisation of compiled functions, with this module's locator."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._locator_classes = [Locator]
@@ -104,8 +104,8 @@ class _Kernels(CompileResultCacheImpl):
 class KernelCache(FunctionCache):
     """numba's cache of one function, in several folders, of which the last is written.
 
-    numba reads, changes and writes the index of a function without a lock: of two processes that compile it for different types one
-    could then find the other's code under its own types. So writers take turns here.
+    numba reads, changes and writes the index of a function without a lock: of two processes that compile it for different types, one
+    could then find the other's code under its own types. So writers lock the folder here.
     """
 
     _impl_class = _Kernels
@@ -119,26 +119,26 @@ class KernelCache(FunctionCache):
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
         for file in self._files:
-            with suppress(OSError):  # a folder this user may not read is as good as none
+            with suppress(OSError):  # a folder that this user may not read is skipped
                 data = file.load(key)
                 if data is not None:
                     return self._impl.rebuild(target_context, data)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for these types; where it cannot be written, this process has it and no other."""
+        """Cache what was compiled for these types; if that is not writable, only this process has it."""
         with suppress(OSError), writing(own_folder()):
             super().save_overload(sig, data)
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold the right to write in a folder of kernels, which is made first; raises OSError where it cannot be written."""
+    """Lock a folder of kernels for writing, and create it first; raises OSError where it cannot be written."""
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
         drop_unused(folder.parent)
     with open(folder / "lock", "ab") as lock:
-        with suppress(OSError):  # a file system without locks is as good as numba's own way
+        with suppress(OSError):  # without locks of the file system, as numba itself does
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -152,7 +152,7 @@ def drop_unused(base: Path) -> None:
 
 
 def use() -> None:
-    """Begin to use the folders: mark the user's as used today; compile for the baseline where kernels that came with it are used."""
+    """Start using the folders: mark the user's as used today; compile for the baseline where shipped kernels are used."""
     with suppress(OSError):
         place = own_folder()
         if time.time() - place.stat().st_mtime > KEPT_SECONDS / 7:

@@ -1,4 +1,4 @@
-"""What a run may be told: one frozen record that crosses to Spark's workers."""
+"""The options of a run: one frozen record that is sent to Spark's workers."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from dataclasses import dataclass, field
 
 from stompcap.settings import Settings
 
-# RFC 6335 registers none; these are what brokers listen on as shipped: STOMP, STOMP over TLS, Artemis (all protocols), Apollo,
+# RFC 6335 registers none; these are the default ports of brokers: STOMP, STOMP over TLS, Artemis (all protocols), Apollo,
 # and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
 STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
 
 SPLIT_OCTETS = 1 << 26
 
 LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
-"""Of the environment: the octets that a compressed capture may decompress to, where no option says so."""
+"""Environment variable: the octets that a compressed capture may decompress to, where no option sets it."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that change what the tables hold.
+    """Options that change the content of tables.
 
-    But for `split_octets`, how much of a capture one task reads, and `max_decompressed`, beyond how many octets a compressed one is
-    refused (None: as `stompcap.capture.compressed` says).
+    Except `split_octets`, how much of a capture one task reads, and `max_decompressed`, the size beyond which a compressed one is
+    refused (None: the default of `stompcap.capture.compressed`).
 
-    `ports` are servers' ports where STOMP is believed of a connection caught in the middle that shows no whole frame; `all_ports` looks
-    deeper for one. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
+    `ports` are server ports that mark a connection as STOMP if it was captured mid-stream and shows no whole frame; `all_ports` searches
+    further for one. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
-    `idle_timeout`: seconds of silence after which a flow goes on as another connection.
-    `vlan`: VLAN ids tell connections apart. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
+    `idle_timeout`: seconds of silence after which packets of the same endpoints are another connection.
+    `vlan`: VLAN ids separate connections. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
 
     source: str = "default"

@@ -1,4 +1,4 @@
-"""Places on the wire: rank of the capture and packet in one number, that grows as packets were captured."""
+"""Places on the wire: rank of the capture and packet in one number that grows in order of capture."""
 
 from __future__ import annotations
 

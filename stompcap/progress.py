@@ -1,4 +1,4 @@
-"""What a long piece of work tells while it goes on: what it does now, and how much of it is done, in octets."""
+"""Progress of long work: the current step, and how much of it is done, in octets."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 INTERVAL_S = 0.25
-"""Seconds between two looks at what tasks have done."""
+"""Seconds between two reads of the tasks' progress."""
 
 
 class Progress:
-    """Takes what is told and shows nothing; `stompcap.cli.progress` has those that show it."""
+    """Receives progress and shows nothing; `stompcap.cli.progress` has subclasses that show it."""
 
     def begin(self, text: str, octets: int = 0) -> None:
-        """Something else is done now, of so many octets if that is known."""
+        """A new step begins, of so many octets if that is known."""
 
     def reached(self, octets: int) -> None:
-        """So many octets of it are done, counted from its beginning."""
+        """So many octets of the step are done."""
 
 
 class Counter:
@@ -30,21 +30,21 @@ class Counter:
         self._progress, self._lock, self._octets = progress, Lock(), 0
 
     def add(self, octets: int) -> None:
-        """So many more are done."""
+        """Add octets that are done."""
         with self._lock:
             self._octets += octets
             self._progress.reached(self._octets)
 
 
 class Meter:
-    """Where the tasks of a job on this machine say how much they have done: a folder with a small file for each task."""
+    """Where the tasks of a job on this machine write their progress: a folder with a small file for each task."""
 
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder
         self._done: dict[str, int] = {}
 
     def add(self, step: str, task: int, amount: int) -> None:
-        """So much more of a step is done by a task; nothing is told where nobody looks."""
+        """Add to what a task has done of a step; written only where it is read."""
         name = f"{step}-{task}"
         self._done[name] = self._done.get(name, 0) + amount
         if self.folder is None:
@@ -52,23 +52,23 @@ class Meter:
         try:
             with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
                 file.write(str(self._done[name]))
-        except OSError:  # the folder is gone with the job, or the disk is full: the task's own writes tell of that
+        except OSError:  # the folder is gone with the job, or the disk is full, which the task's own writes will report
             self.folder = None
 
     def done(self, step: str) -> int:
-        """What all tasks have done of a step."""
+        """How much all tasks have done of a step."""
         total = 0
         for path in Path(self.folder or os.devnull).glob(f"{step}-*"):
             try:
                 total += int(path.read_text(encoding="ascii") or 0)
-            except (OSError, ValueError):  # being written just now
+            except (OSError, ValueError):  # being written
                 continue
         return total
 
 
 @contextmanager
-def watched(look: Callable[[Meter], None], *, here: bool) -> Iterator[Meter]:
-    """A meter for tasks, which `look` is given again and again meanwhile; one that nobody reads where tasks are not `here`."""
+def watched(read: Callable[[Meter], None], *, here: bool) -> Iterator[Meter]:
+    """A meter for tasks, passed to `read` at intervals; where tasks are not `here`, it is never read."""
     if not here:
         yield Meter()
         return
@@ -77,7 +77,7 @@ def watched(look: Callable[[Meter], None], *, here: bool) -> Iterator[Meter]:
 
         def watch() -> None:
             while not over.wait(INTERVAL_S):
-                look(Meter(folder))
+                read(Meter(folder))
 
         thread = Thread(target=watch, daemon=True)
         thread.start()

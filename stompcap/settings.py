@@ -1,6 +1,6 @@
-"""Settings: how severe rules are, which are switched off, and the thresholds that session machine and rules go by.
+"""Settings: severities of rules, disabled rules, and the thresholds of session machine and rules.
 
-The defaults stand here and nowhere else. A TOML file overrides them:
+The defaults are here and nowhere else. A TOML file overrides them:
 
     [rules."FR-20"]
     enabled = false
@@ -25,7 +25,7 @@ from stompcap.errors import UsageError
 
 LEVEL = re.compile(r"M|S|I|M/S|M/I|S/I")
 SECOND_NS = 1_000_000_000
-EXAMPLE = """`[rules."FR-20"]`, say, and on the next line `enabled = false`"""
+EXAMPLE = """`[rules."FR-20"]`and, on the next line, `enabled = false`"""
 
 
 def _threshold(default: float, meaning: str) -> Any:
@@ -34,24 +34,24 @@ def _threshold(default: float, meaning: str) -> Any:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Numbers that verdicts depend on; names ending in `_s` are seconds, in `_ms` milliseconds, the rest counts or ratios."""
+    """Numbers that verdicts depend on; names ending in `_s` are seconds, in `_ms` milliseconds, others counts or ratios."""
 
     heartbeat_late: float = _threshold(1.1, "a gap above this many intervals is late")
-    heartbeat_violation: float = _threshold(1.5, "above this many a violation (HB-01, HB-02)")
-    heartbeat_dead: float = _threshold(3.0, "above this many the sender counts as dead (HB-06)")
-    heartbeat_sane_min_ms: float = _threshold(1_000, "a shorter interval announced is not sane (HB-09)")
-    heartbeat_sane_max_ms: float = _threshold(60_000, "nor is a longer one: load balancers cut off idle connections (HB-09)")
-    idle_close_s: float = _threshold(10, "a server's close after so long a silence is an idle cut-off (HB-08)")
+    heartbeat_violation: float = _threshold(1.5, "a gap above this many intervals is a violation (HB-01, HB-02)")
+    heartbeat_dead: float = _threshold(3.0, "after a gap above this many intervals the sender counts as dead (HB-06)")
+    heartbeat_sane_min_ms: float = _threshold(1_000, "an announced interval below this is not sane (HB-09)")
+    heartbeat_sane_max_ms: float = _threshold(60_000, "a longer one is not sane: load balancers cut off idle connections (HB-09)")
+    idle_close_s: float = _threshold(10, "a server's close after this much silence is an idle cut-off (HB-08)")
     connect_answer_s: float = _threshold(10, "CONNECT is answered within this time (CN-19)")
-    refusal_close_s: float = _threshold(15, "a connection refused is closed within this time (CN-11, CN-12)")
+    refusal_close_s: float = _threshold(15, "a refused connection is closed within this time (CN-11, CN-12)")
     error_close_s: float = _threshold(1, "after an ERROR the server closes within this time (ER-02, SN-05, SB-05)")
-    error_cause_s: float = _threshold(1, "an ERROR this soon after a client's frame may speak of that frame (ER-04, ER-06)")
+    error_cause_s: float = _threshold(1, "an ERROR this soon after a client's frame may be about that frame (ER-04, ER-06)")
     fatal_escape_s: float = _threshold(1, "the receiver of an undefined escape falls silent within this time (FR-19b)")
-    unsubscribe_grace_s: float = _threshold(2, "a MESSAGE may still come so long after UNSUBSCRIBE, beside the round trip (SB-08)")
-    receipt_wait_s: float = _threshold(10, "a receipt asked for is answered within this time (RC-03)")
+    unsubscribe_grace_s: float = _threshold(2, "a MESSAGE may still come this long after UNSUBSCRIBE, plus the round trip (SB-08)")
+    receipt_wait_s: float = _threshold(10, "a requested receipt comes within this time (RC-03)")
     transaction_open_s: float = _threshold(60, "a transaction open for longer is an outlier (TX-08)")
-    transaction_actions: float = _threshold(1024, "so is one of more actions, RabbitMQ's limit (TX-08)")
-    transactions_open: float = _threshold(16, "and so are more of them open together, RabbitMQ's limit too (TX-08)")
+    transaction_actions: float = _threshold(1024, "a transaction of more actions is an outlier; RabbitMQ's limit (TX-08)")
+    transactions_open: float = _threshold(16, "more transactions open at once are outliers; RabbitMQ's limit (TX-08)")
 
     def ns(self, name: str) -> int:
         """A threshold in seconds as nanoseconds."""
@@ -61,7 +61,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class RuleSetting:
-    """What a user says of one rule; a level of None leaves the catalogue's."""
+    """A user's setting of one rule; a level of None keeps the catalogue's."""
 
     enabled: bool = True
     level: str | None = None
@@ -75,12 +75,12 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def of(self, rule_id: str) -> RuleSetting:
-        """What is set for a rule."""
+        """The setting of a rule."""
         return dict(self.rules).get(rule_id, RuleSetting())
 
 
-class _Wrong(Exception):
-    """What makes no sense: the key, as its parts from the outermost table on, and what to say instead."""
+class _Invalid(Exception):
+    """An invalid setting: its key, as its parts from the outermost table on, and the remedy."""
 
     def __init__(self, key: Sequence[str], remedy: str) -> None:
         super().__init__(remedy)
@@ -99,16 +99,16 @@ def load(path: str, known: Collection[str]) -> Settings:
         document = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = octets.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}, line {line}: not TOML: an octet that is no UTF-8; save the file as UTF-8") from error
+        raise UsageError(f"{path}, line {line}: not TOML: an octet is not valid UTF-8; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        said, _, place = str(error).removesuffix(")").rpartition(" (at ")
+        problem, _, place = str(error).removesuffix(")").rpartition(" (at ")
         line_of = place.partition(",")[0] if place.startswith("line") else f"line {len(text.splitlines())}"
-        raise UsageError(f"{path}, {line_of}: not TOML: {said}; {EXAMPLE}") from error
+        raise UsageError(f"{path}, {line_of}: not TOML: {problem}; {EXAMPLE}") from error
     try:
         _only((), document, ("rules", "thresholds"))
         rules, thresholds = (_table((name,), document.get(name, {})) for name in ("rules", "thresholds"))
         return Settings(tuple((name, _rule(name, rules[name], known)) for name in rules), _thresholds(thresholds))
-    except _Wrong as error:
+    except _Invalid as error:
         key = ".".join(part if re.fullmatch(r"\w+", part) else f'"{part}"' for part in error.key)
         raise UsageError(f"{path}, line {_line(text, error.key)}: {key}: {error}") from error
 
@@ -130,27 +130,27 @@ def _line(text: str, key: Sequence[str]) -> int:
 
 def _table(key: Sequence[str], value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise _Wrong(key, f"a table is wanted; {EXAMPLE}")
+        raise _Invalid(key, f"must be a table; {EXAMPLE}")
     return value
 
 
 def _only(outer: Sequence[str], found: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in found:
         if key not in allowed:
-            raise _Wrong([*outer, key], f"no such setting; there are {', '.join(allowed)}")
+            raise _Invalid([*outer, key], f"no such setting; use one of {', '.join(allowed)}")
 
 
 def _rule(name: str, value: object, known: Collection[str]) -> RuleSetting:
     key = ("rules", name)
     if name not in known:
-        raise _Wrong(key, "there is no such rule; `stompcap rules list` shows them all")
+        raise _Invalid(key, "no such rule; `stompcap rules list` shows them all")
     table = _table(key, value)
     _only(key, table, ("enabled", "level"))
     enabled, level = table.get("enabled", True), table.get("level")
     if not isinstance(enabled, bool):
-        raise _Wrong([*key, "enabled"], "say true or false")
+        raise _Invalid([*key, "enabled"], "must be true or false")
     if level is not None and not (isinstance(level, str) and LEVEL.fullmatch(level)):
-        raise _Wrong([*key, "level"], 'say "M", "S", "I", or two of them as "M/I", the second for milder circumstances')
+        raise _Invalid([*key, "level"], 'must be "M", "S", "I", or two of them as in "M/I", the second for milder circumstances')
     return RuleSetting(enabled, level)
 
 
@@ -160,7 +160,7 @@ def _thresholds(table: Mapping[str, object]) -> Thresholds:
     for name, value in table.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or not 0 < value <= 1e9:  # type: ignore[arg-type, operator]
-            raise _Wrong(("thresholds", name), "a number above 0 and up to 1e9 is wanted")
+            raise _Invalid(("thresholds", name), "must be a number above 0 and up to 1e9")
         values[name] = value  # type: ignore[assignment]
     found = Thresholds(**values)
     for low, high in (
@@ -169,9 +169,9 @@ def _thresholds(table: Mapping[str, object]) -> Thresholds:
     ):
         least, most = getattr(found, low), getattr(found, high)
         if least > most and low in values:
-            raise _Wrong(("thresholds", low), f"must not exceed {high}, which is {most:g}")
+            raise _Invalid(("thresholds", low), f"must not exceed {high}, which is {most:g}")
         if least > most:
-            raise _Wrong(("thresholds", high), f"must not be less than {low}, which is {least:g}")
+            raise _Invalid(("thresholds", high), f"must not be less than {low}, which is {least:g}")
     if found.heartbeat_late < 1:
-        raise _Wrong(("thresholds", "heartbeat_late"), "an interval kept to is not late; say 1 or more")
+        raise _Invalid(("thresholds", "heartbeat_late"), "must be 1 or more, as a kept interval is not late")
     return found

@@ -1,4 +1,4 @@
-"""Numbers as people read them: durations, sizes, counts, shares, moments. None is a dash everywhere."""
+"""Numbers as people read them: durations, sizes, counts, shares, timestamps. None is a dash everywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIZES = ("octets", "kB", "MB", "GB", "TB", "PB")
 
 
 def _figure(value: float) -> str:
-    """Three significant digits, without exponent and without trailing zeros behind a point."""
+    """Three significant digits, without exponent and without trailing zeros after the point."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
@@ -39,7 +39,7 @@ def duration(us: float | None) -> str:
 
 
 def _pair(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
-    """Seconds as so many large units and so many small ones, the latter left out where there are none."""
+    """Seconds in two units; the smaller one is left out where it is 0."""
     whole, rest = divmod(seconds, large)
     return f"{whole} {large_name} {rest // small} {small_name}" if rest // small else f"{whole} {large_name}"
 
@@ -48,7 +48,7 @@ def seconds(text: str) -> int:
     """A duration as people write it, 90s, 30min, 24h or 7d, in whole seconds; raises ValueError for other words and for nothing."""
     found = re.fullmatch(r"(\d{1,9}) ?(s|min|h|d)", text.strip())
     if not found or not int(found[1]):
-        raise ValueError("say a duration such as 90s, 30min, 24h or 7d")
+        raise ValueError("must be a duration such as 90s, 30min, 24h or 7d")
     return int(found[1]) * {"s": 1, "min": 60, "h": 3600, "d": 86400}[found[2]]
 
 
@@ -74,12 +74,12 @@ def size(octets: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """How many times, with two digits behind the point."""
+    """A multiple, with two decimals."""
     return NOTHING if value is None else f"{value:.2f}×"
 
 
 def share(part: float | None, whole: float | None) -> str:
-    """A part of a whole in per cent; never 0 % for something nor 100 % for less than all."""
+    """A part of a whole in per cent; never 0 % for more than nothing, nor 100 % for less than all."""
     if part is None or not whole:
         return NOTHING
     percent = 100 * part / whole
@@ -91,7 +91,7 @@ def share(part: float | None, whole: float | None) -> str:
 
 
 def moment(ns: float | None, digits: int = 3) -> str:
-    """Nanoseconds since the epoch as UTC date and time, with so many digits of the second (0 to 6)."""
+    """Nanoseconds since the epoch as UTC date and time, with so many decimals of the second (0 to 6)."""
     if ns is None:
         return NOTHING
     when = _EPOCH + timedelta(microseconds=int(ns) // 1000)

@@ -1,10 +1,10 @@
-"""The version of this package, as it was installed."""
+"""The installed version of this package."""
 
 from __future__ import annotations
 
 
 def version() -> str:
-    """Looking it up takes longer than all that a command does before it heeds Ctrl-C: nothing that is imported asks."""
+    """The version. Looked up on request only: it takes longer than all that a command does before it handles Ctrl-C."""
     from importlib import metadata
 
     try:

@@ -1,9 +1,9 @@
-r"""Text from the wire as a person may safely look at it, on a terminal or a page.
+r"""Text from the wire in a form that is safe to show on a terminal or a page.
 
-Whoever sends a header chooses its octets: escape sequences that repaint a terminal, overrides that turn the reading
-direction round, invisible characters that make two names look alike. What `str.isprintable` refuses (controls, formats,
-surrogates, line and paragraph separators, spaces other than the ordinary one, characters not assigned) is shown as a
-backslash escape, the way the tables already show octets that are not UTF-8.
+Whoever sends a header chooses its octets: escape sequences that repaint a terminal, overrides that reverse the reading
+direction, invisible characters that make two names look alike. Characters that `str.isprintable` refuses (controls, formats,
+surrogates, line and paragraph separators, spaces other than the ordinary one, unassigned ones) are shown as
+backslash escapes, as the tables show octets that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def _escape(character: str) -> str:
 def visible(text: str, limit: int | None = None) -> str:
     """The text with every character that does not print as itself escaped.
 
-    Beyond `limit` characters it is cut, with an ellipsis; escapes count, so the answer never has more than `limit`.
-    Printable text comes back as it is, backslashes too.
+    Beyond `limit` characters it is cut, with an ellipsis; escapes count, so the result never has more than `limit`.
+    Printable text is unchanged, backslashes too.
     """
     if limit is not None:
-        text = text[: limit + 1]  # an escape never makes text shorter: what lies beyond can't be shown
+        text = text[: limit + 1]  # escapes never shorten text, so the rest is never shown
     if not text.isprintable():
         text = "".join(c if c.isprintable() else _escape(c) for c in text)
     if limit is not None and len(text) > limit:
@@ -41,7 +41,7 @@ def visible(text: str, limit: int | None = None) -> str:
 
 
 def visible_octets(octets: bytes, limit: int | None = None) -> str:
-    """Octets as text: UTF-8 where they are, backslash escapes elsewhere."""
+    """Octets as text: UTF-8 where valid, backslash escapes elsewhere."""
     if limit is not None:
         octets = octets[: 4 * (limit + 1)]  # a UTF-8 character has at most four
     return visible(octets.decode("utf-8", "backslashreplace"), limit)

@@ -78,7 +78,7 @@ def test_seconds(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "90", "0s", "-5s", "1.5h", "1w", "h", "1h30min", "9999999999s"])
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match="say a duration"):
+    with pytest.raises(ValueError, match="must be a duration"):
         units.seconds(text)
 
 

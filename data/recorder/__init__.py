@@ -1,4 +1,4 @@
-"""Recorder: drives real STOMP brokers on loopback, captures packets, keeps each client's own log as truth.
+"""Recorder: drives real STOMP brokers on loopback, captures packets, and keeps each client's own log as truth.
 
-Nothing here imports stompcap: the truth must come from another hand than the program it judges.
+Nothing here imports stompcap: the truth must be independent of the program that it tests.
 """

@@ -19,7 +19,7 @@ from data.recorder.scenarios import PROGRAMME
 
 
 def main() -> int:
-    """Parse, make sure of the needs, record."""
+    """Parse the arguments, check the needs, record."""
     parser = argparse.ArgumentParser(prog="python -m data.recorder", description="Record real brokers on loopback.")
     parser.add_argument("outdir", type=Path, help="folder for captures and truth files")
     parser.add_argument("--broker", action="append", choices=list(BROKERS), help="only this one (repeatable)")
@@ -34,7 +34,7 @@ def main() -> int:
         programs = [program for name, program in PROGRAMS.items() if name in wanted]
         ensure(names, {tool: package for program in programs for tool, package in program.tools.items()})
         for program in programs:
-            program.command(cache)  # installed now: a recording is no time to wait for a registry
+            program.command(cache)  # installed now, so that a recording does not wait for a registry
         with tempfile.TemporaryDirectory(prefix="stompcap-record-") as scratch:
             record(given.outdir, cache, Path(scratch), names, wanted)
     except MissingNeedError as error:

@@ -27,7 +27,7 @@ EMBEDDED = Path(__file__).parent / "artemis" / "EmbeddedBroker.java"
 
 
 def lets_in(address: str, user: User) -> bool:
-    """Does the broker at that address answer this user's CONNECT with CONNECTED?"""
+    """Whether the broker at that address answers this user's CONNECT with CONNECTED."""
     connect = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{user.login}\npasscode:{user.passcode}\n\n\0"
     try:
         with socket.create_connection((address, PORT), timeout=2) as one:
@@ -38,7 +38,7 @@ def lets_in(address: str, user: User) -> bool:
 
 
 class Broker(ABC):
-    """A broker that can be started, paused and stopped; `name` is the key everywhere else."""
+    """A broker that can be started, paused and stopped; `name` is its key everywhere else."""
 
     name: str
     address: str
@@ -62,7 +62,7 @@ class Broker(ABC):
             raise RuntimeError(f"{self.address}:{PORT} is taken: is another recording running?")
         with ExitStack() as stack:
             self.process = self.start(stack, [*users, probe])
-            # RabbitMQ listens before it has read its users: only a login that works says it is ready.
+            # RabbitMQ listens before it has read its users: only a successful login shows that it is ready.
             self.process.wait_until(lambda: lets_in(self.address, probe), 120, self.name)
             yield self
 
@@ -118,7 +118,7 @@ class RabbitMQ(Broker):
             "RABBITMQ_PID_FILE": str(home / "node.pid"), "RABBITMQ_CONF_ENV_FILE": "/dev/null",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none",
         }
-        # Started by us, the port mapper is ours to end; Erlang would leave one behind.
+        # We started the port mapper, so we end it; Erlang would leave one behind.
         port_mapper = stack.enter_context(
             Process(["epmd", "-port", mapper, "-address", "127.0.0.1"], home / "epmd.log", env))
         port_mapper.wait_until(lambda: listens("127.0.0.1", int(mapper)), 10, "epmd")

@@ -1,7 +1,7 @@
-"""A scripted STOMP client: does exactly what it is told, violations included, and logs both directions.
+"""A scripted STOMP client: executes its script exactly, violations included, and logs both directions.
 
-A thread of its own reads and stamps what arrives, so planted delays never hold up the clock of a delivery.
-Clocks: `time.time_ns` just before the send call, and just after the receive call that made a frame whole.
+A separate thread reads and timestamps what arrives, so planted delays never delay the time of a delivery.
+Clocks: `time.time_ns` just before the send call, and just after the receive call that completed a frame.
 """
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Client:
                 self.changed.notify_all()
 
     def raw(self, octets: bytes) -> int:
-        """Send octets as they are; returns the offset of the first. A broken pipe is no error here."""
+        """Send octets unchanged; returns the offset of the first. A broken pipe is not an error here."""
         with self.sending:
             offset = len(self.log.tape_c2s.octets)
             self.log.tape_c2s.chunks.append((offset, len(octets), time.time_ns()))
@@ -81,7 +81,7 @@ class Client:
 
     def send(self, command: str, headers: Headers, body: bytes = b"", *, eol: str = "\n", wire: bytes | None = None,
              plant: dict[str, str] | None = None) -> Frame:
-        """Send one frame; `wire` overrides its octets, `plant` names rules broken by it and why."""
+        """Send one frame; `wire` overrides its octets, `plant` names the rules that it breaks and why."""
         octets = wire if wire is not None else serialize(command, headers, body, self.version, eol)
         before = time.time_ns()
         offset = self.raw(octets)
@@ -101,7 +101,7 @@ class Client:
             self.log.plant(rule, "client", offset, note)
 
     def wait(self, wanted: Callable[[Frame], bool], timeout_s: float = PATIENCE_S) -> Frame | None:
-        """First received frame not yet taken that `wanted` accepts; None when time is up or the server closed."""
+        """The first received frame not yet taken that `wanted` accepts; None on timeout or if the server closed."""
         deadline = time.monotonic() + timeout_s
         with self.changed:
             while True:
@@ -121,7 +121,7 @@ class Client:
 
     def connect(self, version: str = "1.2", heart_beat: tuple[int, int] | None = None, *, command: str = "CONNECT",
                 headers: Headers | None = None, plant: dict[str, str] | None = None, eol: str = "\n") -> Frame | None:
-        """Send CONNECT with the session's user and take the answer; 1.0 goes without accept-version."""
+        """Send CONNECT with the session's user and take the answer; without accept-version in 1.0."""
         user = self.log.user
         usual: list[Header] = [] if version == "1.0" else [("accept-version", version), ("host", "/")]
         chosen = usual if headers is None else headers
@@ -235,7 +235,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """FIN; read what the server still sends until it closes too."""
+        """FIN; read until the server closes too."""
         self.hush()
         if not self.ended:
             self._mine("fin")
@@ -247,7 +247,7 @@ class Client:
         self.socket.close()
 
     def reset(self) -> None:
-        """RST: the connection is gone at once."""
+        """RST: the connection ends at once."""
         self.hush()
         self._mine("rst")
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,6 +1,6 @@
-"""What the recorder needs from the machine: Debian packages, and artifacts from Maven Central.
+"""What the recorder needs on the machine: Debian packages, and artifacts from Maven Central.
 
-Missing packages are installed by apt-get when we are root; otherwise recording stops with one line on what to do.
+As root, missing packages are installed by apt-get; otherwise recording stops with one line on what to do.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-# What must exist, and the Debian package that brings it.
+# Required programs and files, and their Debian packages.
 TOOLS = {"tcpdump": "tcpdump", "tshark": "tshark", "editcap": "tshark"}
 BROKERS = {
     "rabbitmq": {"/usr/lib/rabbitmq/bin/rabbitmq-server": "rabbitmq-server", "epmd": "erlang-base"},
@@ -20,7 +20,7 @@ BROKERS = {
 
 
 class MissingNeedError(RuntimeError):
-    """Something the recorder cannot do without; the message is one line with the remedy."""
+    """Something that the recorder requires is missing; the message is one line with the remedy."""
 
 
 def ensure(brokers: list[str], more: dict[str, str] | None = None) -> None:

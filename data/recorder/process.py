@@ -1,4 +1,4 @@
-"""One child process with its own process group: started, waited for, paused and ended by id, whatever happens."""
+"""One child process with its own process group: started, paused and reliably ended by id."""
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +13,7 @@ from types import TracebackType
 
 
 class Process:
-    """Context manager around one child; its standard output and error go to `log`."""
+    """Context manager for one child; its standard output and error go to `log`."""
 
     def __init__(self, command: list[str], log: Path, env: dict[str, str] | None = None,
                  cwd: Path | None = None) -> None:
@@ -42,7 +42,7 @@ class Process:
             os.killpg(self.child.pid, number)
 
     def stop(self, first: int = signal.SIGTERM, patience_s: float = 15.0) -> None:
-        """End the child politely, then by force; returns when it is gone."""
+        """End the child by signal, then by force; returns when it has ended."""
         assert self.child is not None
         self.send_signal(signal.SIGCONT)
         self.send_signal(first)
@@ -52,7 +52,7 @@ class Process:
         self.child.wait()
 
     def wait_until(self, ready: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll `ready` until it holds; raise RuntimeError with the log's tail when the child dies or time is up."""
+        """Poll `ready` until it is true; raise RuntimeError with the log's tail if the child dies or on timeout."""
         assert self.child is not None
         deadline = time.monotonic() + timeout_s
         while not ready():
@@ -63,7 +63,7 @@ class Process:
 
 
 def listens(address: str, port: int) -> bool:
-    """Does anything accept a TCP connection there?"""
+    """Whether anything accepts a TCP connection there."""
     try:
         with socket.create_connection((address, port), timeout=0.5):
             return True

@@ -1,4 +1,4 @@
-"""The capture against the clients' tapes: every stream as tshark sees it must hold the octets sent and received."""
+"""Compares the capture with the clients' logs: every stream as reassembled by tshark must have the octets sent and received."""
 from __future__ import annotations
 
 import subprocess
@@ -39,7 +39,7 @@ def streams(path: Path) -> dict[Key, bytes]:
 
 
 def check(path: Path, logs: list[SessionLog]) -> list[str]:
-    """Differences between capture and tapes, one line each; server octets a client never read are noted in its log."""
+    """Differences between capture and logs, one line each; server octets that a client never read are noted in its log."""
     wire = streams(path)
     wrong = []
     for log in logs:

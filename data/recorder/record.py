@@ -1,7 +1,7 @@
 """Record every capture of every broker: `python -m data.recorder OUTDIR [--broker NAME]... [--capture NAME]...`.
 
 Per broker and capture: NAME.pcap (ActiveMQ with nanoseconds, Artemis as nanosecond pcapng) and NAME.truth.jsonl.
-A recording fails, and leaves no files of that capture, when a broker does not come up, tcpdump loses a packet, or
+A recording fails, and leaves no files of that capture, if a broker does not start, tcpdump loses a packet, or
 tshark finds other octets in the capture than the clients logged.
 """
 from __future__ import annotations
@@ -22,9 +22,9 @@ from data.recorder.scenarios import PROGRAMME
 from data.recorder.sniffer import Sniffer
 from data.recorder.truth import Record, SessionLog
 
-# Packaging differs by broker on purpose: readers must take all three.
+# Packaging differs by broker on purpose: readers must support all three.
 FORMATS = {"rabbitmq": (".pcap", "micro"), "activemq": (".pcap", "nano"), "artemis": (".pcapng", "nano")}
-# Sessions that settle into their rhythm together; more at once would blur planted delays on small machines.
+# Sessions that start at the same time; more at once would blur planted delays on small machines.
 AT_ONCE = 12
 
 
@@ -74,7 +74,7 @@ def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario])
 
 
 def _finish(play: Iterator[None]) -> None:
-    """Let a midstream scenario do what comes after the capture."""
+    """Let a midstream scenario run its part after the capture."""
     next(play, None)
 
 
@@ -94,7 +94,7 @@ def _truth(path: Path, broker: Broker, logs: list[SessionLog]) -> list[Record]:
 
 
 def _passcodes(out: Path) -> None:
-    """All passcodes of all truth files in one list, to look for leaks with."""
+    """All passcodes of all truth files in one list, to search for leaks with."""
     found = set()
     for truth in sorted(out.glob("*.truth.jsonl")):
         for line in truth.read_text().splitlines():

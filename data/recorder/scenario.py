@@ -1,4 +1,4 @@
-"""What a scenario is: a name, the versions it is played in, the capture it belongs to, and a function that plays it."""
+"""A scenario: a name, the versions it is played in, the capture it belongs to, and a function that plays it."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Stage:
 
     @property
     def product(self) -> str:
-        """The broker's name, for what only one of them does."""
+        """The broker's name, for behaviour of only one of them."""
         return self.broker.name
 
     def session(self, part: str = "") -> str:
@@ -53,7 +53,7 @@ def session_name(broker: str, scenario: str, part: str, version: str) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One entry of a capture's programme; `parts` are the sessions beside or instead of the nameless one."""
+    """One entry of a capture's programme; `parts` are the sessions in addition to or instead of the nameless one."""
 
     name: str
     capture: str
@@ -64,7 +64,7 @@ class Scenario:
     registered: bool = True
 
     def users(self, broker: str) -> list[User]:
-        """The users this scenario's sessions log in with; one that is not registered is known with another passcode."""
+        """The users that this scenario's sessions log in as; unregistered ones are known with another passcode."""
         out = [user_for(session_name(broker, self.name, part, version))
                for version in self.versions for part in self.parts]
         return out if self.registered else [User(user.login, f"right-{user.passcode[::-1]}") for user in out]

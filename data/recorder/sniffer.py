@@ -1,4 +1,4 @@
-"""tcpdump on the loopback interface for the length of a context, and the proof that it missed nothing."""
+"""tcpdump on the loopback interface for the length of a context, with a check that it missed nothing."""
 from __future__ import annotations
 
 import re
@@ -37,10 +37,10 @@ class Sniffer:
         self.process.stop(signal.SIGINT)
         if error is not None:
             return
-        said = self.log.read_text()
-        dropped = re.search(r"(\d+) packets? dropped by kernel", said)
+        output = self.log.read_text()
+        dropped = re.search(r"(\d+) packets? dropped by kernel", output)
         if dropped is None or dropped[1] != "0":
-            raise RuntimeError(f"{self.path.name}: tcpdump lost packets: {said.strip()}")
+            raise RuntimeError(f"{self.path.name}: tcpdump lost packets: {output.strip()}")
         if self.path.suffix == ".pcapng":
             subprocess.run(["editcap", "-F", "pcapng", str(self.pcap), str(self.path)], check=True, capture_output=True)
         else:

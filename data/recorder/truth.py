@@ -1,6 +1,6 @@
-"""One session's own log: what it sent and received, what was planned with it, and how it ended.
+"""One session's own log: what it sent and received, what was planned, and how it ended.
 
-`records()` gives the lines of the truth file; data/README.md tells their layout.
+`records()` gives the lines of the truth file; data/README.md describes their format.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Settlement:
 
 @dataclass
 class SessionLog:
-    """Everything known about one session by those who drove it."""
+    """Everything that the recorder knows about one session."""
 
     session: str
     broker: str
@@ -64,7 +64,7 @@ class SessionLog:
     received: list[Frame] = field(default_factory=list)
     pieces: list[Record] = field(default_factory=list)
     settlements: dict[int, Settlement] = field(default_factory=dict)  # by the MESSAGE's offset
-    handed: dict[int, int] = field(default_factory=dict)  # when a library handed out the MESSAGE at that offset, where it tells
+    handed: dict[int, int] = field(default_factory=dict)  # when a library handed out the MESSAGE at that offset, if it reports it
     transactions: list[Record] = field(default_factory=list)
     violations: list[Record] = field(default_factory=list)
     planted_beats: dict[str, str] = field(default_factory=dict)

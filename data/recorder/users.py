@@ -1,7 +1,7 @@
-"""Test-only users: each session has a login and passcode of its own, so that a leaked passcode names where it leaked.
+"""Test-only users: each session has its own login and passcode, so that a leaked passcode identifies its session.
 
-They are made from the session's name, thus the same in every recording; they open nothing but a broker on loopback
-that lives for a minute.
+They are derived from the session's name, so they are the same in every recording; they are valid only on a loopback broker
+that runs for a minute.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class User:
 
 
 def user_for(session: str) -> User:
-    """The user of a session, by its name; the passcode starts with `pc-` and holds 16 hex digits no one else has."""
+    """The user of a session, by its name; the passcode starts with `pc-` and has 16 unique hex digits."""
     broker = session.split("-", 1)[0]
     digest = hashlib.sha256(f"stompcap recorder: {session}".encode()).hexdigest()[:16]
     return User(login=f"u-{session}", passcode=f"pc-{broker}-{digest}")

@@ -1,7 +1,7 @@
-"""STOMP frames as octets, for the recorder alone: a serializer and a small parser, written apart from stompcap's.
+"""STOMP frames as octets, for the recorder only: a serializer and a small parser, independent of stompcap's.
 
-The parser serves traffic known to be sound (broker answers, a library's frames): it goes octet by octet through the
-grammar of STOMP 1.2 "Augmented BNF" with content-length honoured, and knows nothing of resynchronising.
+The parser is for correct traffic (broker answers, a library's frames): it goes octet by octet through the
+grammar of STOMP 1.2 "Augmented BNF", honours content-length, and cannot resynchronise.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEVER_ESCAPED = {"CONNECT", "STOMP", "CONNECTED"}
 
 @dataclass
 class Frame:
-    """One frame; `headers` hold decoded values, `offset` counts octets of its direction since the connection began."""
+    """One frame; `headers` have decoded values, `offset` counts octets of its direction since the connection began."""
 
     command: str
     headers: Headers
@@ -40,7 +40,7 @@ def escape(text: str, version: str) -> str:
 
 
 def unescape(text: str, version: str) -> str:
-    """Header text as meant; an undefined escape stays as it is."""
+    """Header text decoded; an undefined escape is unchanged."""
     back = {code: letter for letter, code in ESCAPES[version].items()}
     out, at = [], 0
     while at < len(text):
@@ -67,7 +67,7 @@ class Parser:
         self.version = "1.2"
 
     def feed(self, chunk: bytes, ns: int) -> list[Frame]:
-        """Take one chunk; return the frames it makes whole."""
+        """Take one chunk; return the frames it completes."""
         self.chunks.append((len(self.octets), len(chunk), ns))
         self.octets += chunk
         frames = []

@@ -29,7 +29,7 @@ class Assembly(Task):
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
         everything = np.ones(len(reassembly.streams), np.bool_)
-        kept, said = choice.look(reassembly, flows, self.sources, self.options, everything)
+        kept, said = choice.detect_protocols(reassembly, flows, self.sources, self.options, everything)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         batch = Batch(self, flows, reassembly, said, conflicts, kept)
         for window in windows(reassembly, kept, flows, self.sources, self.window):

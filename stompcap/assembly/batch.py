@@ -29,8 +29,8 @@ LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_sour
 class Batch:
     """One reassembly on its way through the windows; learns clients, protocols and versions as they pass.
 
-    `segments` is what was reassembled, `said` and `kept` as `choice.look` gives them, `conflicts` per side of each stream. `lasting` are
-    stalls that have not ended: sessions are told of them as they stand, the table is not.
+    `segments` is what was reassembled, `said` and `kept` are from `choice.detect_protocols`, `conflicts` per side of each stream. `lasting`
+    are stalls that have not ended: sessions are told of them as they stand, the table is not.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def first_stretches(extents: Extents, wanted: Bools, most: int) -> tuple[Extents
     return Extents(short.stream, short.side, short.offset, cut, short.row, short.skip), side[keep]
 
 
-def look(
+def detect_protocols(
     reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options, wanted: Bools
 ) -> tuple[Bools, NDArray[np.int8]]:
     """Whose octets are kept, and what both sides say: (streams,) and role codes of shape (streams, 2).
@@ -67,19 +67,19 @@ def look(
     streams = reassembly.streams
     expected = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
     said = np.full((len(streams), 2), SAYS_NOTHING, np.int8)
-    _listen(said, np.repeat(wanted, 2), GLANCE, reassembly, segments, sources, expected)
+    _enter_roles(said, np.repeat(wanted, 2), GLANCE, reassembly, segments, sources, expected)
     depth = DEEPEST if options.all_ports else DEEPER
     silent = wanted & ((said == SAYS_NOTHING) | (said == SAYS_OTHER)).all(axis=1)
     longer = np.zeros(2 * len(streams), bool)
     longer[np.flatnonzero((said.reshape(-1) == SAYS_NOTHING) & (streams.sides.octets.reshape(-1) > GLANCE))] = True
-    _listen(said, np.repeat(silent, 2) & longer, depth, reassembly, segments, sources, expected)
+    _enter_roles(said, np.repeat(silent, 2) & longer, depth, reassembly, segments, sources, expected)
     speaks = np.isin(said, (CLIENT, SERVER)).any(axis=1)
     refuses = np.isin(said, (SAYS_TLS, SAYS_HTTP, SAYS_WEBSOCKET)).any(axis=1)
     kept = wanted & ~refuses & (speaks | (expected & (streams.sides.octets.sum(axis=1) > 0)))
     return kept, said
 
 
-def _listen(
+def _enter_roles(
     said: NDArray[np.int8], wanted: Bools, most: int, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source],
     expected: Bools,
 ) -> None:

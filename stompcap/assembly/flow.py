@@ -61,7 +61,7 @@ class Flow:
         segments, reassembly = _together(step, before)
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        kept, said = choice.look(reassembly, segments, a.sources, a.options, unknown)
+        kept, said = choice.detect_protocols(reassembly, segments, a.sources, a.options, unknown)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         batch = Batch(a, segments, reassembly, said, conflicts, kept, step.lasting)
         looked = found.over.copy()

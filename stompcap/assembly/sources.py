@@ -1,4 +1,4 @@
-"""Where the octets of segments lie: the captures' files, and what was laid aside."""
+"""Where the octets of segments lie: the captures' files, and the spilled payload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stompcap.capture.files import Mapped, Source
 
 
 class Sources(Mapping[int, Source]):
-    """The captures' octets by rank, each file opened when first asked for, not too many at a time; and what was laid aside."""
+    """The captures' octets by rank, each file opened when first asked for, not too many at a time; and the spilled payload."""
 
     MOST_OPEN = 256
 

@@ -1,4 +1,4 @@
-"""Captures: files to TCP segments, as columns."""
+"""Capture files to TCP segments, as columns."""
 
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.files import Window, is_capture, octets, open_capture

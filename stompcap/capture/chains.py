@@ -1,6 +1,6 @@
-"""Kernels that find where records go on behind damage: headers that lead to one another are no accident.
+"""Kernels that find where records continue behind damage: a chain of valid headers does not occur by chance.
 
-A place is believed where at least CHAIN plausible headers follow one another from it, or as many as the file has left.
+A place is accepted where at least CHAIN plausible headers follow one another from it, or as many as the file has left.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from stompcap.kernel import inline, kernel
 Octets = NDArray[np.uint8]
 
 CHAIN = 4
-MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger number is damage
-MAX_BLOCK_OCTETS = 1 << 26  # of a pcapng block, names and secrets included
-USUAL_PACKET_OCTETS = 1 << 18  # what a record has at most, where the snapshot length doesn't say more
-DAY_S = 86400  # two records further apart in time are doubtful
+MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger length is damage
+MAX_BLOCK_OCTETS = 1 << 26  # of a pcapng block, also one of names or secrets
+USUAL_PACKET_OCTETS = 1 << 18  # most octets of a record, unless the snapshot length is larger
+DAY_S = 86400  # records further apart in time are doubtful
 
-BROKEN, HOLDS, OPEN = 0, 1, 2  # OPEN: what is decompressed so far ends before it is known
+BROKEN, HOLDS, OPEN = 0, 1, 2  # OPEN: undecided, as more octets must be decompressed first
 
 SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
 
 
 class Layout(NamedTuple):
-    """How the records of a pcap file are laid out: byte order, octets of a header, ticks a second, octets of the longest packet."""
+    """The layout of a pcap file's records: byte order, octets of a header, ticks per second, octets of the longest packet."""
 
     big: bool
     head: Int
@@ -37,7 +37,7 @@ class Layout(NamedTuple):
 
 @inline
 def plausible(octets: Octets, at: Int, layout: Layout, seconds: Int) -> bool:
-    """Whether a pcap record header at `at` is as writers make them; `seconds` of the record before, -1 for none."""
+    """Whether a pcap record header at `at` is one that a writer would make; `seconds` of the record before, -1 for none."""
     big = layout.big
     length, original = u32(octets, at + 8, big), u32(octets, at + 12, big)
     near = seconds < 0 or abs(u32(octets, at, big) - seconds) <= DAY_S
@@ -46,7 +46,7 @@ def plausible(octets: Octets, at: Int, layout: Layout, seconds: Int) -> bool:
 
 @kernel
 def pcap_chain(octets: Octets, at: Int, layout: Layout, seconds: Int, final: bool) -> Int:
-    """Whether plausible records begin at `at`; `final`: nothing comes behind these octets."""
+    """Whether plausible records begin at `at`; `final`: the file ends behind these octets."""
     end, big, head = len(octets), layout.big, layout.head
     for count in range(CHAIN):
         if at == end:
@@ -65,7 +65,7 @@ def pcap_chain(octets: Octets, at: Int, layout: Layout, seconds: Int, final: boo
 
 @kernel
 def find_pcap(octets: Octets, at: Int, stop: Int, layout: Layout, seconds: Int, final: bool) -> tuple[Int, Int]:
-    """The first place in [at, stop) where records go on: (HOLDS, it), (OPEN, where it cannot be known yet) or (BROKEN, stop)."""
+    """The first place in [at, stop) where records continue: (HOLDS, place), (OPEN, first undecided place) or (BROKEN, stop)."""
     while at < stop:
         if at + layout.head > len(octets):
             return (BROKEN, stop) if final else (OPEN, at)
@@ -79,7 +79,7 @@ def find_pcap(octets: Octets, at: Int, stop: Int, layout: Layout, seconds: Int, 
 
 @kernel
 def leads_to(octets: Octets, at: Int, place: Int, layout: Layout) -> bool:
-    """Whether the records from `at` on, whatever they say beside their lengths, end where the one at `place` begins."""
+    """Whether the records from `at` on, by their lengths alone, end where the one at `place` begins."""
     while at < place and at + layout.head <= len(octets):
         at += layout.head + u32(octets, at + 8, layout.big)
     return bool(at == place)
@@ -87,31 +87,31 @@ def leads_to(octets: Octets, at: Int, place: Int, layout: Layout) -> bool:
 
 @inline
 def known_block(kind: Int) -> bool:
-    """Whether the pcapng specification has such a block."""
+    """Whether the pcapng specification defines such a block."""
     return bool(1 <= kind <= 6 or kind == 10 or kind == SECTION_BLOCK or kind == 0xBAD or kind == 0x40000BAD)
 
 
 @inline
-def block_octets(said: Int) -> Int:
-    """The octets of a pcapng block that says it has so many: a multiple of four, though some writers say them without the padding."""
-    return (said + 3) & ~3
+def block_octets(length: Int) -> Int:
+    """The octets of a pcapng block with this length field: a multiple of four, though some writers omit the padding in it."""
+    return (length + 3) & ~3
 
 
 @kernel
 def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
-    """Whether blocks whose two lengths agree begin at `at`."""
+    """Whether blocks whose two length fields agree begin at `at`."""
     end = len(octets)
     for count in range(CHAIN):
         if at == end:
             return HOLDS if final else OPEN
         if at + 12 <= end:
-            if u32(octets, at, big) == SECTION_BLOCK:  # it says its own byte order
+            if u32(octets, at, big) == SECTION_BLOCK:  # it has its own byte order
                 big = octets[at + 8] == 0x1A
-            said = u32(octets, at + 4, big)
-            length = block_octets(said)
-            if said < 12 or length > MAX_BLOCK_OCTETS or not (count or known_block(u32(octets, at, big))):
+            stated = u32(octets, at + 4, big)
+            length = block_octets(stated)
+            if stated < 12 or length > MAX_BLOCK_OCTETS or not (count or known_block(u32(octets, at, big))):
                 return BROKEN
-            if at + length <= end and u32(octets, at + length - 4, big) != said:
+            if at + length <= end and u32(octets, at + length - 4, big) != stated:
                 return BROKEN
             at += length
         if at + 12 > end and at != end:
@@ -123,7 +123,7 @@ def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
 
 @kernel
 def find_pcapng(octets: Octets, at: Int, big: bool, final: bool) -> tuple[Int, Int]:
-    """The first place from `at` on where blocks go on, as `find_pcap`."""
+    """The first place from `at` on where blocks continue, as `find_pcap`."""
     while at + 12 <= len(octets):
         if known_block(u32(octets, at, big)):
             state = pcapng_chain(octets, at, big, final)

@@ -1,7 +1,7 @@
-"""The columns that a captured TCP segment is known by between capture and reassembly.
+"""The columns of a captured TCP segment, from capture to reassembly.
 
-Some tens of octets a packet: where its octets lie, not the octets. A packet that no place in the file describes (of a
-compressed capture, put together from fragments, dissected by scapy) carries them in `payload` instead.
+Some tens of octets per packet: the place of its octets, not the octets. A packet without a place in the file (from a
+compressed capture, reassembled from fragments, or dissected by scapy) carries them in `payload` instead.
 """
 
 import pyarrow as pa
@@ -21,12 +21,12 @@ SEGMENTS = pa.schema(
         pa.field("ip_id", pa.int32(), False),  # IPv4 identification, -1 for IPv6
         pa.field("ttl", pa.int32(), False),
         pa.field("wire_octets", pa.int64(), False),  # TCP payload by the IP length
-        pa.field("captured_octets", pa.int64(), False),  # the part of it in the file (snaplen)
-        pa.field("bad_checksum", pa.bool_(), False),  # as captured, often for the network card was to fill it in; false where it was cut
+        pa.field("captured_octets", pa.int64(), False),  # those of them in the file (snaplen)
+        pa.field("bad_checksum", pa.bool_(), False),  # as captured, often because of checksum offloading; false where the packet was cut
         pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
-        pa.field("outer", pa.int64(), False),  # what lay around it (stompcap.capture.outer)
+        pa.field("outer", pa.int64(), False),  # encapsulation (stompcap.capture.outer)
         pa.field("payload", pa.binary(), True),
     ]
 )
-SPILLED = -2  # a place from here down counts backwards: SPILLED - place is where the payload lies in the file a task laid it aside in
+SPILLED = -2  # a place from here down is in the task's spill file, at offset SPILLED - place
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32

@@ -1,7 +1,7 @@
-"""Compressed captures: a window that slides over the octets as they are decompressed, so memory stays bounded.
+"""Compressed captures: a window that slides over the decompressed octets, so that memory stays bounded.
 
 Members and frames may follow one another, as `cat a.gz b.gz` and parallel compressors write them. A file that is cut off
-or corrupt gives the octets before that place; where only a checksum is wrong, all but the last one, which comes with it.
+or corrupt yields the octets before that place. Where only a checksum is wrong, it yields all but the last octet, which comes with it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ MAGICS = {
 }
 INPUT_OCTETS = 1 << 16
 PIECE_OCTETS = 1 << 18
-HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to know what it is
+HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to recognise the format
 WINDOW_OCTETS = 1 << 24
 MAX_DECOMPRESSED_OCTETS = 64 << 30
-MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may ask for; the others bound themselves
+MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may demand; the other formats limit themselves
 
 
 class Reader(Protocol):
@@ -48,14 +48,14 @@ class Reader(Protocol):
 
 
 class Data(Protocol):
-    """A file's own octets, by slices."""
+    """A file's own octets, read by slices."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, what: slice, /) -> bytes: ...
 
 
 class Members:
-    """gzip, bzip2 and xz, member after member, by Python's own decompressors; zeros behind a member are padding."""
+    """gzip, bzip2 and xz, member after member, with Python's own decompressors; zeros behind a member are padding."""
 
     def __init__(self, data: Data, make: Callable[[], Any]) -> None:
         self.data, self.make = data, make
@@ -83,7 +83,7 @@ class Members:
 
 
 class _Feed:
-    """Octets one after the other, as Arrow reads a file of Python's."""
+    """A file object over the octets, for Arrow to read."""
 
     closed = False
 
@@ -97,7 +97,7 @@ class _Feed:
 
 
 class Frames:
-    """zstd and lz4, frame after frame, by Arrow."""
+    """zstd and lz4, frame after frame, with Arrow."""
 
     def __init__(self, data: Data, codec: str) -> None:
         source = pa.BufferReader(pa.py_buffer(data)) if isinstance(data, mmap.mmap) else pa.PythonFile(_Feed(data), "r")
@@ -113,7 +113,7 @@ class Frames:
 
 
 def reader(data: Data, kind: str) -> Reader:
-    """A reader from the beginning of a file's octets."""
+    """A reader from the beginning of a file."""
     match kind:
         case "gzip":
             return Members(data, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16))
@@ -126,22 +126,22 @@ def reader(data: Data, kind: str) -> Reader:
 
 
 def compression_of(head: bytes) -> str | None:
-    """The compression that a file's first octets tell, None for none known."""
+    """The compression of a file by its first octets; None for none known."""
     return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
 
 
 def limit_in_force() -> int:
-    """How many octets a capture may decompress to: as the environment says, else MAX_DECOMPRESSED_OCTETS."""
-    said = os.environ.get(LIMIT_VARIABLE) or str(MAX_DECOMPRESSED_OCTETS)
-    if not said.isdecimal():
-        raise UsageError(f"{LIMIT_VARIABLE} is a number of octets, not {said!r}")
-    return int(said)
+    """How many octets a capture may decompress to: the environment variable, else MAX_DECOMPRESSED_OCTETS."""
+    value = os.environ.get(LIMIT_VARIABLE) or str(MAX_DECOMPRESSED_OCTETS)
+    if not value.isdecimal():
+        raise UsageError(f"{LIMIT_VARIABLE} must be a number of octets, not {value!r}")
+    return int(value)
 
 
 class Decompressed:
-    """The window: `octets` are decompressed ones from `base` on; `more` slides it. Same face as `files.Mapped`.
+    """The window: `octets` are decompressed ones from `base` on; `more` slides it. Same interface as `files.Mapped`.
 
-    `data` and `raw` are the file's own octets, by slices and as extents are read from.
+    `data` and `raw` are the file's own octets, as slices and as a source of extents.
     """
 
     def __init__(self, path: str, data: Data, raw: Octets | Ranges, kind: str, limit: int | None = None) -> None:
@@ -156,7 +156,7 @@ class Decompressed:
         self._read = 0
 
     def more(self, keep: int, room: int = WINDOW_OCTETS) -> bool:
-        """Drop the octets before `keep` and add up to `room` behind; False, and nothing changed, where there are none."""
+        """Drop the octets before `keep` and add up to `room` behind; False, and nothing changed, at the end of the file."""
         if self.ended:
             return False
         rest = self.octets[keep:]
@@ -169,7 +169,7 @@ class Decompressed:
             filled += len(piece)
         if filled == len(rest):
             return False
-        window.flags.writeable = False  # as those of a mapped file are, so that one compiled kernel serves both
+        window.flags.writeable = False  # as in a mapped file, so that one compiled kernel serves both
         self.octets, self.base = window[:filled], self.base + keep
         return True
 
@@ -180,7 +180,7 @@ class Decompressed:
 
     @property
     def fetched(self) -> int:
-        """How far the file has been read from afar; what lies before is at hand no longer than some blocks."""
+        """How far the file has been fetched; only the last few blocks before that are still in memory."""
         return self.data.reached if isinstance(self.data, Blocks) else 0
 
     def read(self, begin: int, end: int) -> Octets:
@@ -188,7 +188,7 @@ class Decompressed:
         return self.raw[begin:end] if isinstance(self.raw, np.ndarray) else np.frombuffer(self.data[begin:end], np.uint8)
 
     def release(self, begin: int, end: int) -> None:
-        """Nothing to give back: the window goes by itself."""
+        """Does nothing: the window drops octets as it slides."""
 
     def _next(self) -> bytes:
         try:
@@ -198,19 +198,19 @@ class Decompressed:
             cut = isinstance(problem, EOFError)
             what, behind = "is cut off" if cut else "is corrupt", self._read + len(piece)
             why = "" if cut else f" ({problem})"
-            says = f"the {self.compression} data {what} behind {behind} decompressed octets{why}"
-            self.flaw, self.ended = ("truncated" if cut else "damaged", says), True
+            damage = f"the {self.compression} data {what} behind {behind} decompressed octets{why}"
+            self.flaw, self.ended = ("truncated" if cut else "damaged", damage), True
         self.ended = self.ended or not piece
         self._read += len(piece)
         if self._read > self.limit:
-            remedy = f"if it is no bomb, raise the limit with --max-decompressed or {LIMIT_VARIABLE}"
+            remedy = f"if it is not a decompression bomb, raise the limit with --max-decompressed or {LIMIT_VARIABLE}"
             raise CaptureError(self.path, f"decompresses to more than {self.limit} octets; {remedy}")
         return piece
 
     def _last(self) -> bytes:
-        """What a failing read had decompressed before it failed: read again from the beginning, at last octet by octet."""
+        """What a failing read had decompressed before it failed: reads again from the beginning, and octet by octet near the failure."""
         source, behind, last = reader(self.data, self.compression), 0, bytearray()
-        with contextlib.suppress(Exception):  # the same failure again
+        with contextlib.suppress(Exception):  # the same failure
             while behind < self._read:
                 behind += len(source.read(min(PIECE_OCTETS, self._read - behind)))
             while len(last) < PIECE_OCTETS and (octet := source.read(1)):

@@ -1,9 +1,9 @@
 """The kernel that reads link, IP and TCP headers of a batch of records into the columns of segments.
 
-It decodes the usual encapsulations and tunnels and says of every other packet why not: `REFUSED` ones are for scapy
-(`stompcap.capture.dissect`), the rest is counted as skipped by that reason. Payload lengths follow the IP length (RFC
-791, 3.1; RFC 8200, 3), so Ethernet padding and frame check sequences are no payload; an IP length of 0 (segmentation
-offload) means all that the frame has.
+It decodes the usual encapsulations and tunnels and gives a reason for every other packet: `REFUSED` ones go to scapy
+(`stompcap.capture.dissect`), the rest is counted as skipped for that reason. Payload lengths follow the IP length (RFC
+791, 3.1; RFC 8200, 3), so Ethernet padding and frame check sequences are not payload; an IP length of 0 (segmentation
+offload) means the rest of the frame.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFU
 from stompcap.kernel import inline, kernel
 
 ENDPOINT_OCTETS = 36
-MAX_TUNNELS = 8  # one in the other
+MAX_TUNNELS = 8  # nested
 
-# what the kernel makes of a packet, an array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
+# results per packet, one array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
     "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets bad_checksum place outer",
@@ -40,7 +40,7 @@ KINDS = {
 
 
 def empty(packets: Int) -> Decoded:
-    """Columns for that many packets, not initialised."""
+    """Columns for so many packets, not initialised."""
     return Decoded(
         *(
             np.empty(
@@ -66,7 +66,7 @@ def write_endpoint(octets: NDArray[np.uint8], address: Int, width: Int, port: In
 
 @inline
 def in_order(octets: NDArray[np.uint8], source: Int, target: Int, width: Int, ports: Int) -> bool:
-    """Whether the source endpoint is the low one; equal endpoints count as such."""
+    """Whether the source endpoint is the low one, or both are equal."""
     for i in range(width):
         if octets[source + i] != octets[target + i]:
             return bool(octets[source + i] < octets[target + i])
@@ -87,7 +87,7 @@ def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
 
 @kernel
 def wrong_sum(octets: NDArray[np.uint8], addresses: Int, width: Int, tcp: Int, end: Int) -> bool:
-    """Whether the checksum of the segment in [tcp, end) is not that of its octets and addresses (RFC 9293, 3.1; RFC 8200, 8.1)."""
+    """Whether the checksum of the segment in [tcp, end) does not match its octets and addresses (RFC 9293, 3.1; RFC 8200, 8.1)."""
     total = np.int64(6) + end - tcp
     for i in range(0, 2 * width, 2):
         total += u16(octets, addresses + i, True)
@@ -106,9 +106,9 @@ def wrong_sum(octets: NDArray[np.uint8], addresses: Int, width: Int, tcp: Int, e
 
 @inline
 def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int]:
-    """Walk the IP packet at `at`: (USED or why not, its TCP header, its TCP payload, where it ends on the wire).
+    """Walk the IP packet at `at`: (USED or a reason, its TCP header, its TCP payload, where it ends on the wire).
 
-    A tunnel: (TUNNEL, where its header begins, its protocol, where it ends on the wire).
+    For a tunnel: (TUNNEL, where its header begins, its protocol, where it ends on the wire).
     """
     version = octets[at] >> 4 if at < limit else 0
     if version == 4:
@@ -154,9 +154,9 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
 def through(
     octets: NDArray[np.uint8], at: Int, protocol: Int, limit: Int, wire_limit: Int, outer: Int
 ) -> tuple[Int, Int, Int, Int, Int, Int]:
-    """Walk tunnels down to the innermost packet: (USED or why not, its IP header), as `find_tcp`, the layers around it.
+    """Walk tunnels down to the innermost packet: (USED or a reason, its IP header), as `find_tcp`, the layers around it.
 
-    What looks like a tunnel and holds no sound packet is for scapy to judge.
+    Apparent tunnels without a valid packet inside are left to scapy.
     """
     for _ in range(MAX_TUNNELS):
         verdict, ip, outer = inside(octets, at, limit, protocol, outer)
@@ -178,11 +178,11 @@ def decode(
     out: Decoded,
     tunnels: bool = True,
 ) -> Int:
-    """Decode a batch of records into `out`, a row each; the number of rows that are not USED.
+    """Decode a batch of records into `out`, a row each; returns the number of rows that are not USED.
 
-    `tunnels`: whether the innermost packet of a tunnel counts, not the outer one.
+    `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
-    # one name for each array: a field of a tuple costs a reference count each time it is named
+    # one name per array: each access to a field of a tuple costs a reference count
     verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, bad_sums, place, outers = out
     others = 0
     for row in range(len(places)):
@@ -198,7 +198,7 @@ def decode(
         verdicts[row], outers[row] = verdict, outer
         if verdict != USED:
             others += 1
-            place[row] = ip  # for fragments to be put together
+            place[row] = ip  # where reassembly of fragments begins
             continue
         if octets[ip] >> 4 == 4:
             source, width = ip + 12, 4

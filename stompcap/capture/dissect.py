@@ -1,7 +1,7 @@
-"""Where IP lies in frames that the kernels refuse: simple headers by a table of our own, everything else by scapy.
+"""Where IP begins in frames that the kernels refuse: a table covers simple headers, scapy everything else.
 
-Only where it lies: the kernels go on from there, so lengths, fragments and further tunnels mean the same behind every header.
-scapy sees a frame's first octets and no more, which bounds what a hostile frame costs.
+Only the place is determined here. The kernels go on from there, so lengths, fragments and further tunnels are treated alike everywhere.
+scapy sees only a frame's first octets, which bounds the cost of a hostile frame.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from stompcap.capture.headers import HEADERS
 from stompcap.capture.links import RAW_LINK
 from stompcap.capture.verdicts import LINK_TYPE, MALFORMED, NOT_IP, NOT_TCP, USED
 
-HEAD_OCTETS = 2048  # of a frame; what lies before the innermost IP header is shorter
+HEAD_OCTETS = 2048  # of a frame; headers before the innermost IP header are shorter
 # Link types that scapy finds IP in: Ethernet and IP themselves for the tunnels in them, PPP (9), IEEE 802.11 (105), with a prism
 # header (119), radiotap (127) or PPI (192), PPP in HDLC (50), PPPoE (51), PPP with a direction (204), Ethernet's preamble (274).
-# It knows others, which never carry IP: radios, buses.
+# It knows others that never carry IP: radios, buses.
 SCAPY_LINKS = frozenset({0, 1, 9, 50, 51, 101, 105, 108, 113, 119, 127, 192, 204, 274})
-# layers as scapy names their classes
+# layers by the names of scapy's classes
 LAYERS = {
     "Dot1Q": o.VLAN, "Dot1AD": o.VLAN, "Dot1AH": o.PBB, "MPLS": o.MPLS, "PPPoE": o.PPPOE, "PPP": o.PPP, "GRE": o.GRE,
     "GRE_PPTP": o.GRE, "VXLAN": o.VXLAN, "GENEVE": o.GENEVE, "GTP_U_Header": o.GTP, "ERSPAN_I": o.ERSPAN, "ERSPAN": o.ERSPAN,
     "ERSPAN_II": o.ERSPAN, "ERSPAN_III": o.ERSPAN, "L2TP": o.L2TP,
 }  # fmt: skip
-Located = tuple[int, int, int, int]  # USED or why not; octets before; link type of what follows; the layers between
+Located = tuple[int, int, int, int]  # USED or a reason; octets before; link type of what follows; layers between
 
 
 @cache
@@ -42,9 +42,9 @@ def _scapy() -> Any:
 
 
 def locate(frame: bytes, link: int, tunnels: bool = True) -> Located:
-    """Where the kernels should look next in a frame, given by its first HEAD_OCTETS or all of it; never raises.
+    """Where the kernels continue in a frame, given by its first HEAD_OCTETS or all of it; never raises.
 
-    `tunnels`: whether the innermost IP packet is meant, not the outermost.
+    `tunnels`: the innermost IP packet is meant, not the outermost.
     """
     if link in HEADERS:
         peeled = HEADERS[link](frame)
@@ -61,16 +61,16 @@ def locate(frame: bytes, link: int, tunnels: bool = True) -> Located:
     if not found:
         return NOT_IP, 0, 0, 0
     if at < 0 or (at == 0 and link == RAW_LINK):
-        return NOT_TCP, 0, 0, 0  # nothing further in than what the kernels saw
+        return NOT_TCP, 0, 0, 0  # nothing behind the headers that the kernels read
     return USED, at, RAW_LINK, layers
 
 
 def _ip(lib: Any, packet: Any, tunnels: bool) -> tuple[bytes, int]:
-    """The octets of the IP packet meant, as scapy was given them, and the layers before it."""
+    """The octets of the IP packet that is meant, as they were passed to scapy, and the layers before it."""
     found, before, layers, at, last = b"", 0, 0, packet, ""
     while not isinstance(at, lib.NoPayload):
         kind = type(at).__name__
-        if type(at) in (lib.IP, lib.IPv6):  # and not the copy inside an ICMP error, of a class derived from these
+        if type(at) in (lib.IP, lib.IPv6):  # not the copy inside an ICMP error, which has a derived class
             layers = o.within(layers, o.IPIP) if found and last in ("IP", "IPv6") else layers
             found, before = at.original, layers
             if not tunnels:

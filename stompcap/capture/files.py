@@ -1,6 +1,6 @@
-"""Capture files: what they are by magic, and their octets as one mapped array, or as a window where they are compressed or remote.
+"""Capture files: their format by magic, and their octets as one mapped array, or as a window where they are compressed or remote.
 
-A file is judged by its first octets alone, never by its name.
+The format depends on a file's first octets alone, never on its name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PCAP_HEADER_OCTETS = 24
 
 @dataclass(frozen=True)
 class Mapped:
-    """A capture's octets, mapped read-only: a window that holds all of them; `release` gives walked pages back to the system."""
+    """A capture's octets, mapped read-only: a window that covers the whole file; `release` returns walked pages to the system."""
 
     path: str
     octets: Octets
@@ -66,12 +66,12 @@ class Mapped:
         return self.octets[:PCAP_HEADER_OCTETS].tobytes()
 
     def more(self, keep: int) -> bool:
-        """Nothing is behind the octets of a mapped file."""
+        """False: there is nothing behind the octets of a mapped file."""
         del keep
         return False
 
     def release(self, begin: int, end: int) -> None:
-        """Let the pages that lie wholly in [begin, end) go; reading them again is allowed and reads the file again."""
+        """Release the pages that lie wholly in [begin, end); reading them again is allowed and reads the file again."""
         page = mmap.PAGESIZE
         first, last = -(-begin // page) * page, end // page * page
         if self.mapping is not None and last > first and hasattr(mmap, "MADV_DONTNEED"):
@@ -83,14 +83,14 @@ Source = Octets | Mapped | Ranges  # what extents are read from
 
 
 def format_of(head: bytes) -> str:
-    """`pcap`, `pcapng` or "" by the first octets of a file."""
+    """`pcap`, `pcapng` or "" by a file's first octets."""
     if head[:4] in PCAP_MAGICS:
         return "pcap"
     return "pcapng" if head[:4] == PCAPNG_MAGIC else ""
 
 
 def is_capture(path: str) -> bool:
-    """Whether a file is a capture by its magic, compressed or not; an empty file is none. Raises CaptureError where it can't be read."""
+    """Whether a file is a capture by its magic, compressed or not; an empty file is not. Raises CaptureError where it cannot be read."""
     try:
         return bool(open_capture(path).format)
     except NoCapture:
@@ -111,9 +111,9 @@ def _remedy(problem: OSError) -> str:
 
 
 def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
-    """A file's octets, the first `size` where that is said, None where it is empty.
+    """A file's octets, or its first `size`; None for an empty file.
 
-    Raises CaptureError where it is missing, unreadable, a folder, or has become shorter.
+    Raises CaptureError for a file that is missing, unreadable, a folder, or has become shorter.
     """
     try:
         path = local(path)
@@ -122,7 +122,7 @@ def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
         with open(path, "rb") as file:
             there = os.fstat(file.fileno()).st_size
             if size is not None and there < size:
-                raise CaptureError(path, "has become shorter since the run began; run again when it is no longer changed")
+                raise CaptureError(path, "has become shorter since the run began; run again when it no longer changes")
             if (there if size is None else size) == 0:
                 return None
             return mmap.mmap(file.fileno(), size or 0, access=mmap.ACCESS_READ)
@@ -133,9 +133,9 @@ def map_file(path: str, size: int | None = None) -> mmap.mmap | None:
 def open_capture(path: str, limit: int | None = None, size: int | None = None, begin: int = 0, until: int | None = None) -> Window:
     """Open a capture file, local or by URI. An empty file gives no octets and the format "".
 
-    `limit`: how many octets a compressed one may decompress to, `compressed.limit_in_force()` where none is given.
-    `size`: how many octets of the file count, for it may be growing. `begin` and `until`: the part that will be read of
-    one that is not compressed. Raises CaptureError for a file that is missing, unreadable, a folder, or no capture by its
+    `limit`: most octets that a compressed one may decompress to; None: `compressed.limit_in_force()`.
+    `size`: how many octets of the file count, for it may be growing. `begin` and `until`: the part that will be read, of
+    a file that is not compressed. Raises CaptureError for a file that is missing, unreadable, a folder, or not a capture by its
     magic.
     """
     data: mmap.mmap | Blocks
@@ -164,13 +164,13 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
     window.format = format_of(window.head)
     if not window.format:
         why = f"; {window.flaw[1]}" if window.flaw else ""
-        raise NoCapture(path, f"is compressed with {compression} and holds no pcap or pcapng capture{why}; leave it out")
+        raise NoCapture(path, f"is compressed with {compression} and contains no pcap or pcapng capture{why}; leave it out")
     return window
 
 
 def octets(path: str) -> Source:
-    """The octets of a capture file as they lie in it, to read extents from: mapped, or by ranges. Errors as `open_capture`.
+    """The octets of a capture file as stored, a source of extents: mapped, or by ranges. Errors as `open_capture`.
 
-    Segments of a compressed capture name no place in it: they carry their payload.
+    Segments of a compressed capture have no place in it: they carry their payload.
     """
     return open_capture(path).raw

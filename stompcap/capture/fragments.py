@@ -1,7 +1,7 @@
-"""IP fragments put together: datagrams that came in pieces, in any order, as one packet (RFC 791, 3.2; RFC 8200, 4.5).
+"""Reassembly of IP fragments: datagrams whose fragments came in any order, as one packet (RFC 791, 3.2; RFC 8200, 4.5).
 
-The octets captured first stand where IPv4 fragments overlap. What is not complete after a minute, or too much at a time, is
-given up. The state can be saved at any packet and taken up again, so a capture can be read in parts.
+Where IPv4 fragments overlap, the octets captured first are kept. Datagrams that are incomplete after a minute, or too many, are
+given up. The state can be saved at any packet and restored, so a capture can be read in parts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ TIMEOUT_NS = 60_000_000_000  # RFC 8200, 4.5
 MAX_DATAGRAMS = 4096
 MAX_PIECES = 8192  # of a datagram
 MAX_OCTETS = 1 << 26
-EXTENSIONS = (0, 43, 60, 51)  # hop by hop, routing, destination, authentication
+EXTENSIONS = (0, 43, 60, 51)  # hop-by-hop, routing, destination, authentication
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """One fragment: what its datagram is known by, where its octets belong, and the header of a packet around them all."""
+    """One fragment: the key of its datagram, where its octets belong, and the header of a packet around them all."""
 
     key: tuple[bytes | int, ...]
     header: bytes
@@ -38,20 +38,20 @@ class Datagram:
 
     ts_ns: int
     header: bytes = b""
-    total: int = -1  # known by the last fragment
-    pieces: list[tuple[int, int, bytes]] = field(default_factory=list)  # offset, length, octets; as captured
+    total: int = -1  # known from the last fragment
+    pieces: list[tuple[int, int, bytes]] = field(default_factory=list)  # offset, length, octets; in order of capture
     captured: int = 0
     wire: int = 0  # lengths of all pieces
     overlapped: bool = False
     packets: list[int] = field(default_factory=list)  # numbers of those that brought the pieces
 
     def overlaps(self, piece: Fragment) -> bool:
-        """Whether a fragment brings octets that are there already."""
+        """Whether a fragment brings octets that are already there."""
         begin, end = piece.offset, piece.offset + piece.length
         return any(at < end and begin < at + length for at, length, _ in self.pieces)
 
     def whole(self) -> tuple[bytes, int] | None:
-        """The octets as far as they were captured in one piece and their length on the wire; None while some lack."""
+        """The octets captured without a hole and their length on the wire; None while fragments are missing."""
         if self.total < 0 or not self.header or self.wire < self.total:
             return None
         out, reached, cut = bytearray(self.total), 0, self.total
@@ -63,20 +63,20 @@ class Datagram:
             reached = max(reached, at + length)
         if reached < self.total:
             return None
-        for at, _, octets in reversed(self.pieces):  # so that the first captured stand
+        for at, _, octets in reversed(self.pieces):  # so that the octets captured first are kept
             out[at : at + len(octets)] = octets[: max(0, self.total - at)]
         return bytes(out[:cut]), self.total
 
 
 class Defragmenter:
-    """Datagrams in the making, over all batches of a capture."""
+    """Incomplete datagrams, over all batches of a capture."""
 
     def __init__(self) -> None:
         self.datagrams: dict[tuple[bytes | int, ...], Datagram] = {}
         self.octets = 0
 
     def saved(self, most: int) -> bytes | None:
-        """The state as octets, b"" for none; None where those would be more than `most`."""
+        """The state as octets, b"" for none; None if longer than `most`."""
         if not self.datagrams:
             return b""
         if self.octets > most:
@@ -86,7 +86,7 @@ class Defragmenter:
 
     @classmethod
     def restored(cls, state: bytes) -> Defragmenter:
-        """One that goes on from a saved state; only this program's own are taken, for they are pickled."""
+        """A Defragmenter with a saved state; only the program's own may be passed, for they are pickled."""
         made = cls()
         if state:
             made.datagrams = pickle.loads(state)  # noqa: S301
@@ -106,7 +106,7 @@ class Defragmenter:
         if known is None:
             known = self.datagrams[piece.key] = Datagram(ts_ns)
         if any((at, length) == (piece.offset, piece.length) for at, length, _ in known.pieces):
-            return False, None  # the same again
+            return False, None  # a duplicate
         overlap = known.overlaps(piece)
         known.overlapped |= overlap
         known.pieces.append((piece.offset, piece.length, piece.octets))
@@ -123,18 +123,18 @@ class Defragmenter:
             return overlap, None
         self._drop(piece.key)
         (octets, length), header = whole, known.header
-        # a length that the field cannot say is 0: all there is
+        # a length too large for the field is 0: the rest of the frame
         if header[0] >> 4 == 4:
             total = len(header) + length
             header = header[:2] + (total if total <= 0xFFFF else 0).to_bytes(2, "big") + header[4:]
         elif known.overlapped:
-            return True, None  # RFC 8200, 4.5: such a datagram is discarded, so TCP never saw it
+            return True, None  # RFC 8200, 4.5: the receiver discards such a datagram
         else:
             header = header[:4] + (length if length <= 0xFFFF else 0).to_bytes(2, "big") + header[6:]
         return overlap, (header + octets, len(header) + length, known.packets)
 
     def _make_room(self, octets: int, ts_ns: int) -> None:
-        """Give up the oldest datagrams where they are too old, too many, or too much."""
+        """Give up the oldest datagrams while there are too old ones, too many, or too many octets."""
         while self.datagrams:
             oldest = next(iter(self.datagrams))
             crowded = len(self.datagrams) > MAX_DATAGRAMS or self.octets + octets > MAX_OCTETS
@@ -147,9 +147,9 @@ class Defragmenter:
 
 
 def fragment_at(octets: NDArray[np.uint8], vlans: int) -> Fragment | None:
-    """The fragment whose IP header these octets begin with; None where its headers are cut off or wrong.
+    """The fragment whose IP header these octets begin with; None where its headers are cut off or invalid.
 
-    `vlans`: the ids of the VLANs it came in, for two VLANs may use the same addresses.
+    `vlans`: the ids of its VLANs, for two VLANs may use the same addresses.
     """
     packet = octets.tobytes()
     return fragment_of_4(packet, vlans) if packet[0] >> 4 == 4 else fragment_of_6(packet, vlans)
@@ -167,7 +167,7 @@ def fragment_of_4(packet: bytes, vlans: int) -> Fragment | None:
 
 
 def fragment_of_6(packet: bytes, vlans: int) -> Fragment | None:
-    """An IPv6 packet as a fragment; the extension headers before the fragment header are left out of the whole."""
+    """An IPv6 packet as a fragment; the extension headers before the fragment header are left out of the datagram."""
     protocol, at, end = packet[6], 40, 40 + int.from_bytes(packet[4:6], "big")
     while protocol in EXTENSIONS and at + 2 <= len(packet):
         protocol, at = packet[at], at + ((packet[at + 1] + 2) * 4 if protocol == 51 else (packet[at + 1] + 1) * 8)

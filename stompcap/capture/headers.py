@@ -1,7 +1,7 @@
-"""Link headers that scapy does not know and that kernels need not: what simple header a frame begins with, and what follows it.
+"""Simple link headers that scapy does not know and that are too rare for kernels: their length, and what follows.
 
-Each function takes the first octets of a frame and gives how many to pass and the link type of what is left, or None where the
-octets make no such header. Formats as on tcpdump.org's page of link-layer header types.
+Each function takes the first octets of a frame and gives the length of the header and the link type of what follows, or None where the
+octets are no such header. Formats as on tcpdump.org's page of link-layer header types.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable
 from stompcap.capture.links import ETHERNET_LINK, RAW_LINK, TYPED_LINK
 
 Peeled = tuple[int, int] | None
-LLC = TYPED_LINK  # where a length, not an ethertype, stands before it
+LLC = TYPED_LINK  # where a length, not an ethertype, precedes it
 NFLOG_PAYLOAD = 9
 NLPID_IP, NLPID_IPV6, NLPID_SNAP = 0xCC, 0x8E, 0x80  # RFC 2427, 3
 
 
 def fixed(octets: int, link: int) -> Callable[[bytes], Peeled]:
-    """A header of so many octets before that link type."""
+    """A header of a fixed length before that link type."""
     return lambda frame: (octets, link) if len(frame) > octets else None
 
 
 def typed(place: int, octets: int) -> Callable[[bytes], Peeled]:
-    """A header of so many octets with an ethertype at `place`."""
+    """A header of a fixed length with an ethertype at `place`."""
     return lambda frame: (octets, TYPED_LINK | int.from_bytes(frame[place : place + 2], "big")) if len(frame) > octets else None
 
 
@@ -74,12 +74,12 @@ def avs(frame: bytes) -> Peeled:
 
 
 def token_ring(frame: bytes) -> Peeled:
-    """IEEE 802.5: source routes where the source address says so."""
+    """IEEE 802.5: with source routes where the source address has that bit set."""
     route = frame[14] & 31 if len(frame) > 14 and frame[8] & 0x80 else 0
     return fixed(14 + route, LLC)(frame)
 
 
-APPLE_PKTAP, PKTAP = 149, 258  # the first is one of those kept for private use, which Apple's tools write
+APPLE_PKTAP, PKTAP = 149, 258  # Apple's tools write the first, one of those reserved for private use
 HEADERS: dict[int, Callable[[bytes], Peeled]] = {
     6: token_ring,
     10: fixed(13, LLC),  # FDDI

@@ -1,4 +1,4 @@
-"""The interfaces of a pcapng section: their blocks read, one after the other, and what packets need of them as rows for the kernels."""
+"""The interfaces of a pcapng section: reads their blocks, and gives kernels what packets need of them, as rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALLEST_OCTETS = 20  # of an interface block
 
 
 class Interfaces:
-    """Rows that only become more; `rows` is a view that stays as it is, however many follow."""
+    """A growing table of interfaces; `rows` is a view that stays valid as more are added."""
 
     def __init__(self, rows: NDArray[np.int64] | None = None) -> None:
         self._held = np.empty((0, 4), np.int64) if rows is None else rows
@@ -20,11 +20,11 @@ class Interfaces:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """A row for each, shape (interfaces, 4)."""
+        """One row per interface, shape (interfaces, 4)."""
         return self._held[: self._count]
 
     def add(self, row: Row) -> None:
-        """Put one more behind the others; a file may describe one before every packet, so room is made by doubling."""
+        """Append a row. A file may describe an interface before every packet, so the array grows by doubling."""
         if self._count == len(self._held):
             larger = np.empty((max(8, 2 * self._count), 4), np.int64)
             larger[: self._count] = self._held
@@ -34,7 +34,7 @@ class Interfaces:
 
 
 def interface_at(octets: NDArray[np.uint8], at: int, big: bool) -> Row:
-    """The interface block at `at`; where it says no if_tsresol, that is 6, and what it is too short for is 0."""
+    """The interface block at `at`; if_tsresol is 6 where absent, and fields behind the end of a short block are 0."""
     length = int(u32(octets, at + 4, big))
     order = "big" if big else "little"
     body = octets[at + 8 : at + length - 4].tobytes()

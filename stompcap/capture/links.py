@@ -10,20 +10,20 @@ from stompcap.capture.outer import MPLS, PBB, PPPOE, VNTAG, tagged, within
 from stompcap.capture.verdicts import MALFORMED, NOT_IP, REFUSED, USED
 from stompcap.kernel import inline, kernel
 
-# how a link type's frames begin
+# how frames of a link type begin
 NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL, TYPED = 0, 1, 2, 3, 4, 5, 6
 RAW_LINK, ETHERNET_LINK = 101, 1
-TYPED_LINK = 1 << 16  # with an ethertype in the low bits: what that type says begins at once; no LINKTYPE_ is as large
+TYPED_LINK = 1 << 16  # plus an ethertype: frames begin with what it names; beyond all LINKTYPE_ numbers
 
-BRIDGED = 0x6558  # the ethertype of Ethernet inside something else
+BRIDGED = 0x6558  # the ethertype of bridged Ethernet
 LONGEST_LLC = 1500
-GO_ON = -1  # beside the verdicts: there is one more layer to walk
+GO_ON = -1  # in place of a verdict: one more layer follows
 Step = tuple[Int, Int, Int, Int]
 
 
 @inline
 def link_kind(link: Int) -> Int:
-    """How frames of a link type (LINKTYPE_ number) begin; NO_LINK: not known here."""
+    """How frames of a link type (LINKTYPE_ number) begin; NO_LINK: unknown."""
     if link == 1:
         return ETHERNET
     if link == 113:
@@ -48,7 +48,7 @@ def ethernet_like(octets: NDArray[np.uint8], at: Int, limit: Int) -> bool:
 
 @inline
 def header_octets(ethertype: Int) -> Int:
-    """The octets of a header whose last two say what follows: a VLAN tag, Ethernet, a backbone's, a VN-tag; 0: it is none of these."""
+    """The length of a header whose last two octets say what follows: VLAN tag, Ethernet, backbone header, VN-tag; 0 for any other."""
     if ethertype == 0x8100 or ethertype == 0x88A8 or ethertype == 0x9100 or ethertype == 0x9200:
         return 4
     if ethertype == BRIDGED:
@@ -60,7 +60,7 @@ def header_octets(ethertype: Int) -> Int:
 
 @kernel
 def behind_header(octets: NDArray[np.uint8], at: Int, head: Int, outer: Int) -> Step:
-    """Behind a header of so many octets, as `header_octets` says."""
+    """Behind a header of so many octets, as given by `header_octets`."""
     if head == 4:
         outer = tagged(outer, u16(octets, at, True))
     elif head == 18:
@@ -72,7 +72,7 @@ def behind_header(octets: NDArray[np.uint8], at: Int, head: Int, outer: Int) -> 
 
 @kernel
 def behind_labels(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
-    """Behind MPLS labels: IP or Ethernet, maybe with a control word before it; the labels do not say which."""
+    """Behind MPLS labels: IP or Ethernet, perhaps after a control word; the labels do not say which."""
     bottom = False
     while not bottom:
         if at + 4 > limit:
@@ -92,7 +92,7 @@ def behind_labels(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) ->
 
 @kernel
 def behind_llc(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
-    """Behind LLC: IP at once, or a SNAP header of the OUI 0 of RFC 1042 or that of bridges (IEEE 802.1H)."""
+    """Behind LLC: IP at once, or a SNAP header with the OUI 0 of RFC 1042 or that of bridges (IEEE 802.1H)."""
     if at + 3 > limit:
         return NOT_IP, 0, 0, 0
     service = u16(octets, at, True)
@@ -106,7 +106,7 @@ def behind_llc(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> St
 
 @kernel
 def step(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
-    """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or why not in GO_ON's place."""
+    """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or a reason in place of GO_ON."""
     head = header_octets(ethertype)
     if head:
         return behind_header(octets, at, head, outer) if at + head <= limit else (MALFORMED, 0, 0, 0)
@@ -119,16 +119,16 @@ def step(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: 
         return (USED, at + 8, 0, within(outer, PPPOE)) if protocol == 0x0021 or protocol == 0x0057 else (REFUSED, 0, 0, 0)
     if ethertype <= LONGEST_LLC:
         return behind_llc(octets, at, limit, outer)
-    return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0, 0  # a network service header (RFC 8300)
+    return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0, 0  # 0x894F: network service header (RFC 8300)
 
 
 @kernel
 def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
-    """Walk what an ethertype says lies at `at`, down to IP: (USED, where IP begins, the layers around it) or (why not, 0, 0).
+    """Walk from what an ethertype names at `at` down to IP: (USED, where IP begins, the layers around it) or (a reason, 0, 0).
 
     VLAN tags (IEEE 802.1Q), MPLS labels (RFC 3032) with IP or an Ethernet pseudowire (RFC 4448) behind them, PPPoE sessions
     (RFC 2516), bridged Ethernet (RFC 1701), provider backbone bridges (IEEE 802.1ah), VN-tags (IEEE 802.1BR's forerunner), LLC
-    with SNAP (RFC 1042). A number up to 1500 is no type but a length, and LLC follows.
+    with SNAP (RFC 1042). A number up to 1500 is a length, and LLC follows.
     """
     verdict = GO_ON
     while verdict == GO_ON:
@@ -140,14 +140,14 @@ def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int,
 
 @inline
 def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int, Int]:
-    """Walk the link header of the frame in [at, limit): (USED, where IP begins, the layers before it) or (why not, 0, 0)."""
+    """Walk the link header of the frame in [at, limit): (USED, where IP begins, the layers before it) or (a reason, 0, 0)."""
     kind = link_kind(link)
     if kind == RAW:
         return (USED, at, 0) if at < limit else (MALFORMED, 0, 0)
     if kind == NULL:
         if at + 4 > limit:
             return MALFORMED, 0, 0
-        family = min(u32(octets, at, False), u32(octets, at, True))  # the capturing host's order, or network order
+        family = min(u32(octets, at, False), u32(octets, at, True))  # in the capturing host's byte order, or network order
         ip = family == 2 or family == 10 or family == 24 or family == 28 or family == 30
         return (USED, at + 4, 0) if ip else (NOT_IP, 0, 0)
     if kind == TYPED:

@@ -1,7 +1,7 @@
-"""What lay around a packet's innermost IP header, in one number per packet: layers and VLAN ids.
+"""The encapsulation of a packet, that is the layers and VLAN ids around its innermost IP header, as one number.
 
-From the lowest bit: eight layers of four bits, the last one met lowest; two VLAN ids of twelve bits, the last one met lowest;
-KEYED where those ids are part of the flow. Cheap enough to be made for every packet, and 0 for most.
+From the lowest bit: eight layers of four bits, innermost lowest; two VLAN ids of twelve bits, innermost lowest;
+KEYED where those ids are part of the flow. It is cheap to compute for every packet, and 0 for most.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAYERS, VLAN_BITS, KEYED = 0xFFFFFFFF, 0xFFFFFF, 1 << 56
 
 @inline
 def within(outer: Int, layer: Int) -> Int:
-    """The number of a packet one layer further in; the outermost eight layers are kept."""
+    """The number of a packet one layer further in; only the outermost eight layers are kept."""
     if outer & 0xF0000000:
         return outer
     return (outer & ~LAYERS) | (outer & LAYERS) << 4 | layer
@@ -29,7 +29,7 @@ def within(outer: Int, layer: Int) -> Int:
 
 @inline
 def tagged(outer: Int, vlan: Int) -> Int:
-    """The number of a packet inside a VLAN tag; the innermost two ids are kept."""
+    """The number of a packet inside a VLAN tag; only the innermost two ids are kept."""
     ids = ((outer >> 32) << 12 | (vlan & 0xFFF)) & VLAN_BITS
     return (within(outer, VLAN) & LAYERS) | ids << 32
 
@@ -45,7 +45,7 @@ def joined(first: int, then: int) -> int:
 
 
 def keyed(flow: NDArray[np.int64], outer: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Flow hashes and numbers of packets whose VLAN ids tell flows apart: two VLANs may carry the same addresses."""
+    """Flow hashes and numbers with VLAN ids as part of the flow: two VLANs may use the same addresses."""
     ids = outer >> 32 & VLAN_BITS
     return flow ^ ids * np.int64(0x1E3779B97F4A7C15), outer | KEYED
 
@@ -56,12 +56,12 @@ def keyed_ids(outer: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def encapsulation(outer: int) -> str | None:
-    """The layers as words, the outermost first: vlan/vxlan."""
+    """The layers as words, outermost first: vlan/vxlan."""
     layers = (outer >> shift & 15 for shift in range(28, -4, -4))
     return "/".join(WORDS[layer] for layer in layers if layer) or None
 
 
 def vlan_ids(outer: int) -> str | None:
-    """The VLAN ids, the outer one first: 100.7; None where there are none but 0, which names no VLAN (IEEE 802.1Q, 9.6)."""
+    """The VLAN ids, outermost first: 100.7; None where there are none but 0, which names no VLAN (IEEE 802.1Q, 9.6)."""
     ids = (outer >> 44 & 0xFFF, outer >> 32 & 0xFFF)
     return ".".join(str(one) for one in ids if one) or None

@@ -1,4 +1,4 @@
-"""TCP packets as an analyst reads them: addresses as text, payload beside. What `spark.read.format("pcap")` gives."""
+"""TCP packets as an analyst reads them, addresses as text, with payload: the rows of `spark.read.format("pcap")`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BATCH_OCTETS = 1 << 28  # of payload; one packet may exceed it
 
 
 def packets(what: str | Split, *, tunnels: bool = True) -> Iterator[pa.RecordBatch]:
-    """The TCP packets of a capture file, or of a part of one, as batches of the PACKETS schema; else as `read_segments`."""
+    """The TCP packets of a capture file, or of a part of one, as batches of the PACKETS schema; otherwise as `read_segments`."""
     source, batches = read(what, BATCH_PACKETS, tunnels=tunnels)
     for batch in batches:
         if batch.used:
@@ -45,7 +45,7 @@ def packets(what: str | Split, *, tunnels: bool = True) -> Iterator[pa.RecordBat
 
 
 def _slices(path: str, octets: Octets, segments: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Segments with their payloads, cut so that no batch carries much more than BATCH_OCTETS of them."""
+    """Segments with their payloads, cut so that no batch has much more than BATCH_OCTETS of payload."""
     sizes = segments.column("captured_octets").to_numpy()
     parts = (np.cumsum(sizes) - sizes) // BATCH_OCTETS
     for part in np.unique(parts).tolist():
@@ -83,17 +83,17 @@ def payloads(octets: Octets, segments: pa.RecordBatch) -> pa.Array:
 
 
 def address(octets: bytes) -> str:
-    """16 octets as the text of an address; an IPv4-mapped one as IPv4."""
+    """16 octets as the text of an address; IPv4-mapped ones as IPv4."""
     ip = ipaddress.IPv6Address(octets)
     return str(ip.ipv4_mapped or ip)
 
 
 def addresses(rows: NDArray[np.uint8]) -> pa.Array:
-    """Addresses as text; each distinct one is spelled once."""
+    """Addresses as text; each distinct one is formatted once."""
     distinct, index = np.unique(np.ascontiguousarray(rows).view("V16").ravel(), return_inverse=True)
     return pa.array([address(one.tobytes()) for one in distinct], pa.string()).take(pa.array(index))
 
 
 def ports(ends: NDArray[np.uint8]) -> pa.Array:
-    """The port behind each address."""
+    """The ports of endpoints."""
     return pa.array(ends[:, 16].astype(np.int32) << 8 | ends[:, 17])

@@ -1,7 +1,7 @@
 """Files to records: batches of packets as columns of place, length, time and link type.
 
-Every record that can be read is given, whatever lies before or behind it; what could not be read is kept in `status`
-and `damage`. A walk from a checkpoint of another walk gives what that one gave from there on, in batches of any size.
+Every record that can be read is given, whatever damage lies around it; what could not be read is noted in `status`
+and `damage`. A walk from a checkpoint gives what the first walk gave from there on, in batches of any size.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Octets, Wind
 from stompcap.capture.integers import u32
 from stompcap.capture.interfaces import SMALLEST_OCTETS, Interfaces, interface_at
 
-Search = Callable[[Octets, int, bool], tuple[int, int]]  # octets, from where, nothing behind them: state and place
+Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, whether the file ends behind them): state and place
 NAMED_FLAWS = 8
-LARGEST_SNAPLEN = (1 << 31) - 1  # one beyond is as good as none: no packet is so long
-TIMELESS = "packets whose time is before 1970 or behind 2105 and counts as 0"
-DOUBT_OCTETS = 1 << 22  # how far a better record is looked for where one is doubtful
+LARGEST_SNAPLEN = (1 << 31) - 1  # larger ones mean no limit: no packet is so long
+TIMELESS = "packets whose time is before 1970 or after 2105 and counts as 0"
+DOUBT_OCTETS = 1 << 22  # how far a better record is searched for where one is doubtful
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Records:
 
 @dataclass
 class Walk:
-    """One pass over a capture, or over its part from `begin` to packet `last`. Iterate it to the end, then read what it found.
+    """One pass over a capture, or over its part from `begin` to packet `last`. Iterate it to the end, then read its results.
 
-    A batch ends with the first record that reaches the offset `stop`, which may be set anew after each batch;
+    A batch ends with the first record that reaches the offset `stop`, which may be changed after each batch;
     `reached` is the state behind the last batch.
     """
 
@@ -72,16 +72,16 @@ class Walk:
         elif self.capture.format == "pcapng":
             yield from self._pcapng()
         if self.capture.flaw:
-            status, says = self.capture.flaw
+            status, damage = self.capture.flaw
             self.status = "damaged" if self.status == "damaged" else status
-            self.flaws.insert(0, says)
+            self.flaws.insert(0, damage)
         if self.flaws:
             more = len(self.flaws) - NAMED_FLAWS
             self.damage = "; ".join(self.flaws[:NAMED_FLAWS]) + (f"; and {more} more" if more > 0 else "")
 
     @property
     def link_types(self) -> list[int]:
-        """Those of the interfaces, each once."""
+        """The distinct link types of the interfaces."""
         return list(self.seen_links)
 
     @property
@@ -97,13 +97,13 @@ class Walk:
             self.unlimited = True
 
     def _place(self, at: int) -> str:
-        """A place in the window, in words."""
+        """Text for a place in the window."""
         return f"{'file' if self.capture.compression is None else 'decompressed'} offset {self.capture.base + at}"
 
-    def _flaw(self, says: str, status: str = "damaged") -> None:
-        """Note what could not be read; a damaged file stays one, wherever it ends."""
+    def _flaw(self, text: str, status: str = "damaged") -> None:
+        """Note damage; a damaged file stays damaged, even where it is also truncated."""
         self.status = "damaged" if self.status == "damaged" else status
-        self.flaws.append(says)
+        self.flaws.append(text)
 
     def _stop(self, reason: int, at: int) -> None:
         """Note why the walk ended before the end of the file."""
@@ -113,7 +113,7 @@ class Walk:
             self._flaw(f"no valid record at {self._place(at)}")
 
     def _resume(self, bad: int, start: int, find: Search) -> int | None:
-        """Where in the window records go on behind a bad one, looked for from `start` on; noted if found."""
+        """Where in the window records continue behind a bad one, searched for from `start` on; noted if found."""
         place = self._place(bad)
         while True:
             state, at = find(self.capture.octets, start, self.capture.ended)
@@ -125,7 +125,7 @@ class Walk:
             start = 0 if self.capture.more(at) else at
 
     def _passed(self, bad: str, found: int) -> None:
-        """Note what was passed over."""
+        """Note the octets passed over."""
         self._flaw(f"no valid record at {bad}, the next at {self._place(found)}")
 
     def _room(self) -> walk.Room:
@@ -143,7 +143,7 @@ class Walk:
         )
 
     def _until(self, at: int) -> int:
-        """The place in the window at which the batch that begins at `at` ends."""
+        """Where in the window the batch that begins at `at` ends."""
         return max(self.stop - self.capture.base, at + 1)
 
     def _pcap(self) -> Iterator[Records]:
@@ -158,7 +158,7 @@ class Walk:
         layout = chains.Layout(big, head, ticks, longest)
         known = self.begin or Checkpoint(PCAP_HEADER_OCTETS, before=PCAP_HEADER_OCTETS)
         at, seconds, reason, trusting = known.offset - self.capture.base, known.seconds, walk.FULL, known.trusting
-        before = known.before - self.capture.base  # where the octets of the last record begin: its length may be the wrong one
+        before = known.before - self.capture.base  # where the last record begins: its length may be wrong
         while reason == walk.FULL:
             if self.packets == self.last:
                 return
@@ -176,13 +176,13 @@ class Walk:
             if not final and (reason in (walk.END, walk.TRUNCATED) or (reason == walk.DOUBTFUL and near)):
                 if self.capture.more(before):
                     at, before = at - before, 0
-                reason = walk.FULL  # there are more octets, or it is known that there are none
+                reason = walk.FULL  # more octets follow, or the file is known to end
             elif reason == walk.DOUBTFUL:
                 state, found = chains.find_pcap(self.capture.octets, before, at + DOUBT_OCTETS, layout, seconds, final)
                 if state == chains.OPEN and self.capture.more(before):
-                    at, before = at - before, 0  # what would decide lies behind the window
+                    at, before = at - before, 0  # undecided until the window slides
                 elif state != chains.HOLDS or chains.leads_to(self.capture.octets, at, found, layout):
-                    trusting = True  # odd, but nothing better is near, or all that is odd is of a piece with what isn't
+                    trusting = True  # implausible, but no better record is near, or it leads to a plausible one
                 else:
                     self._passed(self._place(at), found)
                     at = before = int(found)
@@ -221,10 +221,10 @@ class Walk:
                 row = interface_at(octets, at, big)
                 self._interface(row[0], row[1])
                 interfaces.add(row)
-                said = int(u32(octets, at + 4, big))
-                if said < SMALLEST_OCTETS:
+                stated = int(u32(octets, at + 4, big))
+                if stated < SMALLEST_OCTETS:
                     self._flaw(f"the interface block at {self._place(at)} is too short to be one")
-                at += chains.block_octets(said)
+                at += chains.block_octets(stated)
             room = self._room()
             begin, final = at, self.capture.ended
             count, at, reason = walk.walk_pcapng(self.capture.octets, at, self._until(at), big, interfaces.rows, room, bad)
@@ -264,9 +264,9 @@ def section_at(octets: Octets, at: int) -> tuple[bool, int] | None:
     if order not in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
         return None
     big = order == b"\x1a\x2b\x3c\x4d"
-    said = int(u32(octets, at + 4, big))
-    length = int(chains.block_octets(said))
-    if said < 28 or at + length > len(octets) or u32(octets, at + length - 4, big) != said:
+    stated = int(u32(octets, at + 4, big))
+    length = int(chains.block_octets(stated))
+    if stated < 28 or at + length > len(octets) or u32(octets, at + length - 4, big) != stated:
         return None
     return big, at + length
 

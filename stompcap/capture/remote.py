@@ -1,4 +1,4 @@
-"""Captures that are not on this machine: read in ranges, only those that a task needs, never a whole file at a time."""
+"""Captures on another machine: read in ranges, only those that a task needs, never a whole file at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stompcap.errors import CaptureError
 Octets = NDArray[np.uint8]
 
 RANGE_OCTETS = 1 << 24  # in one request
-AHEAD_OCTETS = 1 << 20  # behind the part that is to be read, where a doubtful record must be judged by those that follow
+AHEAD_OCTETS = 1 << 20  # read behind the part, as records that follow decide a doubtful one
 BLOCKS_KEPT = 4
 
 
 class Ranges:
-    """A remote file, any part of which can be read. Raises CaptureError."""
+    """A remote file, read in ranges. Raises CaptureError."""
 
     def __init__(self, path: str, size: int | None = None) -> None:
         system, where = located(path)
@@ -27,7 +27,7 @@ class Ranges:
             self._file = system.open_input_file(where)
             there = self._file.size()
         if size is not None and there < size:
-            raise CaptureError(path, "has become shorter since the run began; run again when it is no longer changed")
+            raise CaptureError(path, "has become shorter since the run began; run again when it no longer changes")
         self.size = there if size is None else size
 
     def __len__(self) -> int:
@@ -38,16 +38,16 @@ class Ranges:
         with explained(self.path):
             octets = np.frombuffer(self._file.read_at(end - begin, begin), np.uint8)
         if len(octets) != end - begin:
-            raise CaptureError(self.path, "has become shorter since it was opened; run again when it is no longer changed")
+            raise CaptureError(self.path, "has become shorter since it was opened; run again when it no longer changes")
         return octets
 
 
 class Blocks:
-    """A remote file to be read from beginning to end, as `compressed.reader` wants octets: sliceable, the last blocks kept."""
+    """A remote file read from beginning to end, as `compressed.reader` needs it: sliceable, with the last blocks cached."""
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
-        self.reached = 0  # end of what has been read
+        self.reached = 0  # how far it has been read
         self._kept: dict[int, bytes] = {}
 
     def __len__(self) -> int:
@@ -75,9 +75,9 @@ class Blocks:
 
 
 class Ranged:
-    """A window that slides over a remote capture. Same face as `files.Mapped`.
+    """A window that slides over a remote capture. Same interface as `files.Mapped`.
 
-    It begins at `begin`; what lies at `until` or behind is fetched only where it is asked for in particular.
+    It begins at `begin`; octets from `until` on are fetched only on explicit request.
     """
 
     compression = None
@@ -87,7 +87,7 @@ class Ranged:
         self.raw, self.path, self.format, self.head = raw, raw.path, kind, head
         self.base, self.until = begin, len(raw) if until is None else until
         self.octets: Octets = np.frombuffer(b"", np.uint8)
-        self.sliding: Callable[[int], object] | None = None  # told the offset before which octets are about to go
+        self.sliding: Callable[[int], object] | None = None  # called with the offset before which octets are dropped
         self.more(0)
 
     @property
@@ -97,11 +97,11 @@ class Ranged:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is behind the window."""
+        """Whether the window reaches the end of the file."""
         return self.base + len(self.octets) >= self.size
 
     def more(self, keep: int) -> bool:
-        """Drop the octets before `keep` and add some behind; False, and nothing changed, where there are none."""
+        """Drop the octets before `keep` and add some behind; False, and nothing changed, at the end of the file."""
         if self.ended:
             return False
         if self.sliding:
@@ -109,15 +109,15 @@ class Ranged:
         begin = self.base + len(self.octets)
         end = min(begin + RANGE_OCTETS, self.until) if begin < self.until else begin + AHEAD_OCTETS
         self.octets = np.concatenate((self.octets[keep:], self.raw.read(begin, min(end, self.size))))
-        self.octets.flags.writeable = False  # as those of a mapped file are, so that one compiled kernel serves both
+        self.octets.flags.writeable = False  # as in a mapped file, so that one compiled kernel serves both
         self.base += keep
         return True
 
     def read(self, begin: int, end: int) -> Octets:
-        """Octets of the file, of the window where they are in it."""
+        """Octets of the file, from the window where they are in it."""
         if self.base <= begin and end <= self.base + len(self.octets):
             return self.octets[begin - self.base : end - self.base]
         return self.raw.read(begin, end)
 
     def release(self, begin: int, end: int) -> None:
-        """Nothing to give back: the window goes by itself."""
+        """Does nothing: the window drops octets as it slides."""

@@ -1,6 +1,6 @@
-"""Captures as batches of TCP segments: where their octets lie, and what their headers say.
+"""Captures as batches of TCP segments: where their octets lie, and the fields of their headers.
 
-One packet gives one row or one skipped reason; rows keep the order of the file.
+Each packet gives one row or one reason for skipping it; rows keep the order of the file.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import FRAGMENT, NOT_TCP, OVERLAP, REASONS, REFUSED, USED
 from stompcap.kernel import kernel
 
-ROUNDS = 8  # headers that the kernels refuse, one in the other
+ROUNDS = 8  # nested headers that the kernels refuse
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of records and what was decoded of them.
+    """A batch of records and their decoded headers.
 
-    `rows` are the used ones, None where all are; `payloads` the octets of those that were copied.
+    `rows` are the used ones, None for all; `payloads` the octets of those that were copied.
     """
 
     records: Records
@@ -42,7 +42,7 @@ class Batch:
     rows: NDArray[np.int64] | None
     payloads: dict[int, bytes]
     skipped: Counter[str]
-    fragments: dict[int, list[int]]  # by row, the numbers of the packets whose fragments make up the row's one
+    fragments: dict[int, list[int]]  # by row, the numbers of the packets whose fragments make it up
 
     @property
     def used(self) -> int:
@@ -51,10 +51,10 @@ class Batch:
 
 
 class Decoder:
-    """Decodes the batches of one capture in order, for fragments of one packet may lie in several.
+    """Decodes the batches of one capture in order, for fragments of one packet may be in several.
 
-    `vlan`: whether VLAN ids tell flows apart; `tunnels`: whether the innermost packet of a tunnel counts, not the outer one.
-    `pending`: what another one had of such packets where this one begins (`fragments.Defragmenter.saved`).
+    `vlan`: VLAN ids are part of the flow; `tunnels`: the innermost packet of a tunnel counts, not the outer one.
+    `pending`: the incomplete datagrams where this decoder begins (`fragments.Defragmenter.saved`).
     """
 
     def __init__(self, pending: bytes = b"", *, vlan: bool = False, tunnels: bool = True) -> None:
@@ -63,10 +63,10 @@ class Decoder:
         self.defragmenter = Defragmenter.restored(pending)
 
     def decode(self, records: Records) -> Batch:
-        """Decode a batch of records: kernels first, then what they refuse, then fragments put together."""
+        """Decode a batch of records: with kernels, then what they refuse, then reassembled fragments."""
         octets, payloads, fragments = records.octets, dict[int, bytes](), dict[int, list[int]]()
         skipped: Counter[str] = Counter()
-        decoded, others = look(octets, records.place, records.captured, records.original, records.links, self.tunnels)
+        decoded, others = decode_frames(octets, records.place, records.captured, records.original, records.links, self.tunnels)
         if others:
             for row in np.flatnonzero(decoded.verdict == FRAGMENT).tolist():
                 end = int(records.place[row] + records.captured[row])
@@ -82,9 +82,9 @@ class Decoder:
         return Batch(records, decoded, rows, payloads, skipped, fragments)
 
     def _fragment(self, packet: Octets, records: Records, row: int, out: Decoded) -> tuple[int, bytes, list[int]]:
-        """Take a fragment that begins with IP; the one that completes its packet stands for it: (verdict, TCP payload, packets)."""
+        """Take a fragment that begins with IP; the one that completes a packet is used for it: (verdict, TCP payload, packets)."""
         packets = [records.first + row]
-        for _ in range(ROUNDS):  # fragments may lie in a tunnel whose packets are in fragments
+        for _ in range(ROUNDS):  # fragments may be in a tunnel whose packets are fragmented
             piece = fragment_at(packet, int(out.outer[row]) >> 32 & VLAN_BITS)
             if piece is None:
                 break
@@ -94,7 +94,7 @@ class Decoder:
             packets = whole[2]
             packet = np.frombuffer(whole[0], np.uint8)
             lengths = np.array([len(packet)]), np.array([whole[1]])
-            one, _ = look(packet, np.zeros(1, np.int64), *lengths, np.array([RAW_LINK], np.int32), self.tunnels)
+            one, _ = decode_frames(packet, np.zeros(1, np.int64), *lengths, np.array([RAW_LINK], np.int32), self.tunnels)
             verdict, place = int(one.verdict[0]), int(one.place[0])
             out.outer[row] = joined(int(out.outer[row]), int(one.outer[0]))
             if verdict == USED:
@@ -109,7 +109,7 @@ class Decoder:
         return FRAGMENT, b"", []
 
 
-def look(
+def decode_frames(
     octets: Octets,
     place: NDArray[np.int64],
     captured: NDArray[np.int64],
@@ -117,7 +117,7 @@ def look(
     links: NDArray[np.int32],
     tunnels: bool,
 ) -> tuple[Decoded, int]:
-    """Decode frames by kernels, what they refuse by kernels again behind the header that `locate` passes; how many are not USED."""
+    """Decode frames with kernels, and refused ones again behind the header that `locate` finds; (columns, how many are not USED)."""
     decoded = empty(len(place))
     others = decode(octets, place, captured, original, links, decoded, tunnels)
     if not others:
@@ -163,7 +163,7 @@ def read_segments(
 
 
 def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: bool = True) -> tuple[Window, Iterator[Batch]]:
-    """A capture or a part of one: its window, and its decoded batches; each is good until the next is asked for."""
+    """A capture or a part of one: its window, and its decoded batches; each is valid until the next is requested."""
     part = what if isinstance(what, Split) else Split(what)
     first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
     source = open_capture(part.path, part.limit, part.size, begin=first, until=part.end.offset if part.end else None)
@@ -174,8 +174,8 @@ def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: 
 def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> pa.RecordBatch:
     """A decoded batch as Arrow columns of the SEGMENTS schema.
 
-    `base`: what a place in the batch's octets is counted from. `carry`: whether every segment carries its payload, for
-    its place says nothing to those who come later.
+    `base`: the file offset of the batch's octets. `carry`: every segment carries its payload, for
+    later readers cannot use its place.
     """
     rows, decoded = batch.rows, batch.decoded
 
@@ -203,7 +203,7 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
 
 
 def fixed_binary(rows: NDArray[np.generic]) -> pa.Array:
-    """A matrix of octets as a binary array, a value per row, without a copy."""
+    """A matrix of octets as a binary array, a value per row, without copying."""
     rows = np.ascontiguousarray(rows)
     count, width = rows.shape
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
@@ -211,7 +211,7 @@ def fixed_binary(rows: NDArray[np.generic]) -> pa.Array:
 
 
 def copied(copies: Mapping[int, bytes], count: int) -> pa.Array:
-    """The payload column: null but for the rows whose octets were copied."""
+    """The payload column: null except for rows whose octets were copied."""
     if not copies:
         return pa.nulls(count, pa.binary())
     return pa.array([copies.get(row) for row in range(count)], pa.binary())
@@ -219,7 +219,7 @@ def copied(copies: Mapping[int, bytes], count: int) -> pa.Array:
 
 @kernel
 def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.int32], out: Octets) -> None:
-    """Copy the payloads that lie in `octets` to their places in one buffer."""
+    """Copy the payloads that are in `octets` to their places in one buffer."""
     for row in range(len(place)):
         if place[row] >= 0:
             begin, target = place[row], np.int64(offsets[row])
@@ -228,7 +228,7 @@ def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.
 
 
 def carried(octets: Octets, place: NDArray[np.int64], sizes: NDArray[np.int64], copies: Mapping[int, bytes]) -> pa.Array:
-    """The captured payload of each row, from its place in `octets`, or where that is -1 from `copies` by row."""
+    """The captured payload of each row: from its place in `octets`, or where that is -1, from `copies` by row."""
     offsets = np.zeros(len(place) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
     out = np.empty(int(offsets[-1]), np.uint8)

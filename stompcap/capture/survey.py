@@ -1,7 +1,7 @@
 """One pass over a capture for its row in table `captures`: digest, counts, times, status; and for the parts to read it in.
 
-A file may be growing. What was used of it is told by length and digest, so that a later look knows its beginning again and
-takes only what lies behind.
+A file may be growing. Length and digest of the part used are kept, so that a later survey recognises its beginning and
+takes only what follows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Known:
-    """A capture that a lake has: its id, and how much of its file was used, with the SHA-256 of that."""
+    """A capture in a lake: its id, and how much of its file was used, with the SHA-256 of that part."""
 
     capture_id: str
     used_octets: int
@@ -38,9 +38,9 @@ class Known:
 
 @dataclass(frozen=True)
 class Survey:
-    """A capture's row of table `captures` (without run_id and batch_id), and how to read it: no parts where it is unreadable.
+    """A capture's row of table `captures` (without run_id and batch_id), and the parts to read it in: none where it is unreadable.
 
-    `carried_octets` is how much payload its segments carry with them.
+    `carried_octets`: how much payload its segments carry.
     """
 
     row: dict[str, Any]
@@ -55,7 +55,7 @@ class Survey:
 
 @dataclass
 class _Count:
-    """What is counted and measured on the way."""
+    """Counts and times, accumulated batch by batch."""
 
     carry: bool
     packets: int = 0
@@ -79,18 +79,18 @@ class _Count:
 
 
 class Digest:
-    """The SHA-256 of a capture's octets, taken while its pages are at hand."""
+    """The SHA-256 of a capture's octets, updated while their pages are in memory."""
 
-    def __init__(self, capture: Window, told: Callable[[int], None] = lambda _: None) -> None:
-        self.capture, self.sha, self.reached, self.told = capture, hashlib.sha256(), 0, told
+    def __init__(self, capture: Window, progress: Callable[[int], None] = lambda _: None) -> None:
+        self.capture, self.sha, self.reached, self.progress = capture, hashlib.sha256(), 0, progress
 
     def to(self, end: int) -> None:
-        """Take the file's octets up to `end`, and let them go."""
+        """Hash the file's octets up to `end`, and release them."""
         while self.reached < end:
             until = min(end, self.reached + HASH_OCTETS)
             self.sha.update(self.capture.read(self.reached, until).data)
             self.capture.release(self.reached, until)
-            self.told(until - self.reached)
+            self.progress(until - self.reached)
             self.reached = until
 
 
@@ -109,20 +109,20 @@ def examine(
     tunnels: bool = True,
     limit: int | None = None,
     size: int | None = None,
-    told: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Survey | None:
-    """Look at a capture file, once, from its beginning to its end; None for an empty one.
+    """Survey a capture file in one pass; None for an empty one.
 
-    It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts are of what lies
-    behind: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
-    `packets`; `tunnels` as for Decoder, `limit` and `size` as for `open_capture`, which lists the CaptureErrors raised too.
-    `told` is given the octets looked at, as they are.
+    It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts cover what
+    follows: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
+    `packets`; `tunnels` as for Decoder, `limit`, `size` and the CaptureError raised as for `open_capture`. `progress` is called with
+    the number of octets read since its last call.
     """
     capture = open_capture(path, limit, size)
     if not capture.format:
         return None
-    whole = capture.compression is not None  # such a file is taken to be finished, and read in one piece
-    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture, told)
+    whole = capture.compression is not None  # it is taken to be complete, and read in one piece
+    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture, progress)
     if isinstance(capture, Ranged):
         capture.sliding = digest.to
     count, size, continues = _Count(whole), capture.size, None
@@ -134,7 +134,7 @@ def examine(
         batch = decoder.decode(records)
         count.add(batch)
         if isinstance(capture, Decompressed):
-            digest.to(capture.fetched)  # while it is at hand
+            digest.to(capture.fetched)  # while it is in memory
         if walk.reached is None or whole:
             continue
         digest.to(walk.reached.offset)
@@ -177,9 +177,9 @@ def examine(
 
 
 def unreadable(path: str, source: str, why: str) -> Survey | None:
-    """A capture that cannot be read, and why: its row says so and what it is known by, all else in it is null.
+    """The row of a capture that cannot be read: with its identity and the reason, all else null.
 
-    None where its octets cannot be had, or are no capture's: then nothing tells it from another.
+    None where its octets cannot be read, or are not a capture's: then it has no identity.
     """
     try:
         capture = open_capture(path, NO_END)
@@ -203,13 +203,13 @@ def unreadable(path: str, source: str, why: str) -> Survey | None:
 
 
 def changed(row: Mapping[str, Any], before: Iterable[Known]) -> bool:
-    """Whether a file, by its row, has become another one: it does not go on from all that was used of the file there was `before`."""
+    """Whether a file is another one than `before`: it does not continue what was used of the file with that path."""
     used = {one.capture_id: one.used_octets for one in before}
     return row["capture_id"] not in used and used.get(row["continues"], 0) < max(used.values(), default=0)
 
 
 def parts(path: str, split_octets: int, *, tunnels: bool = True) -> tuple[Split, ...]:
-    """The parts of about `split_octets` to read a capture file in; one that is smaller or compressed is one part.
+    """The parts of about `split_octets` to read a capture file in; a smaller or compressed one is one part.
 
     Errors as `open_capture`.
     """

@@ -1,7 +1,7 @@
-"""Kernels that pass IP's extension headers and the tunnels that carry another packet; the innermost flow counts.
+"""Kernels that pass IP's extension headers and tunnels; the innermost flow counts.
 
 GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN (RFC 7348), Geneve (RFC 8926), Teredo
-(RFC 4380). Others are for scapy.
+(RFC 4380). Others are left to scapy.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from stompcap.capture.outer import GENEVE, GRE, IPIP, TEREDO, VXLAN, within
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
 from stompcap.kernel import inline, kernel
 
-ETHERNET_TYPE, MPLS_TYPE = np.int64(0x6558), np.int64(0x8847)  # as plain numbers they would be compiled in, one more time each
+ETHERNET_TYPE, MPLS_TYPE = np.int64(0x6558), np.int64(0x8847)  # plain numbers would be compiled in, and their kernels once for each
 
 
 @inline
 def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
-    """Pass IPv6 extension headers from `at` on: (USED or why not, upper protocol, where it begins)."""
+    """Pass IPv6 extension headers from `at` on: (USED or a reason, upper protocol, where it begins)."""
     while True:
         if protocol == 0 or protocol == 43 or protocol == 60:
             if at + 8 > limit:
@@ -42,7 +42,7 @@ def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) ->
 
 @kernel
 def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
-    """The length that a jumbo payload option in the hop-by-hop header at `at` says (RFC 2675); 0 for none."""
+    """The length in a jumbo payload option of the hop-by-hop header at `at` (RFC 2675); 0 for none."""
     if at + 8 > limit:
         return 0
     end = min(limit, at + (np.int64(octets[at + 1]) + 1) * 8)
@@ -62,7 +62,7 @@ def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
 def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet, the layers around it).
 
-    Where it carries none: (why not, 0, 0).
+    Where it carries none: (a reason, 0, 0).
     """
     if protocol == 4 or protocol == 41:
         return USED, at, within(outer, IPIP)
@@ -81,13 +81,13 @@ def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int, outer:
             return teredo(octets, at + 8, limit, outer)
         for port in (source, target):
             if port == 4789 or port == 4790 or port == 8472 or port == 6081 or port == 2152 or port == 1701:
-                return REFUSED, 0, 0  # GTP-U, L2TP, VXLAN's generic extension, and what is odd of the others
+                return REFUSED, 0, 0  # GTP-U, L2TP, VXLAN's generic extension, and unusual forms of the others
     return NOT_TCP, 0, 0
 
 
 @kernel
 def teredo(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
-    """What a Teredo datagram carries (RFC 4380, 5.1.1): IPv6, maybe behind an authentication and an origin header."""
+    """What a Teredo datagram carries (RFC 4380, 5.1.1): IPv6, perhaps behind an authentication and an origin header."""
     if at + 4 <= limit and u16(octets, at, True) == 1:
         at += 13 + np.int64(octets[at + 2]) + np.int64(octets[at + 3])
     if at + 2 <= limit and u16(octets, at, True) == 0:

@@ -1,7 +1,7 @@
-"""Captures named by URI: which file system one means, what lies there, and what its errors say to a user.
+"""Captures named by URI: their file system, the files there, and errors in words for users.
 
-The file systems are pyarrow's (S3, Google Cloud Storage, Azure, HDFS); credentials, region and endpoint come from where these look
-for them, the environment first. A URI is written into tables and messages, so it may hold no password.
+The file systems are pyarrow's (S3, Google Cloud Storage, Azure, HDFS); credentials, region and endpoint come from where these search
+for them, first in the environment. A URI is written into tables and messages, so it must not contain a password.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ UNREACHED = ("NETWORK_CONNECTION", "curlCode", "onnection")
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path is a URI of something else than a local file."""
+    """Whether a path is a URI of anything but a local file."""
     return bool(SCHEME.match(path)) and not path.lower().startswith("file://")
 
 
 def local(path: str) -> str:
-    """A path as it is, and that of a file URI."""
+    """A path unchanged, or the path of a file URI."""
     return unquote(urlsplit(path, allow_fragments=False).path) if path.lower().startswith("file://") else path
 
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """A file system's errors as CaptureError: one line, with what to do."""
+    """Turns a file system's errors into CaptureError: one line, with the remedy."""
     try:
         yield
     except (OSError, pa.ArrowException, ValueError) as problem:
@@ -43,47 +43,47 @@ def explained(uri: str) -> Iterator[None]:
 
 
 def _remedy(problem: Exception) -> str:
-    says = " ".join(str(problem).split())
-    if isinstance(problem, FileNotFoundError) or "NO_SUCH_BUCKET" in says or "NO_SUCH_KEY" in says:
+    message = " ".join(str(problem).split())
+    if isinstance(problem, FileNotFoundError) or "NO_SUCH_BUCKET" in message or "NO_SUCH_KEY" in message:
         return "no such file or bucket; check the URI"
-    if isinstance(problem, PermissionError) or any(word in says for word in DENIED):
+    if isinstance(problem, PermissionError) or any(word in message for word in DENIED):
         return "no permission to read it; check the credentials in the environment (for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE, ...)"
-    if "Unrecognized filesystem" in says:
-        return "no file system is known for such a URI; use s3, gs, abfs, hdfs or file"
-    if any(word in says for word in UNREACHED):
-        return f"its server cannot be reached ({says[:200]}); check the network, the region and the endpoint (for S3 AWS_ENDPOINT_URL)"
-    return f"cannot be read ({says[:200]}); check the URI, the credentials and the region"
+    if "Unrecognized filesystem" in message:
+        return "the scheme of this URI is not supported; use s3, gs, abfs, hdfs or file"
+    if any(word in message for word in UNREACHED):
+        return f"the server cannot be reached ({message[:200]}); check the network, the region and the endpoint (for S3 AWS_ENDPOINT_URL)"
+    return f"cannot be read ({message[:200]}); check the URI, the credentials and the region"
 
 
 @functools.lru_cache(64)
 def _filesystem(scheme: str, place: str, query: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a bucket or host, and the path of its root; kept, for finding it may ask the network."""
+    """The file system of a bucket or host, and the path of its root; cached, for finding it may use the network."""
     system, root = fs.FileSystem.from_uri(urlunsplit((ALIASES.get(scheme, scheme), place, "", query, "")))
     return system, root.rstrip("/")
 
 
 def located(uri: str) -> tuple[fs.FileSystem, str]:
-    """The file system that a URI means and the path in it. Raises CaptureError."""
+    """The file system and path that a URI means. Raises CaptureError."""
     parts = urlsplit(uri, allow_fragments=False)
     if parts.password is not None:
         named = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        raise CaptureError(named, "is named with a password, which tables and messages would show; give it by the environment")
+        raise CaptureError(named, "has a password in its URI, which tables and messages would show; set it in the environment")
     with explained(uri):
         system, root = _filesystem(parts.scheme.lower(), parts.netloc, parts.query)
     return system, f"{root}/{unquote(parts.path).strip('/')}".rstrip("/")
 
 
 def size(uri: str) -> int:
-    """The octets of a file, 0 where there is none."""
+    """The octets of a file, 0 if it does not exist."""
     system, path = located(uri)
     with explained(uri):
         return system.get_file_info(path).size or 0
 
 
 def listed(uri: str) -> list[str] | None:
-    """The URIs of all files in a folder, or that a glob (`*`, `**`, `[...]`) matches; None where it names one file.
+    """The URIs of all files in a folder, or that match a glob (`*`, `**`, `[...]`); None for a URI of one file.
 
-    Raises CaptureError where there is nothing of that name.
+    Raises CaptureError where nothing has that name.
     """
     parts = urlsplit(uri, allow_fragments=False)
     marks = [at for mark in "*[" if (at := parts.path.find(mark)) >= 0]
@@ -104,7 +104,7 @@ def listed(uri: str) -> list[str] | None:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob as an expression for the files it matches, and those in the folders it matches."""
+    """A glob as a regular expression for the files that it matches, and for those in folders that it matches."""
     words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     parts = re.split(r"(\*\*/|\*\*|\*|\[[^]]+\])", glob)
     return re.compile("".join(words.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts) + "(?:/.*)?$")

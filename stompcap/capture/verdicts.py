@@ -1,4 +1,4 @@
-"""What becomes of a packet: used, left to others, or left out for a reason that table `captures` counts."""
+"""The verdict on a packet: used, left to others, or skipped for a reason that table `captures` counts."""
 
 from stompcap.tables.words import SKIPPED
 

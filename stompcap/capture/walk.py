@@ -1,6 +1,6 @@
-"""Kernels that walk record and block headers: where each packet lies, how long it is, when it was captured.
+"""Kernels that walk record and block headers: where each packet is, how long it is, when it was captured.
 
-A walk fills at most one batch and returns why it stopped; nothing behind the header of a packet is read here.
+A walk fills at most one batch and returns why it stopped; it reads nothing behind a packet's header.
 pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng, section 4.
 """
 
@@ -33,11 +33,11 @@ from stompcap.kernel import inline, kernel
 Int64s = NDArray[np.int64]
 
 FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6
-LAST_S = 1 << 32  # a time, in seconds since the epoch, that no packet has: pcap cannot say it, and in nanoseconds it must fit
+LAST_S = 1 << 32  # seconds since the epoch that no packet has: pcap cannot express them, and nanoseconds must fit 64 bits
 
 
 class Room(NamedTuple):
-    """Columns for a batch, a row per packet: where its octets lie, how many were captured and were there, its time, its link type."""
+    """Columns for a batch, a row per packet: where its octets are, how many were captured and sent, its time, its link type."""
 
     place: Int64s
     captured: Int64s
@@ -52,8 +52,8 @@ def walk_pcap(
 ) -> tuple[Int, Int, Int, Int]:
     """Fill the room from the record at `at` on: (records, next offset, why it stopped, seconds of the last record).
 
-    No record that begins at `stop` or behind is taken. A header that is not plausible (too long a packet, far from the record
-    before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is said.
+    No record that begins at or behind `stop` is taken. A header that is not plausible (too long a packet, far from the record
+    before in time, ...) is DOUBTFUL, unless plausible ones follow or `trusting` is set.
     """
     end, tick_ns = len(octets), 1_000_000_000 // layout.ticks
     big, head = layout.big, layout.head
@@ -66,7 +66,7 @@ def walk_pcap(
         if at + head > end:
             return count, at, TRUNCATED, seconds
         octets_here = u32(octets, at + 8, big)
-        nothing = octets_here == 0 and u32(octets, at, big) | u32(octets, at + 4, big) | u32(octets, at + 12, big) == 0  # never written to
+        nothing = octets_here == 0 and u32(octets, at, big) | u32(octets, at + 4, big) | u32(octets, at + 12, big) == 0  # never written
         if octets_here > MAX_PACKET_OCTETS or nothing:
             return count, at, DAMAGED, seconds
         if not trusting and not plausible(octets, at, layout, seconds):
@@ -95,7 +95,7 @@ def walk_pcap(
 def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
     """A 64-bit pcapng time: `resolution` as if_tsresol (high bit: a power of two), `offset_s` as if_tsoffset.
 
-    Negative where it is before the epoch or LAST_S seconds and more behind it.
+    Negative for a time before the epoch or LAST_S seconds or more after it.
     """
     power = resolution & 0x7F
     about_s = float(np.uint64(ticks)) / (2.0 if resolution & 0x80 else 10.0) ** power + offset_s
@@ -126,7 +126,7 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
 
 @inline
 def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: Int64s) -> tuple[Int, Int, Int, Int, Int]:
-    """The packet block of so many octets at `at`: (octets before the packet, captured, original, time, interface); (0, ...): it is none."""
+    """The packet block of so many octets at `at`: (octets before the packet, captured, original, time, interface); (0, ...) if invalid."""
     kind = u32(octets, at, big)
     head = 12 if kind == SIMPLE_BLOCK else 28
     if length < head + 4:
@@ -156,10 +156,10 @@ def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: In
 def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: Int64s, room: Room, bad: Int64s) -> tuple[Int, Int, Int]:
     """Fill the room from the block at `at` on: (records, next offset, why it stopped).
 
-    No block that begins at `stop` or behind is taken. `interfaces`: a row per interface of the section: link type,
-    snaplen, if_tsresol, if_tsoffset. A section or interface block is left to the caller. A simple packet block has no
-    time: 0. Packet blocks that cannot be are passed over; `bad` gets how many, and where the first lies, and the same of packets
-    whose time cannot be, which get 0.
+    No block that begins at or behind `stop` is taken. `interfaces`: a row per interface of the section: link type,
+    snaplen, if_tsresol, if_tsoffset. Section and interface blocks are left to the caller. A simple packet block has no
+    time: 0. Invalid packet blocks are passed over; `bad` gets their number, and where the first is, and the same for packets
+    with an impossible time, which get 0.
     """
     place, captured, original, ts_ns, links = room
     end, count = len(octets), 0
@@ -171,13 +171,13 @@ def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: Int64
         kind = u32(octets, at, big)
         if kind == SECTION_BLOCK:
             return count, at, SECTION
-        said = u32(octets, at + 4, big)
-        length = block_octets(said)
-        if said < 12 or length > MAX_BLOCK_OCTETS:
+        stated = u32(octets, at + 4, big)
+        length = block_octets(stated)
+        if stated < 12 or length > MAX_BLOCK_OCTETS:
             return count, at, DAMAGED
         if at + length > end:
             return count, at, TRUNCATED
-        if u32(octets, at + length - 4, big) != said:
+        if u32(octets, at + length - 4, big) != stated:
             return count, at, DAMAGED
         if kind == INTERFACE_BLOCK:
             return count, at, INTERFACE

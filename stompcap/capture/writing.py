@@ -1,6 +1,6 @@
-"""Packets to a capture file: pcap with nanoseconds, or pcapng, where interfaces differ in link type.
+"""Writes packets to a capture file: pcap with nanoseconds, or pcapng, where interfaces differ in link type.
 
-pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng, section 4. Little endian both.
+pcap: draft-ietf-opsawg-pcap, section 4 and 5; pcapng: draft-ietf-opsawg-pcapng, section 4. Both little endian.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NANOSECONDS = 9  # as if_tsresol
 
 @inline
 def put32(out: NDArray[np.uint8], at: Int, value: Int) -> None:
-    """Four octets of a number."""
+    """Write an integer as four octets."""
     for i in range(4):
         out[at + i] = value >> 8 * i & 0xFF
 
@@ -38,7 +38,7 @@ def lay(
     interface: NDArray[np.int64],
     out: NDArray[np.uint8],
 ) -> None:
-    """Write records one behind the other: of pcap where the first `interface` is -1, of pcapng else. `out` has just room, and is 0."""
+    """Write records one after another: of pcap where the first `interface` is -1, else of pcapng. `out` has their size and is zeroed."""
     at = 0
     for row in range(len(place)):
         size, ts = captured[row], ts_ns[row]
@@ -65,10 +65,10 @@ def lay(
 
 
 class Writer:
-    """Writes packets to an open file; errors are the file's."""
+    """Writes packets to an open file; raises the file's errors."""
 
     def __init__(self, file: BinaryIO, link: int | None) -> None:
-        """Begin a pcap of that link type; with None a pcapng, whose interfaces are described as they come."""
+        """Begin a pcap of that link type; with None a pcapng, whose interfaces are described as they occur."""
         self.file, self.pcapng = file, link is None
         self.interfaces: dict[tuple[str, int], int] = {}
         if link is None:
@@ -95,7 +95,7 @@ class Writer:
             self.file.write(out.data)
 
     def _interface(self, name: str, link: int) -> int:
-        """The number of an interface, described in the file when first met."""
+        """The number of an interface; writes its block when it first occurs."""
         known = self.interfaces.get((name, link))
         if known is None:
             known = self.interfaces[name, link] = len(self.interfaces)

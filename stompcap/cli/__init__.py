@@ -1,1 +1,1 @@
-"""What people see: the command, its words, and how results are shown on a terminal."""
+"""The command line: commands, options, and how results are shown on a terminal."""

@@ -1,13 +1,13 @@
 """Values of query results as text: one rule per format, the same for every command that prints rows.
 
-- On a terminal and in CSV, characters that don't print are shown as escapes (stompcap.visible), for what comes from the
-  wire must not steer the reader's terminal.
-- In CSV, a text that a spreadsheet would take for a formula gets an apostrophe in front, the way OWASP advises ("CSV
-  Injection"); so does a text that begins with an apostrophe, hence taking one off gives the text back. Numbers are
-  numbers, negative ones too.
+- On a terminal and in CSV, characters that do not print are shown as escapes (stompcap.visible), because octets from the
+  wire must not control the reader's terminal.
+- In CSV, a text that a spreadsheet would take for a formula gets a leading apostrophe, as OWASP advises ("CSV
+  Injection"); so does a text that begins with an apostrophe, so removing one restores the text. Numbers are
+  written as numbers, negative ones too.
 - JSON is for programs: exact values, everything beyond ASCII escaped, octets in base64.
 
-Moments are UTC, ISO 8601.
+Timestamps are UTC, ISO 8601.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠"
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it; structs and maps are objects, floats that JSON lacks are null."""
+    """The value as JSON represents it; structs and maps are objects, floats that JSON lacks are null."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -49,12 +49,12 @@ def plain(value: Any) -> Any:
 
 
 def _moment(value: datetime) -> str:
-    """A moment in UTC; one without a zone is local time, as Spark hands TIMESTAMPs to Python."""
+    """A timestamp in UTC; one without a zone is local time, as Spark hands TIMESTAMPs to Python."""
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def text(value: Any, limit: int | None = None) -> str:
-    """The value as a person reads it; null is the word."""
+    """The value as a person reads it; null is `null`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -70,7 +70,7 @@ def text(value: Any, limit: int | None = None) -> str:
 
 
 def csv_text(value: Any) -> str:
-    """The value as a CSV field, not yet quoted; null is the empty field."""
+    """The value as a CSV field, not yet quoted; null is an empty field."""
     if value is None:
         return ""
     shown = text(value)

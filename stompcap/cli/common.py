@@ -1,4 +1,4 @@
-"""The options that many commands share, and the session they work in."""
+"""The options that several commands share, and the session they work in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stompcap.spark.session import LazySession
 
-Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one Delta table a folder.", show_default=False)]
+Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI, one folder per Delta table.", show_default=False)]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master; local[*] unless spark-submit has set one.", show_default=False)]
 Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.", show_default=False)]
 Source = Annotated[str, typer.Option("--source", help="Name of the capture point.")]
@@ -29,7 +29,7 @@ SettingsFile = Annotated[
     str | None, typer.Option("--settings", help="TOML file of rule severities and thresholds; docs/rules.md.", show_default=False)
 ]
 Overlap = Annotated[
-    str, typer.Option("--overlap", help="Which octets stand where captured segments differ: the first that came, or the last.")
+    str, typer.Option("--overlap", help="Which octets are kept where captured segments differ: first captured or last.")
 ]
 IdleTimeout = Annotated[
     str, typer.Option("--idle-timeout", help="Silence (30min, 24h, 7d) after which packets of the same endpoints are another connection.")
@@ -38,31 +38,31 @@ Ports = Annotated[
     str,
     typer.Option(
         "--ports", show_default=False,
-        help="Ports, comma-separated, where STOMP is believed of a connection that is caught in the middle and shows no whole frame; "
-        f"always: {', '.join(map(str, sorted(STOMP_PORTS)))}. What begins with STOMP is found on any port.",
+        help="Ports, comma-separated, that mark a connection as STOMP if it was captured mid-stream and shows no whole frame; "
+        f"always: {', '.join(map(str, sorted(STOMP_PORTS)))}. Other STOMP connections are found on any port.",
     ),
 ]  # fmt: skip
 AllPorts = Annotated[
     bool,
     typer.Option(
-        "--all-ports", help="Look for a frame in the first 16 MiB of a direction that is caught in the middle, not in the first MiB alone."
+        "--all-ports", help="Search the first 16 MiB of a direction captured mid-stream for a frame, not just the first MiB."
     ),
 ]
-Vlan = Annotated[bool, typer.Option("--vlan", help="Take VLAN ids for part of a connection: two VLANs may carry the same addresses.")]
-Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Look into tunnels (GRE, VXLAN, ...), or take their outer packets.")]
+Vlan = Annotated[bool, typer.Option("--vlan", help="Separate connections by VLAN id: two VLANs may use the same addresses.")]
+Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Read inner packets of tunnels (GRE, VXLAN, ...), or outer ones.")]
 SplitOctets = Annotated[
-    int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture one task reads; the tables are the same for any number.")
+    int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture that one task reads; the tables do not depend on it.")
 ]
 MaxDecompressed = Annotated[
     int | None,
     typer.Option(
         "--max-decompressed", min=1, show_default=False,
-        help=f"Octets that a compressed capture may decompress to; {LIMIT_VARIABLE} or 64 GiB where it is not given.",
+        help=f"Most octets that a compressed capture may decompress to; default {LIMIT_VARIABLE}, else 64 GiB.",
     ),
 ]  # fmt: skip
-Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print more, with tracebacks of errors.")]
 
 
 @dataclass(frozen=True)
@@ -82,15 +82,15 @@ class Reading:
 
 @dataclass(frozen=True)
 class Where:
-    """Where Spark runs, and how it is set."""
+    """Where Spark runs, and its settings."""
 
     master: Master = None
     conf: Conf = None
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What a command says while it works and at its end."""
+class Verbosity:
+    """What a command prints while it works and at its end."""
 
     as_json: Json = False
     quiet: Quiet = False
@@ -105,11 +105,11 @@ def options(
     ack_scope: str = "auto",
     settings: str | None = None,
 ) -> Options:
-    """The options as a record; raises UsageError for words and numbers that make no sense."""
+    """The options as a record; raises UsageError for invalid words and numbers."""
     if ack_scope not in ("auto", "subscription", "connection"):
-        raise UsageError(f"--ack-scope {ack_scope}: say auto, subscription or connection")
+        raise UsageError(f"--ack-scope {ack_scope}: must be auto, subscription or connection")
     if reading.overlap not in ("first", "last"):
-        raise UsageError(f"--overlap {reading.overlap}: say first or last")
+        raise UsageError(f"--overlap {reading.overlap}: must be first or last")
     extra = set()
     for word in filter(None, (part.strip() for part in reading.ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:
@@ -136,7 +136,7 @@ def _seconds(option: str, text: str) -> int:
 
 
 def demand_place(output: str) -> None:
-    """Raise EnvironmentProblem where a file of this name cannot be written, before anything is done for it; older ones are replaced."""
+    """Raise EnvironmentProblem where a file of this name cannot be written, before any work is done; an existing file is replaced."""
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
         wrong = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
@@ -150,14 +150,14 @@ def demand_place(output: str) -> None:
 
 
 def session(master: str | None, conf: list[str] | None) -> LazySession:
-    """The session of a command, not yet begun; raises UsageError for a malformed --conf."""
+    """The session of a command, not yet started; raises UsageError for a malformed --conf."""
     from stompcap.spark.session import LazySession, get_session, hush, named_master
 
     settings = {}
     for item in conf or []:
         key, sign, value = item.partition("=")
         if not sign or not key:
-            raise UsageError(f"--conf {item}: say KEY=VALUE")
+            raise UsageError(f"--conf {item}: must be KEY=VALUE")
         settings[key] = value
 
     def make() -> SparkSession:

@@ -1,6 +1,6 @@
-"""What a run needs of this machine, checked one by one; each failure comes with its remedy.
+"""Checks what a run needs of this machine; each failure comes with its remedy.
 
-No check raises: whatever goes wrong in one is what that check found. Spark is not tried where Java or
+No check raises: an error in a check is its result. Spark is not started where Java or
 Delta's JARs are missing.
 """
 
@@ -30,7 +30,7 @@ NEEDED_ON_EXECUTORS = ("numpy", "pandas", "pyarrow", "numba", "scapy", "stompcap
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was looked at, whether it will do, what was found, and what to do where it will not."""
+    """One check: its name, whether it passed, what was found, and what to do if it failed."""
 
     name: str
     ok: bool
@@ -39,10 +39,10 @@ class Check:
 
 
 def checks(lake: str | None = None, master: str | None = None, *, start_spark: bool = True) -> Iterator[Check]:
-    """Every check in order, each as soon as it is known.
+    """Every check in order, each as soon as its result is known.
 
-    `lake` is the lake whose disk is looked at (the working folder where None), `master` the Spark master to try.
-    `start_spark` says whether to try a session and its executors, which takes some seconds.
+    `lake` is the lake whose disk is checked (the working folder where None), `master` the Spark master to try.
+    `start_spark` says whether to start a session and its executors, which takes some seconds.
     """
     yield _guarded("Python", _python)
     yield _guarded("packages", _packages)
@@ -59,15 +59,15 @@ def checks(lake: str | None = None, master: str | None = None, *, start_spark: b
         yield from _spark(master)
     else:
         missing = "Java" if not runtime.ok else "Delta's JARs"
-        yield Check("Spark", False, f"not tried without {missing}", f"put {missing} right first")
+        yield Check("Spark", False, f"not started without {missing}", f"fix {missing} first")
 
 
-def _guarded(name: str, look: Callable[[], Check]) -> Check:
-    """The outcome of one check, also where the check itself fails."""
+def _guarded(name: str, check: Callable[[], Check]) -> Check:
+    """The outcome of one check, also where it raises."""
     try:
-        return look()
+        return check()
     except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
-        return Check(name, False, _first_line(error), "see the message; stompcap needs this to work")
+        return Check(name, False, _first_line(error), "see the message; this check must pass")
 
 
 def _first_line(error: Exception) -> str:
@@ -83,16 +83,16 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Whether the installed delta-spark is made for the installed pyspark: their JAR names both."""
+    """Whether the installed delta-spark fits the installed pyspark: its JAR names both."""
     try:
         found = f"pyspark {version('pyspark')}, delta-spark {version('delta-spark')}, pyarrow {version('pyarrow')}"
     except PackageNotFoundError as error:
-        return Check("packages", False, f"{error.name} is not installed", "pip install stompcap, or make setup")
+        return Check("packages", False, f"{error.name} is not installed", "run pip install stompcap, or make setup")
     spark = tuple(int(part) for part in version("pyspark").split(".")[:2])
     delta = tuple(int(part) for part in version("delta-spark").split(".")[:2])
     # Delta 4.1 came with Spark 4.1; Spark 4.2 needs 4.4.
     fits = spark >= (4, 1) and delta >= ((4, 1) if spark == (4, 1) else (4, 4))
-    return Check("packages", fits, found, "pip install 'pyspark<=4.2.0' 'delta-spark<=4.4.0', which fit together")
+    return Check("packages", fits, found, "run pip install 'pyspark<=4.2.0' 'delta-spark<=4.4.0', versions that fit together")
 
 
 def _java() -> Check:
@@ -116,17 +116,17 @@ def _delta() -> Check:
     resolved = jars.resolved()
     if resolved:
         return Check("Delta's JARs", True, f"{len(resolved)} in {resolved[0].parent}")
-    ready, said = _maven()
+    ready, state = _maven()
     return Check(
         "Delta's JARs",
         ready,
-        f"not fetched yet; {said}",
+        f"not fetched yet; {state}",
         f"let this machine reach Maven Central once, or set {jars.VARIABLE} to a folder with {jars.coordinates()}",
     )
 
 
 def _maven() -> tuple[bool, str]:
-    """Whether the repository that Spark resolves from answers; no proxy settings of Java's are known here."""
+    """Whether the repository that Spark resolves from answers; Java's proxy settings are not used here."""
     import urllib.error
     import urllib.request
 
@@ -134,7 +134,7 @@ def _maven() -> tuple[bool, str]:
     address = f"https://repo1.maven.org/maven2/{group.replace('.', '/')}/{artifact}/{release}/{artifact}-{release}.pom"
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):
-            return True, "Maven Central can be reached, the first run fetches them"
+            return True, "Maven Central can be reached, and the first run fetches them"
     except (urllib.error.URLError, OSError) as error:
         return False, f"Maven Central cannot be reached ({_first_line(error)})"
 
@@ -148,8 +148,8 @@ def _disk(lake: str | None) -> Check:
     free = shutil.disk_usage(place).free
     found = f"{free / 1024**3:.1f} GiB free at {place}"
     if not os.access(place, os.W_OK | os.X_OK):
-        return Check("disk", False, f"{place} cannot be written", "name a --lake in a folder this user may write")
-    return Check("disk", free >= LEAST_FREE_OCTETS, found, "free some space, or name a --lake on another disk")
+        return Check("disk", False, f"{place} cannot be written", "use a --lake in a folder that this user may write")
+    return Check("disk", free >= LEAST_FREE_OCTETS, found, "free some space, or use a --lake on another disk")
 
 
 def _temporary() -> Check:
@@ -160,7 +160,7 @@ def _temporary() -> Check:
 
 
 def _kernels() -> Check:
-    """Whether the kernels are compiled, and where they are kept: without such a place each process compiles them anew."""
+    """Whether the kernels are compiled, and where they are cached: without a cache, each process compiles them again."""
     import numba
 
     from stompcap import kernel_cache
@@ -173,17 +173,17 @@ def _kernels() -> Check:
     while not nearest.exists():
         nearest = nearest.parent
     if not os.access(nearest, os.W_OK | os.X_OK):
-        remedy = "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder this user may write"
+        remedy = "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder that this user may write"
         return Check("compiled kernels", False, f"{place} cannot be written", remedy)
-    return Check("compiled kernels", True, "not yet, the first run waits a minute for them; compile them now with: stompcap prepare")
+    return Check("compiled kernels", True, "not yet, so the first run takes a minute longer; compile them now with: stompcap prepare")
 
 
 def _spark(master: str | None) -> Iterator[Check]:
-    """Start a session; ask it its time zone, and a Python worker of an executor what it is and can import."""
+    """Start a session; check its time zone, and the Python version and packages of a worker."""
     from stompcap.cli.common import session
 
     try:
-        spark = session(master, None)()  # in a thread of its own: in the main one Spark would take over Ctrl-C
+        spark = session(master, None)()  # in another thread: in the main thread Spark would handle Ctrl-C itself
     except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
         yield Check("Spark", False, _first_line(error), "see the message; spark-submit shows the whole log")
         return
@@ -195,32 +195,32 @@ def _spark(master: str | None) -> Iterator[Check]:
 def _zone(name: str) -> Check:
     """Timestamps of the tables are UTC; another zone shows them shifted."""
     fits = name in {"UTC", "Etc/UTC", "Z", "GMT"}
-    return Check("time zone", fits, f"Spark works in {name}", "--conf spark.sql.session.timeZone=UTC")
+    return Check("time zone", fits, f"Spark works in {name}", "add --conf spark.sql.session.timeZone=UTC")
 
 
 def _executors(spark: SparkSession) -> Check:
-    """Run one task in a Python worker: is it the driver's Python, and has it the packages?
+    """Run one task in a Python worker: whether it has the driver's Python version, and the packages.
 
-    Spark refuses a worker of another minor version, for it cannot unpickle what the driver sends.
+    Spark refuses a worker of another minor version, because it cannot unpickle what the driver sends.
     """
     here = sysconfig.get_python_version()
-    same_python = f"set PYSPARK_PYTHON to a Python {here} on every executor, as the driver's is"
+    same_python = f"set PYSPARK_PYTHON to Python {here} on every executor, the driver's version"
     try:
-        told, lacking = _ask_worker(spark)
+        worker, lacking = _worker(spark)
     except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
         lines = [line.strip() for line in str(error).splitlines() if "PYTHON_VERSION_MISMATCH" in line]
-        said = lines[0] if lines else _first_line(error)
-        return Check("executors", False, said, same_python)
+        found = lines[0] if lines else _first_line(error)
+        return Check("executors", False, found, same_python)
     if lacking:
-        remedy = "install them there, or ship the environment: --archives stompcap-env.tar.gz#environment (make dist)"
-        return Check("executors", False, f"{told} lacks {lacking}", remedy)
-    return Check("executors", True, told)
+        remedy = "install them there, or ship the environment with --archives stompcap-env.tar.gz#environment (make dist)"
+        return Check("executors", False, f"{worker} lacks {lacking}", remedy)
+    return Check("executors", True, worker)
 
 
-def _ask_worker(spark: SparkSession) -> tuple[str, str]:
-    """What a Python worker says of itself, and which of the needed packages it lacks, comma-separated.
+def _worker(spark: SparkSession) -> tuple[str, str]:
+    """The version and path of a worker's Python, and which of the needed packages it lacks, comma-separated.
 
-    The function sent is a local one: those are pickled whole, so it runs where stompcap is not installed.
+    The function sent is local: local functions are pickled whole, so it runs where stompcap is not installed.
     """
     needed = NEEDED_ON_EXECUTORS
 
@@ -232,9 +232,9 @@ def _ask_worker(spark: SparkSession) -> tuple[str, str]:
         import pyarrow as pa
 
         for _ in batches:
-            told = f"Python {platform.python_version()} at {sys.executable}"
+            python = f"Python {platform.python_version()} at {sys.executable}"
             lacking = ", ".join(name for name in needed if importlib.util.find_spec(name) is None)
-            yield pa.RecordBatch.from_pydict({"told": [told], "lacking": [lacking]})
+            yield pa.RecordBatch.from_pydict({"python": [python], "lacking": [lacking]})
 
-    row = spark.range(0, 1, 1, 1).mapInArrow(answer, "told STRING, lacking STRING").collect()[0]
-    return str(row["told"]), str(row["lacking"])
+    row = spark.range(0, 1, 1, 1).mapInArrow(answer, "python STRING, lacking STRING").collect()[0]
+    return str(row["python"]), str(row["lacking"])

@@ -1,4 +1,4 @@
-"""When the command was entered: what a user waited for began then, before Python did."""
+"""When the command was entered: the user's wait began then, before Python started."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LONGEST_S = 3600
 
 
 def entered() -> float:
-    """The moment, by `time.monotonic`, at which this process was started, or the one of spark-submit that started it.
+    """The moment, by `time.monotonic`, at which this process started, or the spark-submit that started it.
 
-    Where the system does not tell, the moment of the call.
+    Where the system does not provide it, the moment of the call.
     """
     now = time.monotonic()
     process = os.getppid() if "PYSPARK_GATEWAY_PORT" in os.environ else os.getpid()

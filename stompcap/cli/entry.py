@@ -1,7 +1,7 @@
-"""The process of a command: how it begins, what signals and errors come to, and how it ends, with nothing left behind.
+"""The process of a command: how it begins, handles signals and errors, and ends, with nothing left behind.
 
-Every error people can meet is one line on standard error and the exit code of its kind, for --json an object on standard output too; a
-traceback comes only with --verbose. Little is imported before signals are heeded, for Ctrl-C may come at any moment.
+An error that users can meet is one line on standard error and the exit code of its kind, with --json also an object on standard output; a
+traceback is printed only with --verbose. Little is imported before signals are handled, for Ctrl-C may come at any moment.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import sys
 from contextlib import suppress
 from threading import Thread
 
-from stompcap.cli.say import say
+from stompcap.cli.stderr import to_stderr
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-BY_SIGNAL = 128  # and its number, as shells say it
+BY_SIGNAL = 128  # plus the signal's number, as in shells
 GRACE_S = 5.0
-"""How long what goes on may take to end by itself after a signal; a second one ends it at once."""
+"""How long current work may take to end after a signal; a second one ends it at once."""
 
 LEFT_S = 1.0
-"""How long what a JVM leaves behind, or a pool of processes, may take."""
+"""How long the processes that a JVM or a pool leaves behind may take to end."""
 
 
 class Interrupted(BaseException):
-    """A signal asks this process to end: raised in the main thread, past everything that handles errors."""
+    """A signal requests the end of this process: raised in the main thread, past everything that handles errors."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted ({signal.Signals(number).name})")
@@ -34,25 +34,25 @@ class Interrupted(BaseException):
 
 
 class Signals:
-    """Those that ask this process to end: `Interrupted` is raised for the first; a second, or too long a wait, ends it by force."""
+    """Signals that end this process: `Interrupted` is raised for the first; a second, or too long a wait, ends it by force."""
 
     def __init__(self) -> None:
         self.interrupted: Interrupted | None = None
-        self.told = False
-        self._heeded = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup(1), a shell's `&`
+        self.reported = False
+        self._handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup(1), a shell's `&`
 
-    def heed(self) -> None:
-        """From now on."""
+    def install(self) -> None:
+        """Handle signals from now on."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         Thread(target=self._watch, args=(reader,), daemon=True, name="signals").start()
-        for number in self._heeded:
+        for number in self._handled:
             signal.signal(number, self._raise)
 
     def ignore(self) -> None:
-        """From now on: the process ends anyway."""
-        for number in self._heeded:
+        """Ignore signals from now on: the process ends anyway."""
+        for number in self._handled:
             signal.signal(number, signal.SIG_IGN)
 
     def _raise(self, number: int, _frame: object) -> None:
@@ -61,15 +61,15 @@ class Signals:
             raise self.interrupted
 
     def _watch(self, reader: int) -> None:
-        """The pipe gets a signal's number at once; the main thread is told when it gets round to that."""
-        while (number := os.read(reader, 1)[0]) not in self._heeded:
+        """Ends the process by force: the pipe gets a signal's number at once, while the main thread may be in a long call."""
+        while (number := os.read(reader, 1)[0]) not in self._handled:
             continue
         select.select([reader], [], [], GRACE_S)
         from stompcap.spark.processes import end_children
 
         end_children(0)
-        if not self.told:
-            say(str(Interrupted(number)))
+        if not self.reported:
+            to_stderr(str(Interrupted(number)))
         os._exit(BY_SIGNAL + number)
 
 
@@ -77,27 +77,27 @@ def main() -> None:
     """Entry point; ends the process with the right exit code."""
     signals, code = Signals(), 0
     with suppress(Interrupted):
-        signals.heed()
+        signals.install()
         code = outcome(signals)
         signals.ignore()
     if signals.interrupted is not None:
-        code, signals.told = signals.interrupted.code, True
-        _tell(f"{signals.interrupted}; what was done stays, run again to go on", code)
+        code, signals.reported = signals.interrupted.code, True
+        _report(f"{signals.interrupted}; finished work is kept, run again to continue", code)
     _end(code, by_force=signals.interrupted is not None)
 
 
 def job(*words: str) -> None:
-    """Entry point of jobs/: a command of `stompcap`, its arguments those of the process."""
+    """Entry point of jobs/: a command of `stompcap`, with the arguments of the process."""
     sys.argv[1:1] = words
     main()
 
 
 def outcome(signals: Signals | None = None) -> int:
-    """Do what the command line asks for, tell what is wrong where it cannot be done; the exit code."""
+    """Run the command line and report errors; returns the exit code."""
     try:
         return _command()
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user; --verbose shows it
-        if signals is not None and signals.interrupted is not None:  # a library made this of it
+        if signals is not None and signals.interrupted is not None:  # a library turned the signal into this error
             raise signals.interrupted from None
         from stompcap.cli.failures import explain
 
@@ -106,7 +106,7 @@ def outcome(signals: Signals | None = None) -> int:
 
             traceback.print_exception(error)
         line, code = explain(error)
-        _tell(line, code)
+        _report(line, code)
         return code
 
 
@@ -123,16 +123,16 @@ def _command() -> int:
         sys.stdout.flush()
     except typer.Exit as over:
         return over.exit_code
-    except BrokenPipeError:  # who reads standard output has enough
+    except BrokenPipeError:  # the reader of standard output has closed it
         return 0
     except SystemExit as over:
         return over.code if isinstance(over.code, int) else int(over.code is not None)
     return 0
 
 
-def _tell(line: str, code: int) -> None:
+def _report(line: str, code: int) -> None:
     if line:
-        say(line)
+        to_stderr(line)
     if "--json" in sys.argv:
         import json
 
@@ -141,7 +141,7 @@ def _tell(line: str, code: int) -> None:
 
 
 def _end(code: int, *, by_force: bool) -> None:
-    """End all that was started, then this process. Where Java ends, libraries that talk to it print that it did; nobody asked."""
+    """End all processes that were started, then this one. When Java ends, libraries print messages about it, which are discarded."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -155,7 +155,7 @@ def _end(code: int, *, by_force: bool) -> None:
             processes.end_children(LEFT_S)
     if by_force:
         os._exit(code)
-    gc.freeze()  # else the interpreter looks through all that was loaded once more before it ends, for a second
+    gc.freeze()  # else a last garbage collection takes a second
     raise SystemExit(code)
 
 

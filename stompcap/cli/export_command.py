@@ -1,4 +1,4 @@
-"""`export`: the packets of one stream, out of the captures they were read from, as a capture file."""
+"""`export`: the packets of one stream, copied from its captures to a capture file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 StreamId = Annotated[
     str,
-    typer.Argument(metavar="STREAM_ID", help="The stream_id of any table, or as many first digits of it as tell it.", show_default=False),
+    typer.Argument(metavar="STREAM_ID", help="The stream_id of any table, or enough first digits of it to be unique.", show_default=False),
 ]
 Out = Annotated[
-    str, typer.Option("-o", "--output", help="The file to write, over an older one; pcapng by that extension.", show_default=False)
+    str, typer.Option("-o", "--output", help="The file to write or replace; its extension may select pcapng.", show_default=False)
 ]
 LATEST_NS = (1 << 32) * 1_000_000_000  # where the seconds of pcap end
 
@@ -50,7 +50,7 @@ def export(
     stream_id = stream["stream_id"]
     _spare(output, [row["path"] for row in captures])
     with shown(quiet or as_json) as progress:
-        progress.begin("looking for the packets")
+        progress.begin("searching for the packets")
         chosen, found = find(stream, captures)
         progress.begin(f"writing {output}")
         kind = write(output, chosen, found, stream)
@@ -63,14 +63,14 @@ def export(
 
 
 def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The row of a stream, by its id or the beginning of it, and those of the captures of its source; raises what `streams.stream` does."""
+    """The row of a stream, by its id or the beginning of it, and those of the captures of its source; raises as `streams.stream`."""
     row = streams.stream(lake, stream_id)
     captures: list[dict[str, Any]] = lakes.small(lake, "captures", filters=[("source", "=", row["source"])]).to_pylist()
     return row, captures
 
 
 def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> list[Kept]:
-    """Some rows of table captures as files to read, in wire order; `rows` are all, for one may go on where another ends."""
+    """Some rows of table captures as files to read, in wire order; `rows` are all, as one capture may continue another."""
     from stompcap.assembly.packets import Kept
 
     by_id = {row["capture_id"]: row for row in rows}
@@ -84,9 +84,9 @@ def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> li
 
 
 def find(stream: dict[str, Any], rows: Sequence[dict[str, Any]]) -> tuple[list[Kept], Packets]:
-    """The captures a stream lies in and its packets there.
+    """The captures that contain a stream, and its packets there.
 
-    First those of its batch and its time are read. Raises CaptureError where a file is gone or changed, or none has the stream.
+    The captures of its batch and its time are read first. Raises CaptureError where a file is gone or changed, or none has the stream.
     """
     from stompcap.assembly.packets import packets_of
 
@@ -109,20 +109,20 @@ def find(stream: dict[str, Any], rows: Sequence[dict[str, Any]]) -> tuple[list[K
             if found is not None:
                 return files, found
     names = ", ".join(sorted({file.path for files in tried for file in files})) or "none"
-    remedy = f"is not in the captures of its source as they are read now ({names}); run them into a new lake"
+    remedy = f"was not found in the captures of its source ({names}); run them into a new lake"
     raise CaptureError(stream["stream_id"], remedy)
 
 
 def _spare(output: str, paths: Sequence[str]) -> None:
-    """Raise UsageError where the file to write is one of the captures."""
+    """Raise UsageError where the output would overwrite one of the captures."""
     for path in paths:
         with contextlib.suppress(OSError):
             if os.path.samefile(output, path):
-                raise UsageError(f"{output}: is a capture of this lake; name another file with -o")
+                raise UsageError(f"{output}is a capture of this lake; name another file with -o")
 
 
 def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[str, Any]) -> str:
-    """Write the packets; the format used. The file appears when it is whole; raises EnvironmentProblem where it cannot."""
+    """Write the packets; returns the format. The file appears when it is complete; raises EnvironmentProblem where it cannot be written."""
     from stompcap.assembly.packets import records_of
     from stompcap.capture.writing import Writer
 
@@ -141,7 +141,7 @@ def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[st
 
 @contextlib.contextmanager
 def _writable(output: str, part: str) -> Iterator[None]:
-    """Nothing is left half written, and what the system says becomes a line."""
+    """Removes an incomplete file, and turns the system's error into one line."""
     try:
         yield
     except OSError as error:

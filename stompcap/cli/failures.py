@@ -1,4 +1,4 @@
-"""Errors that come from below, out of Typer, Spark, Arrow or the system, as one line with a remedy and an exit code."""
+"""Errors from Typer, Spark, Arrow or the system as one line with a remedy and an exit code."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 ENVIRONMENT = 3
 UNREADABLE = 4
 _CAPTURE_ERROR = re.compile(r"CaptureError: (.+)")
-_FULL = "the disk is full; free space and run again, nothing was committed twice"
-_READ_ONLY = "the lake lies on a read-only file system; name another --lake"
+_FULL = "the disk is full; free space and run again; nothing is committed twice"
+_READ_ONLY = "the lake is on a read-only file system; use another --lake"
 _PLACES = {
     errno.ENOSPC: "free space and run again",
     errno.EDQUOT: "free space and run again",
-    errno.EROFS: "name another place",
+    errno.EROFS: "use another place",
     errno.EACCES: "check permissions and run again",
     errno.EPERM: "check permissions and run again",
 }
 _ENVIRONMENT_SIGNS = (
     ("No space left on device", _FULL),
-    ("OutOfMemoryError", "Spark's memory is too small; give more with --conf spark.driver.memory=8g"),
+    ("OutOfMemoryError", "Spark ran out of memory; give it more with --conf spark.driver.memory=8g"),
     ("Permission denied", "permission denied; check the permissions of the lake and of the captures"),
     ("Read-only file system", _READ_ONLY),
 )
 
 
 def explain(error: Exception) -> tuple[str, int]:
-    """The line to print and the code to end with."""
+    """The line to print and the exit code."""
     if isinstance(error, StompcapError):
         return str(error), error.exit_code
-    if hasattr(error, "format_message"):  # Typer's own; where the words are none it has printed the help
+    if hasattr(error, "format_message"):  # Typer's own; with an empty message it has printed the help
         return _usage(error)
     if isinstance(error, OSError) and error.errno in _PLACES:
         place = f"{error.filename}: " if error.filename else ""
@@ -44,11 +44,11 @@ def explain(error: Exception) -> tuple[str, int]:
     for sign, remedy in _ENVIRONMENT_SIGNS:
         if sign in text:
             return remedy, ENVIRONMENT
-    return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the whole story)", UNFORESEEN
+    return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the traceback)", UNFORESEEN
 
 
 def _usage(error: Exception) -> tuple[str, int]:
-    """What is wrong with the command line, and where its words are told."""
+    """What is wrong with the command line, and which help explains it."""
     words = " ".join(error.format_message().split())  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     where = f" (see {context.command_path} --help)" if context is not None else ""
@@ -56,7 +56,7 @@ def _usage(error: Exception) -> tuple[str, int]:
 
 
 def _first(text: str) -> str:
-    """The first telling line of a message that may be a Java stack."""
+    """The first informative line of a message that may be a Java stack trace."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"^\w*(Error|Exception)\b", line)]
-    return (telling or lines or ["no message"])[0][:300]
+    informative = [line for line in lines if re.match(r"^\w*(Error|Exception)\b", line)]
+    return (informative or lines or ["no message"])[0][:300]

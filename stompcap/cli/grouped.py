@@ -1,4 +1,4 @@
-"""Options that come in groups: a command takes a record of them, and typer is shown its fields, an option each."""
+"""Groups of options: a command takes a record of them, and typer gets one option per field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as typer is to see it: each parameter that is a dataclass taken apart into its fields, which all have defaults."""
+    """A command as typer needs it: each parameter that is a dataclass is replaced by its fields, which all have defaults."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []

@@ -1,4 +1,4 @@
-"""Commands over a lake that exists: `sql`, `report`, `maintain`."""
+"""Commands that work on an existing lake: `sql`, `report`, `maintain`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Query = Annotated[str, typer.Argument(help="Spark SQL; every table of the lake is a view.", show_default=False)]
-Format = Annotated[str, typer.Option("--format", help=f"How rows are printed: {', '.join(render.FORMATS)}.")]
+Format = Annotated[str, typer.Option("--format", help=f"Output format: {', '.join(render.FORMATS)}.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows of a table on the terminal; csv and json print all.")]
-Out = Annotated[str, typer.Option("-o", "--output", help="Where the page is written.")]
-Retain = Annotated[int, typer.Option("--retain-hours", min=168, help="How long files no table names any more are kept; 7 days at least.")]
+Out = Annotated[str, typer.Option("-o", "--output", help="The file to write.")]
+Retain = Annotated[int, typer.Option("--retain-hours", min=168, help="How long to keep files that no table uses; at least 7 days.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,12 +39,12 @@ def sql(
     conf: common.Conf = None,
     verbose: common.Verbose = False,
 ) -> None:
-    """Ask the lake in Spark SQL; what would change it is refused."""
+    """Query the lake in Spark SQL, read-only."""
     del verbose
     from stompcap.spark import mistakes, statement
 
     if style not in render.FORMATS:
-        raise UsageError(f"--format {style}: say {', '.join(render.FORMATS)}")
+        raise UsageError(f"--format {style}: must be one of {', '.join(render.FORMATS)}")
     statement.demand_reading(query)
     lakes.demand(lake)
     spark = common.session(master, conf)()
@@ -71,7 +71,7 @@ def _answer(found: DataFrame, style: str, limit: int) -> None:
 
 
 def _rows(found: DataFrame, limit: int | None) -> Iterator[list[Any]]:
-    """The rows one by one; all of them never stand in memory together."""
+    """The rows one by one, never all in memory."""
     chosen = found if limit is None else found.limit(limit)
     for row in chosen.toLocalIterator():
         yield list(row)
@@ -85,7 +85,7 @@ def report(
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
-    """One self-contained HTML page: ack latencies, heart-beats, compliance."""
+    """Write one self-contained HTML page: ack latencies, heart-beats, compliance."""
     del verbose
     from stompcap.report import write
 
@@ -106,7 +106,7 @@ def maintain(
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
-    """Compact small files and remove those no table names any more."""
+    """Compact small files, and remove files that no table uses any more."""
     del verbose
     from pipelines import ledger
     from stompcap.tables import TABLES

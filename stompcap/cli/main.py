@@ -1,4 +1,4 @@
-"""The command `stompcap`: words and options; what is done stands elsewhere, how the process begins and ends in `entry`."""
+"""The command `stompcap`: its commands and options. How the process begins and ends is in `entry`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stompcap.cli import export_command, lake_commands, prepare_command, rule_co
 NAME = "stompcap"
 CODES = (
     "Exit codes: 0 done, 1 a gate of --fail-on tripped, 2 usage, 3 environment, 4 some input could not be read, 5 another run holds the "
-    "lake, 70 an error in stompcap itself; 128 and its number for a signal (130 for Ctrl-C)."
+    "lake, 70 an error in stompcap itself; 128 plus its number for a signal (130 for Ctrl-C)."
 )
 
 app = typer.Typer(
@@ -39,8 +39,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def about(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """What stands before a command."""
+    """Options before a command."""
     del version
 

@@ -1,4 +1,4 @@
-"""`prepare`: once, what the first run would otherwise wait for."""
+"""`prepare`: does ahead what the first run would otherwise wait for."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import typer
 
 from stompcap.cli import common
 
-Say = Callable[[int, int], None]  # how many are done, of how many
-Step = tuple[str, Callable[[Say], int]]  # what is prepared, and the function that does it: how many were made, 0 where all was there
+Report = Callable[[int, int], None]  # called with how many are done, of how many
+Step = tuple[str, Callable[[Report], int]]  # what is prepared, and a function that does it and returns how many it made
 Into = Annotated[
     bool,
-    typer.Option("--into-environment", help="Compile for all processors of this kind, into the Python environment, for it to be packed."),
+    typer.Option("--into-environment", help="Compile for any processor of this architecture, into the Python environment to be packed."),
 ]
 TENTHS = 10
 
 
-def _kernels(say: Say) -> int:
+def _kernels(report: Report) -> int:
     from stompcap.prepare import prepare as compile_all
 
-    return compile_all(say)
+    return compile_all(report)
 
 
-def _kernels_for_all(say: Say) -> int:
+def _kernels_for_all(report: Report) -> int:
     from stompcap.prepare import ship
 
-    return ship(say)
+    return ship(report)
 
 
-def _classes(say: Say) -> int:
+def _classes(report: Report) -> int:
     from stompcap.prepare.classes import record
 
-    return record(say)
+    return record(report)
 
 
 STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), ("class-data archive of the JVM", _classes))
@@ -48,18 +48,18 @@ def register(app: typer.Typer) -> None:
 
 
 def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose: common.Verbose = False) -> None:
-    """Do once what runs would otherwise wait for: compile the kernels, archive the classes of the JVM. Quick where that is done."""
+    """Prepare once what runs would otherwise wait for: compiled kernels and a class-data archive for the JVM. Quick if already done."""
     del verbose
     for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
-        with _progress(name, quiet) as say:
-            count = step(say)
+        with _progress(name, quiet) as report:
+            count = step(report)
         if not quiet:
             print(f"{name}: {f'{count} made' if count else 'all there'}", file=sys.stderr)
 
 
 @contextmanager
-def _progress(name: str, quiet: bool) -> Iterator[Say]:
-    """A function that says how far a step is: a bar on a terminal, a line for each tenth elsewhere; to standard error."""
+def _progress(name: str, quiet: bool) -> Iterator[Report]:
+    """A function that reports progress on standard error: a bar on a terminal, else a line for each tenth."""
     if quiet:
         yield lambda done, total: None
     elif not sys.stderr.isatty():
@@ -74,19 +74,19 @@ def _progress(name: str, quiet: bool) -> Iterator[Say]:
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _lines(name: str) -> Say:
-    """Lines that say each tenth once."""
-    said = -1
+def _lines(name: str) -> Report:
+    """A function that prints each tenth once."""
+    latest = -1
 
-    def say(done: int, total: int) -> None:
-        nonlocal said
+    def report(done: int, total: int) -> None:
+        nonlocal latest
         tenth = TENTHS * done // total if total else TENTHS
-        if tenth != said:
-            said = tenth
+        if tenth != latest:
+            latest = tenth
             print(f"{name}: {done} of {total} made", file=sys.stderr, flush=True)
 
-    return say
+    return report
 
 
-if __name__ == "__main__":  # where there is no pyspark, which the other commands need
+if __name__ == "__main__":  # runs without pyspark, which the other commands import
     typer.run(prepare)

@@ -18,29 +18,29 @@ LINE_EVERY_S = 30
 
 
 class Lines(Progress):
-    """A line for each thing that begins, and one every half minute while it lasts."""
+    """A line for each step that begins, and one every half minute while it lasts."""
 
     def begin(self, text: str, octets: int = 0) -> None:
-        """Say it."""
+        """Print the step."""
         self._stage = Stage(text, octets)
         self._said = time.monotonic()
         print(f"{text}: {size(octets)}" if octets else text, file=sys.stderr, flush=True)
 
     def reached(self, octets: int) -> None:
-        """Say how far it is and how long the rest may take, now and then."""
+        """Print how far it is and how long the rest may take, now and then."""
         if time.monotonic() - self._said >= LINE_EVERY_S and (far := self._stage.far(octets)):
             self._said = time.monotonic()
             print(f"{self._stage.text}: {far}", file=sys.stderr, flush=True)
 
 
 class Stage:
-    """What is done now, since when, and of how many octets."""
+    """The current step: its name, since when, and of how many octets."""
 
     def __init__(self, text: str, octets: int) -> None:
         self.text, self.octets, self.began = text, octets, time.monotonic()
 
     def far(self, octets: int) -> str:
-        """How far it is, and how long the rest takes if it goes on so; empty where that is not known."""
+        """How far it is, and the estimated time left; empty where that is unknown."""
         if not 0 < octets <= self.octets:
             return ""
         left = (time.monotonic() - self.began) * (self.octets - octets) / octets
@@ -48,7 +48,7 @@ class Stage:
 
 
 class Live(Progress):
-    """One live line: what is done, a bar, octets and the time left where the octets are known, the time since the command began."""
+    """One live line: the step, a bar, octets and the time left where the octets are known, the time since the command began."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -56,10 +56,10 @@ class Live(Progress):
         self._stage = Stage("", 0)
 
     def begin(self, text: str, octets: int = 0) -> None:
-        """Start the bar anew."""
+        """Restart the bar for a new step."""
         self._stage = Stage(text, octets)
         self._bar.update(self._task, description=text, total=octets or None, completed=0, far="")
-        if not octets:  # an unknown total is no total to change to
+        if not octets:  # an unknown total leaves the bar indeterminate
             self._bar.tasks[0].total = None
 
     def reached(self, octets: int) -> None:

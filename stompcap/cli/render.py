@@ -1,4 +1,4 @@
-"""Results for people and programs: rows as a table, CSV or JSON, and what a run has to say at its end.
+"""Results for people and programs: rows as a table, CSV or JSON, and the summary of a run.
 
 Everything goes to Rich as `Text`, never as markup, so that brackets in a header stay brackets.
 """
@@ -36,8 +36,8 @@ Rows = Iterable[Sequence[Any]]
 def emit(columns: Sequence[str], rows: Rows, style: str, file: IO[str] | None = None) -> None:
     """Print rows as one of FORMATS to `file`, standard output by default.
 
-    CSV and JSON are written row by row; a table needs all of them at once. ValueError for any other format. A terminal that is too
-    narrow for a table gets a record for each row, a line for each value.
+    CSV and JSON are written row by row; a table needs all of them at once. ValueError for any other format. On a terminal too
+    narrow for a table, each row becomes a record with a line for each value.
     """
     file = file or sys.stdout
     if style == "table":
@@ -50,13 +50,13 @@ def emit(columns: Sequence[str], rows: Rows, style: str, file: IO[str] | None = 
     elif style == "json":
         file.writelines(json_lines(columns, rows))
     else:
-        raise ValueError(f"{style} is none of {', '.join(FORMATS)}")
+        raise ValueError(f"{style} is not one of {', '.join(FORMATS)}")
 
 
 def show(renderable: RenderableType, file: IO[str] | None = None) -> None:
     """Print something to `file`, as wide as the terminal.
 
-    Where there is no terminal, as wide as it is, so that no line breaks.
+    Without a terminal, as wide as it is, so that no line breaks.
     """
     file = file or sys.stdout
     if hasattr(file, "reconfigure"):
@@ -69,7 +69,7 @@ def show(renderable: RenderableType, file: IO[str] | None = None) -> None:
 
 
 def table(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Table:
-    """Rows under their columns' names, numbers to the right; cells longer than `limit` are cut."""
+    """Rows under their columns' names, numbers right-aligned; cells longer than `limit` are cut."""
     found = [list(row) for row in rows]
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for place, name in enumerate(columns):
@@ -81,7 +81,7 @@ def table(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Table:
 
 
 def least_width(columns: Sequence[str], rows: Rows) -> int:
-    """Characters that a table of these rows takes at least, its long cells folded."""
+    """The least width of a table of these rows in characters, its long cells folded."""
     widths = [min(cell_len(visible(name)), NARROWEST) for name in columns]
     for row in rows:
         widths = [max(w, min(cell_len(cells.text(value, NARROWEST)), NARROWEST)) for w, value in zip(widths, row, strict=True)]
@@ -89,7 +89,7 @@ def least_width(columns: Sequence[str], rows: Rows) -> int:
 
 
 def records(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Group:
-    """Rows one below the other, a line for each value behind its column's name; cells longer than `limit` are cut."""
+    """Rows one below the other, a line for each value after its column's name; cells longer than `limit` are cut."""
     names = [visible(name) for name in columns]
     longest = max(map(cell_len, names), default=0)
     parts: list[RenderableType] = []
@@ -108,14 +108,14 @@ def _is_number(value: object) -> bool:
 
 
 def write_csv(columns: Sequence[str], rows: Rows, file: IO[str]) -> None:
-    """RFC 4180 with a header line, lines ended by LF; `cells` says what becomes of hostile text."""
+    """RFC 4180 with a header line and LF line ends; `cells` defines how hostile text is escaped."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([cells.csv_text(name) for name in columns])
     writer.writerows([cells.csv_text(value) for value in row] for row in rows)
 
 
 def json_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
-    """One JSON array of objects, a row a line; a name that occurs twice gets a number behind it."""
+    """One JSON array of objects, one row per line; a repeated column name gets a number."""
     names = _distinct(columns)
     yield "["
     for number, row in enumerate(rows):
@@ -125,7 +125,7 @@ def json_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names, later ones of a kind numbered from 2."""
+    """The names, repeated ones numbered from 2."""
     names: list[str] = []
     for name in columns:
         candidate, number = name, 1

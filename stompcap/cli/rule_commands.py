@@ -1,4 +1,4 @@
-"""`rules` and `doctor`: what is checked of the traffic, and of this machine."""
+"""`rules` and `doctor`: the checks of the traffic, and of this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import typer
 
 from stompcap.cli import common
 
-RuleId = Annotated[str, typer.Argument(help="For instance FR-07.", show_default=False)]
-Products = Annotated[list[str], typer.Argument(help="Brokers, as sessions.server_product has them.", show_default=False)]
-MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose place is checked as well.", show_default=False)]
+RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
+Products = Annotated[list[str], typer.Argument(help="Brokers, as named in sessions.server_product.", show_default=False)]
+MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose location is checked too.", show_default=False)]
 ENVIRONMENT = 3
 
 rules = typer.Typer(help="The rule catalogue.", no_args_is_help=True)
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 @rules.command("list")
 def list_all(settings: common.SettingsFile = None) -> None:
-    """Every rule in a line, with the level in force or `off`."""
+    """List all rules, one per line, with the level in force or `off`."""
     from stompcap.rules import list_rules, settings_of
 
     print(list_rules(settings_of(settings)), end="")
@@ -32,7 +32,7 @@ def list_all(settings: common.SettingsFile = None) -> None:
 
 @rules.command()
 def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
-    """One rule: what it says, where it stands, what misleads, an example that breaks it and one that keeps it."""
+    """Explain one rule: its text, its source, its pitfalls, an example that breaks it and one that keeps it."""
     from stompcap.rules import explain_rule, settings_of
 
     print(explain_rule(rule, settings_of(settings)), end="")
@@ -42,7 +42,7 @@ def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
 def compare(
     products: Products, lake: common.Lake, master: common.Master = None, conf: common.Conf = None, verbose: common.Verbose = False
 ) -> None:
-    """Brokers of a lake side by side, rule by rule, as a page of Markdown."""
+    """Compare brokers of a lake rule by rule, as a page of Markdown."""
     del verbose
     from stompcap.report.compare import compare as page
     from stompcap.spark.lake import demand

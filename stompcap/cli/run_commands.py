@@ -1,4 +1,4 @@
-"""`run`, the stages one by one, and the gates that a run may be asked for."""
+"""`run`, its stages as commands of their own, and the gates of `--fail-on`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stompcap.cli import common, render
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
-from stompcap.cli.say import say
+from stompcap.cli.stderr import to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
 FailOn = Annotated[
     list[str] | None,
-    typer.Option("--fail-on", help="End with code 1 on: quality (an expectation does not hold, or did not last time).", show_default=False),
+    typer.Option("--fail-on", help="End with code 1 on: quality (an expectation fails, or failed when last checked).", show_default=False),
 ]
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="One metric: ack_latency, heartbeats or compliance; repeatable.", show_default=False)
 ]
-New = Annotated[bool, typer.Option("--new", help="Only if something is new, as run does; what did not hold before still fails.")]
+New = Annotated[bool, typer.Option("--new", help="Only if something is new, as run does; earlier failures still count.")]
 METRICS = {
     "ack_latency": ("ack_latency",),
     "heartbeats": ("heartbeats", "heartbeat_violations"),
@@ -39,7 +39,7 @@ METRICS = {
 }
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)
-READING, WHERE, TELLING = common.Reading(), common.Where(), common.Telling()
+READING, WHERE, VERBOSITY = common.Reading(), common.Where(), common.Verbosity()
 
 
 def register(app: typer.Typer) -> None:
@@ -58,13 +58,13 @@ def run(
     settings: common.SettingsFile = None,
     where: common.Where = WHERE,
     fail_on: FailOn = None,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Everything: extract, decode, correlate, metrics, validate; what the lake knows already is not done again."""
+    """Run all stages (extract, decode, correlate, metrics, validate) on what is new to the lake."""
     chosen = common.options(
         reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
     )
-    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, where, telling, fail_on)
+    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, where, verbosity, fail_on)
 
 
 def extract(
@@ -73,10 +73,10 @@ def extract(
     reading: common.Reading = READING,
     keep_credentials: common.KeepCredentials = False,
     where: common.Where = WHERE,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Captures to bronze: streams and raw frames."""
-    perform(("extract",), captures, lake, common.options(reading, keep_credentials=keep_credentials), where, telling)
+    """Extract streams and raw frames from captures (bronze)."""
+    perform(("extract",), captures, lake, common.options(reading, keep_credentials=keep_credentials), where, verbosity)
 
 
 def decode(
@@ -84,21 +84,21 @@ def decode(
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
     where: common.Where = WHERE,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Raw frames to frames; only what is new."""
+    """Decode raw frames to frames; only what is new."""
     chosen = common.options(body_preview=body_preview, keep_credentials=keep_credentials)
-    perform(("decode",), [], lake, chosen, where, telling)
+    perform(("decode",), [], lake, chosen, where, verbosity)
 
 
 def correlate(
     lake: common.Lake,
     ack_scope: common.AckScope = "auto",
     where: common.Where = WHERE,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Frames to sessions, subscriptions, deliveries, transactions and receipts; only what is new."""
-    perform(("correlate",), [], lake, common.options(ack_scope=ack_scope), where, telling)
+    """Correlate frames to sessions, subscriptions, deliveries, transactions and receipts; only what is new."""
+    perform(("correlate",), [], lake, common.options(ack_scope=ack_scope), where, verbosity)
 
 
 def metrics(
@@ -107,15 +107,15 @@ def metrics(
     ack_scope: common.AckScope = "auto",
     settings: common.SettingsFile = None,
     where: common.Where = WHERE,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Ack latencies, heart-beats and compliance; only what is new."""
+    """Compute ack latencies, heart-beats and compliance; only what is new."""
     for name in only or ():
         if name not in METRICS:
-            raise UsageError(f"--only {name}: say {', '.join(METRICS)}")
+            raise UsageError(f"--only {name}: must be one of {', '.join(METRICS)}")
     tables = tuple(table for name in only or METRICS for table in METRICS[name])
     chosen = common.options(ack_scope=ack_scope, settings=settings)
-    perform(("metrics",), [], lake, chosen, where, telling, metric_tables=tables)
+    perform(("metrics",), [], lake, chosen, where, verbosity, metric_tables=tables)
 
 
 def validate(
@@ -123,10 +123,10 @@ def validate(
     new: New = False,
     where: common.Where = WHERE,
     fail_on: FailOn = None,
-    telling: common.Telling = TELLING,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Check the lake as it is against the expectations; results in quality_results and on a page, _data_docs/index.html of the lake."""
-    perform(("validate",), [], lake, common.options(), where, telling, fail_on, whole=not new)
+    """Check the whole lake against the expectations; results are in quality_results and in _data_docs/index.html of the lake."""
+    perform(("validate",), [], lake, common.options(), where, verbosity, fail_on, whole=not new)
 
 
 def perform(
@@ -135,26 +135,26 @@ def perform(
     lake: str,
     chosen: Options,
     where: common.Where,
-    telling: common.Telling,
+    verbosity: common.Verbosity,
     fail_on: Sequence[str] | None = None,
     metric_tables: Sequence[str] | None = None,
     *,
     whole: bool = False,
 ) -> None:
-    """Do stages, print what came of them and end with the right code."""
+    """Run stages, print their results and end with the right code."""
     for gate in fail_on or ():
         if gate not in GATES:
-            raise UsageError(f"--fail-on {gate}: say {' or '.join(GATES)}")
-    as_json, quiet = telling.as_json, telling.quiet
+            raise UsageError(f"--fail-on {gate}: must be {' or '.join(GATES)}")
+    as_json, quiet = verbosity.as_json, verbosity.quiet
     session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
-        session.begin()  # beside the imports that follow: whatever is found is new to a lake that is not there yet
+        session.begin()  # in parallel with the imports that follow: everything is new to a lake that does not exist yet
     from pipelines.run import Run, execute
     from stompcap.prepare import compiled
 
     if "extract" in stages and not quiet and not as_json and not compiled():
-        print("the kernels are not compiled yet: this run does that, for a minute; stompcap prepare does it ahead", file=sys.stderr)
-    # spark-submit mixes standard error into standard output, where --json promises one object alone
+        print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
+    # spark-submit mixes standard error into standard output, where --json promises a single object
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole)
@@ -166,13 +166,13 @@ def perform(
             progress.begin("summing up")
             found = overview(lake, session)
             job.lap("summary")
-    told = result.public()
+    outcome = result.public()
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(outcome))
     elif not quiet:
-        render.show(summary(told | {"overview": found} if found else told))
+        render.show(summary(outcome | {"overview": found} if found else outcome))
     for line in result.refused:
-        say(line)
+        to_stderr(line)
     if result.refused:
         raise SystemExit(UNREADABLE)
     if "quality" in (fail_on or ()) and result.failed_expectations:

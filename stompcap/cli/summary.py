@@ -1,4 +1,4 @@
-"""The end of a run in words: what was read, what it holds, where to look next."""
+"""The summary of a run: what was read, what the lake contains, where to look next."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Rows = list[dict[str, Any]]
 
 
 def summary(result: dict[str, Any]) -> RenderableType:
-    """What a run did and what the lake now holds.
+    """The summary of a run and of the lake.
 
     `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
-    optionally, `overview` (stompcap.report.overview: what the whole lake holds), `report` and `data_docs` (paths of pages).
+    optionally, `overview` (stompcap.report.overview: totals of the whole lake), `report` and `data_docs` (paths of pages).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
     facts = Table.grid(padding=(0, 2))
@@ -55,7 +55,7 @@ def summary(result: dict[str, Any]) -> RenderableType:
 
 
 def _first(overview: dict[str, Rows], name: str) -> dict[str, Any] | None:
-    """The one row of a total; None where it was not asked or the table is empty."""
+    """The one row of a total; None where it was not queried or the table is empty."""
     return next(iter(overview.get(name, [])), None)
 
 
@@ -68,7 +68,7 @@ def _headline(result: dict[str, Any]) -> Text:
 
 
 def _captures(captures: list[dict[str, Any]]) -> Text | None:
-    """How many files, by what became of them; the odd ones by name."""
+    """How many files, by status; those that are not complete by name."""
     if not captures:
         return None
     by_status = Counter(visible(str(capture["status"])) for capture in captures)
@@ -94,7 +94,7 @@ def _period(total: dict[str, Any] | None) -> Text | None:
 
 
 def _sessions(total: dict[str, Any] | None) -> Text | None:
-    """How many sessions, and how many of them went wrong."""
+    """How many sessions, and how many of them failed."""
     if not total:
         return None
     if not total["sessions"]:
@@ -172,7 +172,7 @@ def _brokers(rows: Rows) -> Table:
 
 
 def _worst(rules: Rows) -> Rows:
-    """The rules broken most, as the report has them; informational findings are left out."""
+    """The rules broken most, ordered as in the report; informational findings are left out."""
     from stompcap.report.ranking import ranked
 
     return [row for row in ranked(rules) if row["musts"] or row["shoulds"]][:TOP_RULES]
@@ -192,7 +192,7 @@ def _broken(rows: Rows) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    """A table without frame; a name that ends in > has its figures on the right."""
+    """A table without a frame; columns whose name ends in > are right-aligned."""
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in columns:
         drawn.add_column(name.removesuffix(">"), justify="right" if name.endswith(">") else "left")
@@ -200,7 +200,7 @@ def _table(*columns: str) -> Table:
 
 
 def _places(result: dict[str, Any]) -> Table:
-    """Where things lie, and what to try next where there is something to look at."""
+    """Paths of the lake and its pages, and commands to try next where there is something to show."""
     lake, quoted = visible(str(result["lake"])), shlex.quote(visible(str(result["lake"])))
     places = Table.grid(padding=(0, 2))
     places.add_column(style="bold", no_wrap=True)

@@ -1,4 +1,4 @@
-"""What a first run would otherwise wait for, done ahead: `stompcap prepare`."""
+"""Does ahead what a first run would otherwise wait for: `stompcap prepare`."""
 
 from stompcap.prepare.kernels import compiled, prepare, ship
 

@@ -1,6 +1,6 @@
-"""The class-data archive made ahead (`stompcap.spark.archive`): a small session does what runs do, and its JVM writes what it loaded.
+"""Makes the class-data archive (`stompcap.spark.archive`): a small session does what runs do, and its JVM dumps the classes it loaded.
 
-Run as a program, this is that session: what the archive should have in it must happen here.
+Run as a program, this is that session: it must use everything whose classes the archive should contain.
 """
 
 import sys
@@ -11,26 +11,26 @@ import pyarrow as pa
 
 from stompcap.spark import archive, gateway
 
-Say = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 Batches = Iterator[pa.RecordBatch]
 
 
-def record(say: Say) -> int:
-    """Make the archive where there is none; 1 if it was made, 0 if it was there or there is no Java or no JAR to make it of.
+def record(report: Report) -> int:
+    """Make the archive if there is none; returns 1 if it was made, 0 if it exists or if Java or JARs are missing.
 
     Raises EnvironmentProblem where it cannot be made.
     """
     goal = archive.lacking()
     if goal is None:
         return 0
-    say(0, 1)
+    report(0, 1)
     archive.record(goal, ["-m", "stompcap.prepare.classes"])
-    say(1, 1)
+    report(1, 1)
     return 1
 
 
 def main() -> None:
-    """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, ask SQL; end the JVM."""
+    """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, run SQL; end the JVM."""
     from delta.tables import DeltaTable
 
     from stompcap.spark.blocks import DDL

@@ -1,6 +1,6 @@
-"""All kernels compiled ahead, by as many processes as there are processors.
+"""Compiles all kernels ahead, in as many processes as there are processors.
 
-What one process has compiled the others find. A stamp in the folder of the kernels says when all are there, and for which processor.
+Processes share compiled kernels through the cache. A stamp in its folder records that all are compiled, and for which processor.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from stompcap.prepare.order import Order
 from stompcap.prepare.signatures import LIST, Signature, listed
 from stompcap.spark.processes import bound, spared
 
-Say = Callable[[int, int], None]  # how many are done, of how many
+Report = Callable[[int, int], None]  # called with how many are done, of how many
 
 
-def prepare(say: Say = lambda done, total: None, processes: int | None = None) -> int:
-    """Compile what is not compiled yet; how many kernels were looked at, 0 where all were known to be there.
+def prepare(report: Report = lambda done, total: None, processes: int | None = None) -> int:
+    """Compile what is not compiled yet; returns how many kernels were checked, 0 where all were known to be compiled.
 
-    Raises EnvironmentProblem where they cannot be kept.
+    Raises EnvironmentProblem where they cannot be written.
     """
     if compiled():
         return 0
@@ -34,28 +34,28 @@ def prepare(say: Say = lambda done, total: None, processes: int | None = None) -
     with _writable(folder), kernel_cache.writing(folder):
         pass
     wanted = listed()
-    _compile(wanted, say, processes or _processors())
+    _compile(wanted, report, processes or _processors())
     with _writable(folder):
         (folder / _stamp()).write_text(f"{len(wanted)} kernels\n", "utf-8")
     return len(wanted)
 
 
-def ship(say: Say = lambda done, total: None) -> int:
-    """Compile for the baseline, into this environment, which then brings its kernels wherever it is unpacked.
+def ship(report: Report = lambda done, total: None) -> int:
+    """Compile for the baseline, into this environment, so that it includes kernels wherever it is unpacked.
 
-    Raises EnvironmentProblem where the environment cannot be written, or this machine's processor lacks the baseline.
+    Raises EnvironmentProblem where the environment cannot be written, or this machine's processor does not reach the baseline.
     """
     level = baseline.of_this_machine()
     if not baseline.runs(level):
-        raise EnvironmentProblem(f"this processor is not of the level {level.cpu_name} that is shipped; use another machine")
+        raise EnvironmentProblem(f"this processor does not support the shipped level {level.cpu_name}; use another machine")
     if kernel_cache.shipped_folder() is not None and compiled():
         return 0
     named = {kernel_cache.VARIABLE: str(baseline.folder()), "NUMBA_CPU_NAME": level.cpu_name, "NUMBA_CPU_FEATURES": level.cpu_features}
     before = {name: os.environ.get(name) for name in named}
-    os.environ.update(named)  # for the processes that compile; this one has imported numba already
+    os.environ.update(named)  # for the compiling processes; this one has already imported numba
     baseline.use(level)
     try:
-        count = prepare(say)
+        count = prepare(report)
         with _writable(baseline.folder()):
             baseline.state(kernel_cache.own_folder(), level)
     finally:
@@ -67,32 +67,32 @@ def ship(say: Say = lambda done, total: None) -> int:
 
 
 def compiled() -> bool:
-    """Whether all kernels are there, compiled for what numba compiles for now."""
-    kernel_cache.use()  # what came with the environment decides what numba compiles for
+    """Whether all kernels are compiled for the current processor level."""
+    kernel_cache.use()  # shipped kernels decide the level that numba compiles for
     stamp = _stamp()
     return any((folder / stamp).exists() for folder in kernel_cache.folders())
 
 
 def _stamp() -> str:
-    """The name of the file that says so: it changes with the list and the processor."""
+    """The name of the stamp: it changes with the list and the processor."""
     level = baseline.in_force()
     digest = hashlib.sha256("\n".join((level.cpu_name, level.cpu_features, LIST.read_text("utf-8"))).encode())
     return f"complete-{digest.hexdigest()[:16]}"
 
 
 def _processors() -> int:
-    """How many this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _compile(wanted: list[Signature], say: Say, processes: int) -> None:
-    say(0, len(wanted))
+def _compile(wanted: list[Signature], report: Report, processes: int) -> None:
+    report(0, len(wanted))
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), initializer=bound()) as pool:
         try:
             for done, _ in enumerate(_one_by_one(pool, Order(wanted), processes), 1):
-                say(done, len(wanted))
+                report(done, len(wanted))
         except BrokenProcessPool as error:
-            remedy = "a process that compiles was ended, mostly for want of memory; free some and run again, what is done stays"
+            remedy = "a compiling process was killed, probably for lack of memory; free some and run again, finished kernels are kept"
             raise EnvironmentProblem(remedy) from error
         except BaseException:
             for child in multiprocessing.active_children():  # a kernel may take half a minute
@@ -101,7 +101,7 @@ def _compile(wanted: list[Signature], say: Say, processes: int) -> None:
 
 
 def _one_by_one(pool: ProcessPoolExecutor, order: Order, processes: int) -> Iterator[Signature]:
-    """Every signature once it is compiled."""
+    """Every signature, once it is compiled."""
     running: dict[Future[None], Signature] = {}
     while True:
         while len(running) < processes and (one := order.take()):
@@ -120,5 +120,5 @@ def _writable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = f"make room, or set {kernel_cache.VARIABLE} or XDG_CACHE_HOME to a folder this user may write"
+        remedy = f"make room, or set {kernel_cache.VARIABLE} or XDG_CACHE_HOME to a folder that this user may write"
         raise EnvironmentProblem(f"{folder}: cannot be written ({error.strerror}); {remedy}") from error

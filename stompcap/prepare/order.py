@@ -1,4 +1,4 @@
-"""In which order kernels are compiled by several processes: what calls others waits for these, so that none is compiled twice."""
+"""In which order several processes compile kernels: callers wait for their callees, so that none is compiled twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = tuple[str, str]  # module and name of a function
 
 
 class Order:
-    """Hands out signatures: `take` those whose callees are done, the longest chain of callers first, and say what is `done`."""
+    """Hands out signatures: `take` those whose callees are compiled, longest chain of callers first, and report each as `done`."""
 
     def __init__(self, wanted: Sequence[Signature]) -> None:
         self._callees = callees(wanted)
@@ -37,7 +37,7 @@ class Order:
 
 
 def callees(wanted: Sequence[Signature]) -> dict[Key, set[Key]]:
-    """Which kernels each function of a list calls itself, by the names in its code; those not in the list count too."""
+    """Which kernels each function of a list calls directly, by the names in its code; includes kernels that are not in the list."""
     found: dict[Key, set[Key]] = {}
     for one in wanted:
         key = (one.module, one.function)
@@ -47,7 +47,7 @@ def callees(wanted: Sequence[Signature]) -> dict[Key, set[Key]]:
 
 
 def _called(function: Any) -> Iterator[Any]:
-    """The functions that are kernels among the globals, and among what stands in modules, that the code of a function names."""
+    """The kernels among the globals, and among the attributes of modules, that a function's code names."""
     names = function.__code__.co_names
     for name in names:
         value = function.__globals__.get(name)
@@ -56,7 +56,7 @@ def _called(function: Any) -> Iterator[Any]:
 
 
 def _heights(called: dict[Key, set[Key]]) -> dict[Key, int]:
-    """How many calls lie above each function, at most; no kernel calls itself through others."""
+    """The longest chain of callers above each function; no kernel is recursive."""
     callers: dict[Key, set[Key]] = {}
     for key, below in called.items():
         for callee in below:

@@ -1,10 +1,10 @@
 """Kernels and the types they are called with, as lines of text.
 
-numba compiles a function for the types of its arguments, which show only when it is called. `signatures.txt` lists those that were seen:
-a line has the function, then its arguments. A scalar is named as numba does; an array is its element type and its axes, as in
-`int64[:,::1]` (numba's own notation, the last axis contiguous), after `const-` where it is read-only; `=0` is a constant that is compiled
-in; `module.Class(...)` is a named tuple of what stands in the parentheses. Callees stand
-before what calls them. `make kernels` writes the file anew.
+numba compiles a function for the types of its arguments, known only when it is called. `signatures.txt` lists the observed types:
+a line has the function, then its arguments. A scalar is named as in numba; an array is its element type and its axes, as in
+`int64[:,::1]` (numba's notation, with the last axis contiguous), after `const-` if read-only; `=0` is a constant that is compiled
+in; `module.Class(...)` is a named tuple of the types in parentheses. Callees come
+before their callers. `make kernels` regenerates the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIST = Path(__file__).with_name("signatures.txt")
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel, by module and name, and the types of its arguments as they are spelled."""
+    """A kernel, by module and name, and the types of its arguments as they are written in the list."""
 
     module: str
     function: str
@@ -32,16 +32,16 @@ class Signature:
         return " ".join((f"{self.module}.{self.function}", *self.arguments))
 
     def dispatcher(self) -> Any:
-        """The function, as numba made it. Raises ImportError or AttributeError where there is none."""
+        """The function as compiled by numba. Raises ImportError or AttributeError if it does not exist."""
         return getattr(importlib.import_module(self.module), self.function)
 
     def compile(self) -> None:
-        """Have it compiled, or found in the cache."""
+        """Compile it, or load it from the cache."""
         self.dispatcher().compile(tuple(read(word) for word in self.arguments))
 
 
 def listed(path: Path = LIST) -> list[Signature]:
-    """The signatures of a file, in its order; lines that begin with # are remarks."""
+    """The signatures of a file, in its order; lines that begin with # are comments."""
     found = []
     for line in path.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -52,7 +52,7 @@ def listed(path: Path = LIST) -> list[Signature]:
 
 
 def read(word: str) -> Any:
-    """The numba type that a word spells. Raises ValueError for one that spells none."""
+    """The numba type for a word. Raises ValueError for an invalid one."""
     if word.startswith("="):
         return types.literal(word == "=True" if word in ("=True", "=False") else int(word[1:]))
     if word.endswith(")"):
@@ -70,7 +70,7 @@ def read(word: str) -> Any:
 
 
 def _fields(text: str) -> Iterator[str]:
-    """What the commas outside brackets part; arrays of several axes have commas of their own."""
+    """Splits at the commas outside brackets; arrays of several axes have commas of their own."""
     depth, begin = 0, 0
     for at, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -81,7 +81,7 @@ def _fields(text: str) -> Iterator[str]:
 
 
 def spell(kind: Any) -> str:
-    """The word for a numba type. Raises ValueError for a type that no kernel was expected to take."""
+    """The word for a numba type. Raises ValueError for an unsupported one."""
     if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral):
         return f"={kind.literal_value}"
     if isinstance(kind, types.NamedTuple | types.NamedUniTuple):

@@ -1,4 +1,4 @@
-"""Data quality: the lake's tables against their declarations and invariants, judged by Great Expectations."""
+"""Data quality: Great Expectations checks the lake's tables against their declarations and invariants."""
 
 from stompcap.quality.last import last
 from stompcap.quality.validate import prepare, validate

@@ -1,4 +1,4 @@
-"""The dear way, taken only where cheap sums say that something is wrong: queries that find the very points and keys."""
+"""Expensive queries that find the very points and keys, run only where cheap sums show that something is wrong."""
 
 # ruff: noqa: S608  the SQL is put together from this package's own declarations only
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from stompcap.quality.invariants import Invariant, Points
 
 EXAMPLES = 3
-"""Points that break an invariant that are shown."""
+"""How many points that break an invariant are shown."""
 
 POINT = "stream_id, direction, word, stream_offset"
 
 
 def offenders(lake: str, rules: Sequence[Invariant], spark: Callable[[], SparkSession]) -> dict[str, dict[str, Any]]:
-    """Per invariant how many points its two sides do not hold equally often, and the first of them with how often each side does."""
-    found = ask(lake, [_offenders(rule) for rule in rules], spark) if rules else {}
-    told = {}
+    """Per invariant how many points its two sides have unequally often, and the first of them with their counts on each side."""
+    answers = ask(lake, [_offenders(rule) for rule in rules], spark) if rules else {}
+    found = {}
     for rule in rules:
-        rows = found[rule.name].to_pylist()
+        rows = answers[rule.name].to_pylist()
         named = dict(zip(("one_side", "other_side"), rule.names, strict=True))
-        told[rule.name] = {
+        found[rule.name] = {
             "broken": rows[0]["broken"] if rows else 0,
             "first": [{named.get(key, key): value for key, value in row.items() if key != "broken"} for row in rows],
         }
-    return told
+    return found
 
 
 def _offenders(rule: Invariant) -> Query:
@@ -51,7 +51,7 @@ def _points(points: Points, one: str, other: str) -> str:
     where = [condition.sql for condition in points.where]
     if points.kept:
         where.append("(coalesce(protocol = 'stomp', false) OR stream_id IN (SELECT stream_id FROM raw_frames))")
-    direction = "direction" if points.way is None else f"'{points.way}'"
+    direction = "direction" if points.side is None else f"'{points.side}'"
     return f"""
         SELECT {POINT}, {one} AS one, {other} AS other FROM (
             SELECT stream_id, {direction} AS direction, {points.word or "CAST(NULL AS STRING)"} AS word,
@@ -60,12 +60,12 @@ def _points(points: Points, one: str, other: str) -> str:
 
 
 def _total(columns: Iterable[str]) -> str:
-    """SQL: the sum of some columns, null being 0."""
+    """SQL: the sum of some columns, with null as 0."""
     return " + ".join(f"coalesce({column}, 0)" for column in columns)
 
 
 def surplus(lake: str, tables: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, int]:
-    """Rows too many for the keys they have, per table."""
+    """Per table, how many rows repeat a key."""
     queries = []
     for name in tables:
         keys = ", ".join(TABLES[name].key)

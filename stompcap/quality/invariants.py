@@ -1,12 +1,12 @@
-"""The invariants that join tables, as data: each says that two multisets of points, made of rows, are the same.
+"""The invariants that join tables, as data: each states that two multisets of points, made from rows, are equal.
 
-A point is a stream, a direction, an offset and, for some, a word; a row adds one or several points, or one point several times. So
-one idea serves all: tables that hold the same rows, counters that agree with the rows they count, intervals that tile. Intervals
-tile [0, octets) if and only if their starts with `octets` are, as multisets, their ends with 0, none being empty: at every point one
+A point is a stream, a direction, an offset and, for some, a word; a row adds one or several points, or one point several times. This
+covers tables with the same rows, counters that agree with the rows they count, and intervals that tile. Intervals
+tile [0, octets) if and only if none is empty, and their starts plus `octets` equal, as multisets, their ends plus 0: at every point one
 more has begun than has ended. Tiling therefore proves keys unique as well.
 
 Equal multisets have equal sums of hashes (stompcap.quality.sums), which need no sort, no join and no shuffle. Where sums differ, the
-same data give the query that finds the points (stompcap.quality.exact).
+same data produce the query that finds the points (stompcap.quality.exact).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLIENTS, SERVERS = "c2s", "s2c"
 
 @dataclass(frozen=True)
 class Condition:
-    """What a row must meet: its column is not null; given `words`, it is among them, or not if `negated`; given `least`, no less."""
+    """A condition on a row: its column is not null; given `words`, it is among them, or not if `negated`; given `least`, not below it."""
 
     column: str
     words: tuple[str, ...] = ()
@@ -41,14 +41,14 @@ class Condition:
 class Points:
     """The points of a table's rows.
 
-    Stream: the row's. Direction: the row's column `direction`, or `way` where the table has none. Offset: the sum of the columns
-    `at`, 0 without any. `word`: a further column of the point. The row counts as often as the sum of `times` says, else once.
+    Stream: the row's. Direction: the row's column `direction`, or `side` where the table has none. Offset: the sum of the columns
+    `at`, 0 without any. `word`: a further column of the point. The row counts as often as the sum of `times`, or once without it.
     `kept` admits only streams whose octets the lake keeps: those of protocol stomp, and others with rows in raw_frames.
     """
 
     table: str
     at: tuple[str, ...] = ()
-    way: str | None = None
+    side: str | None = None
     word: str | None = None
     times: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
@@ -58,7 +58,7 @@ class Points:
     def strings(self) -> set[str]:
         """The columns of few distinct strings that are read."""
         found = {"stream_id", *(c.column for c in self.where if c.words)}
-        return found | ({"direction"} if self.way is None else set()) | ({self.word} if self.word else set())
+        return found | ({"direction"} if self.side is None else set()) | ({self.word} if self.word else set())
 
     @property
     def columns(self) -> set[str]:
@@ -68,18 +68,18 @@ class Points:
 
 @dataclass(frozen=True)
 class Invariant:
-    """Two multisets of points that are to be the same, `names` telling what either counts; `table` is the one at fault if not."""
+    """Two multisets of points that must be equal; `names` are what each counts; `table` is the one at fault if they differ."""
 
     name: str
     table: str
-    says: str
+    statement: str
     left: tuple[Points, ...]
     right: tuple[Points, ...]
     names: tuple[str, str]
 
     @property
     def needs(self) -> set[str]:
-        """The tables it speaks of."""
+        """The tables it reads."""
         needed = {points.table for points in self.left + self.right}
         return needed | ({"raw_frames"} if any(points.kept for points in self.left + self.right) else set())
 
@@ -92,14 +92,14 @@ EITHER = ((CLIENTS, "octets_c2s"), (SERVERS, "octets_s2c"))
 ASKS = (Condition("direction", (CLIENTS,)), Condition("receipt"), Condition("command", ("CONNECT", "STOMP"), negated=True))
 
 
-def _sent(way: str, command: str) -> tuple[Condition, ...]:
-    """Frames of one command, from the side it is right for."""
-    return (Condition("direction", (way,)), Condition("command", (command,)))
+def _sent(side: str, command: str) -> tuple[Condition, ...]:
+    """Frames of one command, from the side that may send it."""
+    return (Condition("direction", (side,)), Condition("command", (command,)))
 
 
-def _twins(name: str, table: str, at: str, way: str, where: tuple[Condition, ...], says: str) -> Invariant:
-    """The rows of a silver table are certain frames, each once."""
-    return Invariant(name, table, says, (Points(table, (at,), way),), (Points("frames", AT, where=where),), (table, "frames"))
+def _twins(name: str, table: str, at: str, side: str, where: tuple[Condition, ...], statement: str) -> Invariant:
+    """The rows of a silver table correspond to certain frames, each once."""
+    return Invariant(name, table, statement, (Points(table, (at,), side),), (Points("frames", AT, where=where),), (table, "frames"))
 
 
 TWINS = (
@@ -110,14 +110,14 @@ TWINS = (
     _twins("expect_subscriptions_to_match_subscribes", "subscriptions", "subscribe_offset", CLIENTS, _sent(CLIENTS, "SUBSCRIBE"),
            "Every SUBSCRIBE of a client is in subscriptions once"),
     _twins("expect_receipts_to_match_requests", "receipts", "request_offset", CLIENTS, ASKS,
-           "Every receipt a client's frame asks for, CONNECT and STOMP apart, is in receipts once"),
+           "Every receipt that a client's frame asks for, except CONNECT and STOMP, is in receipts once"),
 )
 
 INVARIANTS = (
     Invariant(
-        TILING, "raw_frames", "Sorted by offset, the rows of a stream direction meet end to start from 0 to the direction's octets",
-        (Points("raw_frames", AT), *(Points("streams", (octets,), way, kept=True) for way, octets in EITHER)),
-        (Points("raw_frames", (*AT, "length_octets")), *(Points("streams", (), way, kept=True) for way, _ in EITHER)),
+        TILING, "raw_frames", "Sorted by offset, the rows of a stream direction meet end to end from 0 to the direction's octets",
+        (Points("raw_frames", AT), *(Points("streams", (octets,), side, kept=True) for side, octets in EITHER)),
+        (Points("raw_frames", (*AT, "length_octets")), *(Points("streams", (), side, kept=True) for side, _ in EITHER)),
         ("begin", "end"),
     ),
     Invariant(
@@ -130,8 +130,8 @@ INVARIANTS = (
     ),
     Invariant(
         "expect_one_session_per_stream_with_frames", "sessions",
-        "Every stream with a frame has one session, which says how many frames either side sent",
-        (Points("sessions", way=CLIENTS, times=("frames_c2s",)), Points("sessions", way=SERVERS, times=("frames_s2c",))),
+        "Every stream with a frame has one session, which counts the frames of each side",
+        (Points("sessions", side=CLIENTS, times=("frames_c2s",)), Points("sessions", side=SERVERS, times=("frames_s2c",))),
         (Points("frames"),), ("sessions", "frames"),
     ),
     *TWINS,
@@ -143,14 +143,14 @@ INVARIANTS = (
     ),
     Invariant(
         "expect_compliance_to_add_up", "compliance", "applicable is passed + failed + not_evaluable",
-        (Points("compliance", way="", word="rule_id", times=("applicable",)),),
-        (Points("compliance", way="", word="rule_id", times=("passed", "failed", "not_evaluable")),), ("applicable", "judged"),
+        (Points("compliance", side="", word="rule_id", times=("applicable",)),),
+        (Points("compliance", side="", word="rule_id", times=("passed", "failed", "not_evaluable")),), ("applicable", "judged"),
     ),
     Invariant(
         "expect_findings_to_match_compliance", "compliance_findings",
         "The failures that compliance counts are the rows of compliance_findings",
-        (Points("compliance", way="", word="rule_id", times=("failed",)),),
-        (Points("compliance_findings", way="", word="rule_id"),), ("compliance", "compliance_findings"),
+        (Points("compliance", side="", word="rule_id", times=("failed",)),),
+        (Points("compliance_findings", side="", word="rule_id"),), ("compliance", "compliance_findings"),
     ),
 )
 
@@ -159,15 +159,15 @@ PROOFS: dict[str, tuple[str, ...]] = {
     "frames": (TILING, OCTETS, FRAMES),
     **{twin.table: (TILING, OCTETS, FRAMES, twin.name) for twin in TWINS},
 }
-"""Per table the invariants that together prove its keys unique."""
+"""Per table, the invariants that together prove its keys unique."""
 
 
 def among(tables: Sequence[str]) -> tuple[Invariant, ...]:
-    """The invariants that speak of these tables only."""
+    """The invariants that read these tables only."""
     return tuple(rule for rule in INVARIANTS if rule.needs <= set(tables))
 
 
 def provable(tables: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Those of the tables whose keys invariants among them prove, with the names of these."""
+    """The tables whose keys are proved unique by invariants among them, with the names of these invariants."""
     known = {rule.name for rule in among(tables)}
     return {table: names for table, names in PROOFS.items() if table in tables and known.issuperset(names)}

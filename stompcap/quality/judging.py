@@ -1,7 +1,7 @@
-"""The one place Great Expectations runs: an ephemeral context, the suites, their results as rows.
+"""The one place where Great Expectations runs: an ephemeral context, the suites, their results as rows.
 
-`observed` is short and holds nothing from the wire: counts, the lake's own words, stream ids, and at most a few characters of a
-word the lake should not have.
+`observed` is short and contains nothing from the wire but a few characters of words that a table should not have: otherwise
+counts, the lake's own words and stream ids.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def judge(
 ) -> pa.Table:
     """Rows of `quality_results` for the profiles and the invariants that have `sums`.
 
-    `surplus` has the rows that repeat a key, per table that has some; `offenders`, by the name of a broken invariant, how many points
-    break it and the first of them.
+    `surplus` has the number of rows that repeat a key, per table that has some; `offenders`, by the name of a broken invariant, how many
+    points break it and the first of them.
     """
     context = _context()
     rows: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ def judge(
 
 
 def _context() -> EphemeralDataContext:
-    """A context that lives in memory, silent, and makes no pages: Great Expectations' own show nothing without the network."""
+    """A context in memory, silent, without pages: Great Expectations' own are blank without the network."""
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
@@ -87,7 +87,7 @@ def _run(context: EphemeralDataContext, asset: DataAsset, suite: gx.ExpectationS
 def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
     config = result.expectation_config
     if config is None or config.meta is None:
-        raise TypeError("every expectation of the suites has its meta")
+        raise TypeError("an expectation of the suites has no meta")
     meta: dict[str, Any] = config.meta
     return meta
 
@@ -109,18 +109,18 @@ def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, A
 
 
 def _checked(run_id: str, result: ExpectationValidationResult, profile: Profile) -> list[dict[str, Any]]:
-    """A row for each check of a table's rows, out of the one verdict on all of them."""
-    broken, told = set(result.result.get("unexpected_list", [])), []
+    """A row for each check of a table's rows, from the one verdict on all of them."""
+    broken, rows = set(result.result.get("unexpected_list", [])), []
     for check in checks(profile.table):
         faults = profile.faults.get(check.label, Faults())
         row = _row(run_id, result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
         held = bool(result.success or (broken and check.label not in broken))
-        told.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
-    return told
+        rows.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
+    return rows
 
 
 def _profiled(profile: Profile, repeated: int, column: str | None) -> dict[str, Any]:
-    """What a profile says of a column; of the whole table, its keys."""
+    """What a profile shows of a column; for the whole table, of its keys."""
     if column is None:
         return {"rows": profile.rows, "repeated": repeated}
     values = profile.values[column]

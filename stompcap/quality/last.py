@@ -1,4 +1,4 @@
-"""What the last validation of a lake has found: it stands until another one finds otherwise."""
+"""The results of the last validation of a lake, valid until the next one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from stompcap.spark.places import location
 
 
 def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
-    """When its results were entered (milliseconds since the epoch), and they, rows of `quality_results`; 0 and none where there was none.
+    """When its results were written (milliseconds since the epoch), and the rows of `quality_results`; 0 and none without a validation.
 
-    A validation judges all tables and is one file, of which the newest is read; in one that was compacted the latest run counts.
+    A validation covers all tables and is one file, of which the newest is read; in a compacted file the latest run counts.
     """
     delta = DeltaTable(location(lake, "quality_results"))
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()

@@ -1,8 +1,8 @@
-"""Profiles: what each table holds, by tasks that read the Parquet files themselves: threads for a small lake, else one Spark job.
+"""Profiles of tables, made by tasks that read the Parquet files themselves: threads for a small lake, else one Spark job.
 
 Two hundred expectations as Spark jobs cost minutes; as aggregates of one query, seconds of planning. Columns of Parquet are
-dictionaries already, so tasks count them where they are, as Arrow, and add up the invariants' sums in the same pass; one small report
-a file comes back. Nothing is sorted but the keys that no invariant proves, file by file. Never reads a column of octets.
+dictionaries already, so tasks count them as Arrow, and add up the invariants' sums in the same pass; each file gives one small
+report. Nothing is sorted but the keys that no invariant proves, file by file. No column of octets is read.
 """
 
 import json
@@ -26,36 +26,36 @@ from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
-"""Characters of an unknown word that are shown: it may be anything."""
+"""Characters of an unknown word that are shown."""
 
 UNKNOWN = 3
 """Unknown words that are shown per file and column."""
 
 PRESENT = "present"
-"""Stands for every value of a column that is only asked not to be null."""
+"""Stands for every value of a column that is only checked for null."""
 
 TASK_ROWS = 1024 * 1024
-"""Rows a task takes, unless a file alone has more; a task costs as much as half of them."""
+"""Rows per task, unless a single file has more; starting a task costs as much as half of them."""
 
 DRIVER_ROWS = 2 * TASK_ROWS
-"""Rows of all tables that threads of this process look at; beyond, Spark's processes do."""
+"""Rows of all tables that threads of this process read; beyond, Spark's processes do."""
 
 REPORT = pa.schema([
     ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
 ])
-"""What a task gives per file. `facts` is JSON: rows, values, surplus, sums, faults. `groups`: the distinct hashes of streams, or of keys in
-tables without. `others`, of table streams: for each stream that does not speak STOMP its hash and what it adds to the tiling's left
-side should its octets be kept. Hashes are 8 octets each."""
+"""The report of a task per file. `facts` is JSON: rows, values, surplus, sums, faults. `groups`: the distinct hashes of streams, or of keys
+in tables without streams. `others`, of table streams: for each stream that does not speak STOMP its hash, and what it adds to the tiling's
+left side if its octets are kept. Hashes are 8 octets each."""
 
 Part = list[tuple[int, str, str, bool]]
 
 
 @dataclass
 class Profile:
-    """What one table holds: rows, rows that repeat a key (as far as one file tells), and per checked column its values with their rows.
+    """The content of one table: rows, rows that repeat a key (as far as one file shows), and per checked column its values with their rows.
 
-    `faults` are the rows that break a check of their own (stompcap.quality.ranges), by its label. `torn` says that rows of one stream
-    (or one key) lie in several files, in which case only a query tells whether keys repeat.
+    `faults` are the rows that break a check of their own (stompcap.quality.ranges), by its label. `torn`: rows of one stream
+    (or one key) are in several files, so only a query can find repeated keys.
     """
 
     table: Table
@@ -74,18 +74,18 @@ class Sums:
     right: tuple[int, int] = (0, 0)
 
     def add(self, left: Sequence[int], right: Sequence[int]) -> None:
-        """Add what some rows hold."""
+        """Add the sums of some rows."""
         self.left = self.left[0] + left[0], (self.left[1] + left[1]) & MASK
         self.right = self.right[0] + right[0], (self.right[1] + right[1]) & MASK
 
     @property
     def agree(self) -> bool:
-        """Whether the sides hold the same points."""
+        """Whether both sides have the same points."""
         return self.left == self.right
 
 
 def checked(table: Table) -> tuple[Column, ...]:
-    """The columns that have a rule: enumerations and those that may not be null."""
+    """The columns with a rule: enumerations and those that may not be null."""
     return tuple(c for c in table.columns if c.words or not c.nullable)
 
 
@@ -94,7 +94,7 @@ def profiles(
 ) -> tuple[dict[str, Profile], dict[str, Sums]]:
     """The profiles of the tables at `locations` and the sums of the invariants among them, by name.
 
-    Repeated keys are looked for in the tables `counted`, rows that break a check of their own in the files that were added at `since`
+    Repeated keys are searched for in the tables `counted`, rows that break a check of their own in the files that were added at `since`
     (milliseconds since the epoch) or later. `spark` gives the session, which a small lake does not need.
     """
     found = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
@@ -105,7 +105,7 @@ def profiles(
         return found, sums
     groups: dict[str, list[Hashes]] = {name: [] for name in locations}
     others = []
-    for report in _reports(plan, _Look(frozenset(counted), frozenset(sums)), spark):
+    for report in _reports(plan, _Reader(frozenset(counted), frozenset(sums)), spark):
         profile, facts = found[report["table_name"]], json.loads(report["facts"])
         profile.rows += facts["rows"]
         profile.surplus += facts["surplus"]
@@ -147,8 +147,8 @@ def _plan(locations: dict[str, str], since: int) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What is looked for: repeated keys of the tables `counted`, and the sums of the invariants named in `judged`."""
+class _Reader:
+    """Makes the reports: repeated keys of the tables `counted`, and the sums of the invariants named in `judged`."""
 
     counted: frozenset[str]
     judged: frozenset[str]
@@ -159,16 +159,16 @@ class _Look:
         return [_file(TABLES[name], uri, name in self.counted, rules, fresh) for _, name, uri, fresh in part]
 
 
-def _reports(plan: list[Part], look: _Look, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
+def _reports(plan: list[Part], reader: _Reader, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
     """The reports on all files, by threads or by Spark."""
     if sum(rows for part in plan for rows, *_ in part) <= DRIVER_ROWS:
         with ThreadPoolExecutor(len(plan)) as pool:
-            return [report for reports in pool.map(look, plan) for report in reports]
+            return [report for reports in pool.map(reader, plan) for report in reports]
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pylist(look(plan[part]), schema=REPORT)
+                yield pa.RecordBatch.from_pylist(reader(plan[part]), schema=REPORT)
 
     ids = spark().range(0, len(plan), 1, len(plan))
     rows = ids.mapInArrow(work, "table_name STRING, facts STRING, groups BINARY, others BINARY").collect()
@@ -176,7 +176,7 @@ def _reports(plan: list[Part], look: _Look, spark: Callable[[], SparkSession]) -
 
 
 def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fresh: bool) -> dict[str, Any]:
-    """The report on one Parquet file, a row group at a time; what each row shows by itself is looked at in a fresh one."""
+    """The report on one Parquet file, a row group at a time; checks of single rows are made in a fresh one."""
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
@@ -193,14 +193,14 @@ def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fre
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = strings | {c.name for c in columns if c.name not in required}
         wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
-        checks = ranges.untold(file, ranges.checks(table)) if fresh else []
+        checks = ranges.undecided(file, ranges.checks(table)) if fresh else []
         wanted = wanted.union(*(check.columns for check in checks))
         for number in range(file.num_row_groups):
             group = file.read_row_group(number, columns=sorted(wanted))
             rows = Rows(group)
             if not rows.size:
                 continue
-            ranges.look(file, number, group, checks, faults)
+            ranges.find_faults(file, number, group, checks, faults)
             for column in columns:
                 for value, count in _values(rows, column, column.name in required):
                     values[column.name][value] = values[column.name].get(value, 0) + count
@@ -233,7 +233,7 @@ def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[in
 
 
 def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
-    """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side less those on the right."""
+    """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side minus those on the right."""
     chosen = rows.meet(OTHER)
     total = np.zeros(int(chosen.sum()), np.uint64)
     for rule in rules:
@@ -246,7 +246,7 @@ def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
 
 
 def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:
-    """The values of a column and their rows; unknown words cut short and few, their rows being counted all."""
+    """The values of a column and their rows; unknown words are cut short and few, but all their rows are counted."""
     if not column.words:
         nulls = 0 if required else int(rows.null(column.name).sum())
         yield from ((value, count) for value, count in ((PRESENT, rows.size - nulls), (None, nulls)) if count)

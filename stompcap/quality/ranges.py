@@ -1,7 +1,7 @@
-"""What a row shows by itself: its numbers lie in their columns' ranges, its times and counts in their order.
+"""Checks of single rows: numbers are in their columns' ranges, times and counts in their order.
 
-Both are declared with the tables (`Column.least` and `most`, `Table.ascending`). A row group whose Parquet statistics lie within a
-range is not read for it. Files never change, so what was looked at once need not be looked at again (`stompcap.quality.validate`).
+Both are declared with the tables (`Column.least` and `most`, `Table.ascending`). A row group whose Parquet statistics are within a
+range is not read for it. Files never change, so each is checked only once (`stompcap.quality.validate`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stompcap.tables.schema import TIMESTAMP
 from stompcap.visible import visible
 
 EXAMPLES = 3
-"""Rows that break a check that are shown."""
+"""How many rows that break a check are shown."""
 
 SHOWN = 40
 """Characters of a value that are shown."""
@@ -30,7 +30,7 @@ BETWEEN, AT_LEAST = "expect_column_values_to_be_between", "expect_column_values_
 
 @dataclass(frozen=True)
 class Check:
-    """What every row of a table must meet: the column's value lies in its range or, given `lesser`, is not less than that column's."""
+    """A check of every row of a table: the column's value is in its range or, given `lesser`, not less than that column's."""
 
     table: str
     column: Column
@@ -38,7 +38,7 @@ class Check:
 
     @property
     def expectation(self) -> str:
-        """The name its result goes by, beside the column's."""
+        """The name of its result, beside the column's."""
         return BETWEEN if self.lesser is None else AT_LEAST + self.lesser
 
     @property
@@ -52,8 +52,8 @@ class Check:
         return (self.column.name,) if self.lesser is None else (self.lesser, self.column.name)
 
     @property
-    def says(self) -> str:
-        """What rows are that break it."""
+    def fault(self) -> str:
+        """What is wrong with a row that breaks it."""
         if self.lesser is not None:
             return f"below {self.lesser}"
         if self.column.name.endswith(("_ns", "_ts")):
@@ -61,7 +61,7 @@ class Check:
         return f"below {self.column.least}" if self.column.most is None else f"outside {self.column.least} to {self.column.most}"
 
     def broken(self, group: pa.Table) -> pa.ChunkedArray:
-        """Per row whether it breaks the check; null breaks none, and what is no number does."""
+        """Per row whether it breaks the check; null does not, and NaN does."""
         value = _number(group.column(self.column.name))
         if self.lesser is not None:
             return pc.fill_null(pc.less(value, _number(group.column(self.lesser))), False)
@@ -70,8 +70,8 @@ class Check:
         inside += [pc.less_equal(value, most)] if most is not None else []
         return pc.fill_null(pc.invert(inside[0] if len(inside) == 1 else pc.and_(*inside)), False)
 
-    def told_by(self, group: pq.RowGroupMetaData, place: int, kind: pa.DataType) -> bool:
-        """Whether the statistics of a row group tell that all of it holds; those of DOUBLE leave NaN out."""
+    def proved_by(self, group: pq.RowGroupMetaData, place: int, kind: pa.DataType) -> bool:
+        """Whether the statistics of a row group prove that all its rows pass; those of DOUBLE leave NaN out."""
         if self.lesser is not None or kind != self.column.type or not (pa.types.is_integer(kind) or kind == TIMESTAMP):
             return False
         bounds = group.column(place).statistics
@@ -82,20 +82,20 @@ class Check:
 
 
 def checks(table: Table) -> tuple[Check, ...]:
-    """Those of a table's rows."""
+    """The checks of a table's rows."""
     ranges = [Check(table.name, column) for column in table.ranged]
     return (*ranges, *(Check(table.name, table.column(greater), lesser) for lesser, greater in table.ordered))
 
 
-def untold(file: pq.ParquetFile, among: Iterable[Check]) -> list[Check]:
+def undecided(file: pq.ParquetFile, among: Iterable[Check]) -> list[Check]:
     """The checks that the statistics of a file leave open."""
     metadata, schema = file.metadata, file.schema_arrow
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     places = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
     return [
         check for check in among
-        if places.keys() >= set(check.columns)  # a file older than a column has it not
-        and not all(check.told_by(group, places[check.column.name], schema.field(check.column.name).type) for group in groups)
+        if places.keys() >= set(check.columns)  # a file older than a column does not have it
+        and not all(check.proved_by(group, places[check.column.name], schema.field(check.column.name).type) for group in groups)
     ]  # fmt: skip
 
 
@@ -107,12 +107,12 @@ class Faults:
     first: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, rows: int, first: Sequence[dict[str, Any]]) -> None:
-        """Add what another part of the table has."""
+        """Add the faults of another part of the table."""
         self.rows += rows
         self.first = sorted([*self.first, *first], key=lambda row: [str(value) for value in row.values()])[:EXAMPLES]
 
 
-def look(file: pq.ParquetFile, number: int, group: pa.Table, among: Iterable[Check], found: dict[str, Faults]) -> None:
+def find_faults(file: pq.ParquetFile, number: int, group: pa.Table, among: Iterable[Check], found: dict[str, Faults]) -> None:
     """Add the rows of a row group that break checks to those `found`."""
     for check in among:
         broken = check.broken(group)
@@ -128,17 +128,17 @@ def look(file: pq.ParquetFile, number: int, group: pa.Table, among: Iterable[Che
 
 
 def _number(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers as they are, moments in microseconds."""
+    """Numbers unchanged, timestamps in microseconds."""
     return values.cast(TIMESTAMP).cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
 
 
 def _harmless(column: Column) -> bool:
-    """Whether a column of a key never holds what the wire has said."""
+    """Whether a key column never has text from the wire."""
     return not pa.types.is_string(column.type) or bool(column.words) or column.name.endswith("_id")
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it, short."""
+    """A short JSON representation of a value."""
     if value is None or (isinstance(value, (int, float)) and math.isfinite(value)):
         return value
     return visible(str(value), SHOWN)

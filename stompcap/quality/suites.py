@@ -1,8 +1,8 @@
 """The suites: which expectations each table of the lake must meet, derived from the tables' own declarations.
 
-Keys are unique and not null, enumerations hold their words, columns that may not be null are not, numbers lie in their ranges and
-order, invariants hold. An expectation knows the table and column it speaks of, and the name its result goes by, from its `meta`; that
-of numbers speaks of all checks of a table at once, for Great Expectations takes long for each of its own.
+Keys are unique and not null, enumerations contain their words only, columns that may not be null are not, numbers are in range and in
+order, invariants hold. An expectation has its table, its column and the name of its result in its `meta`; that
+of numbers covers all checks of a table at once, because Great Expectations is slow for each expectation.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ SEVERITIES = {ERROR: "error", WARNING: "warning", "info": "warning"}
 """Great Expectations' severities in the lake's words."""
 
 WHOLE_FILES = ("captures", "status", "complete")
-"""Table, column and the one word without a warning: what a damaged capture lacks, the lake lacks."""
+"""Table, column and the one word without a warning: what is missing from a damaged capture is missing from the lake."""
 
 BROKEN, NONE = "broken checks", "none"
-"""The column of the evidence that names the broken checks of rows (stompcap.quality.ranges), and what it holds where there is none."""
+"""The column of the evidence that names the broken checks of rows (stompcap.quality.ranges), and its value where there is none."""
 
 
 def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:
 
 
 def table_suite(table: Table) -> gx.ExpectationSuite:
-    """The suite of one table, to be judged on its `evidence`."""
+    """The suite of one table, to be run on its `evidence`."""
     expectations: list[Expectation] = []
     for column in checked(table):
         if not column.nullable:
@@ -72,7 +72,7 @@ def table_suite(table: Table) -> gx.ExpectationSuite:
 
 
 def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
-    """The distinct values of every checked column, short columns filled with a value they have, and how many rows and keys there are."""
+    """The distinct values of every checked column, short columns padded with a value they have, and the numbers of rows and keys."""
     columns = {name: list(values) for name, values in profile.values.items()}
     columns[BROKEN] = list(profile.faults) or [NONE] * bool(profile.rows)
     height = max(map(len, columns.values()), default=0)
@@ -81,10 +81,10 @@ def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
 
 
 def invariants_suite(rules: Sequence[Invariant]) -> gx.ExpectationSuite:
-    """The invariants, to be judged on their `sides`."""
+    """The invariants, to be run on their `sides`."""
     return gx.ExpectationSuite(name="invariants", expectations=[
         gxe.ExpectColumnPairValuesToBeEqual(
-            column_A=f"{rule.table}: {rule.names[0]}", column_B=f"{rule.table}: {rule.names[1]}", description=rule.says,
+            column_A=f"{rule.table}: {rule.names[0]}", column_B=f"{rule.table}: {rule.names[1]}", description=rule.statement,
             severity=ERROR, meta=_meta(rule.table, None, rule.name),
         )
         for rule in rules
@@ -92,9 +92,9 @@ def invariants_suite(rules: Sequence[Invariant]) -> gx.ExpectationSuite:
 
 
 def sides(rules: Sequence[Invariant], sums: dict[str, Sums]) -> pd.DataFrame:
-    """One row: for either side of each invariant, how many points it holds and the sum of their hashes."""
-    said = {}
+    """One row: for either side of each invariant, its number of points and the sum of their hashes."""
+    found = {}
     for rule in rules:
         for name, (points, total) in zip(rule.names, (sums[rule.name].left, sums[rule.name].right), strict=True):
-            said[f"{rule.table}: {name}"] = f"{points} of sum {total:016x}"
-    return pd.DataFrame([said])
+            found[f"{rule.table}: {name}"] = f"{points} of sum {total:016x}"
+    return pd.DataFrame([found])

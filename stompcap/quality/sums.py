@@ -1,7 +1,7 @@
-"""Sums of hashes modulo 2^64: what tells multisets of points apart, added up row group by row group, in any order.
+"""Sums of hashes modulo 2^64 that compare multisets of points, added up row group by row group, in any order.
 
 A point's hash is splitmix64's finaliser over its parts (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
-strings being hashed once for each distinct value. Two different multisets agree by chance once in 2^64.
+with strings hashed once for each distinct value. Two different multisets agree by chance once in 2^64.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ MASK = 2**64 - 1
 NOTHING = np.uint64(0x6E756C6C6E756C6C)
 """Stands for null."""
 
-OFFSET, WAY, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
-"""Odd factors that keep the parts of a point apart."""
+OFFSET, SIDE, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
+"""Odd factors that keep the parts of a point distinct."""
 
 
 def mixed(values: Hashes) -> Hashes:
@@ -30,7 +30,7 @@ def mixed(values: Hashes) -> Hashes:
 
 
 def string_hash(value: str) -> int:
-    """64 bits of a string."""
+    """A 64-bit hash of a string."""
     return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest(), "little")
 
 
@@ -45,7 +45,7 @@ class Rows:
         self._numbers: dict[str, NDArray[np.int64]] = {}
 
     def coded(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
-        """The distinct strings of a column, and for each row the index of its own, their number standing for null."""
+        """The distinct strings of a column, and the index of each row's; null has the index after the last."""
         if name not in self._coded:
             column = self._table.column(name)
             if not pa.types.is_dictionary(column.type):
@@ -68,7 +68,7 @@ class Rows:
         return self._hashed[name]
 
     def numbers(self, name: str) -> NDArray[np.int64]:
-        """A column of numbers or moments; null is 0."""
+        """A column of numbers or timestamps; null is 0."""
         if name not in self._numbers:
             column = self._table.column(name).combine_chunks().cast(pa.int64())
             self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
@@ -97,19 +97,19 @@ class Rows:
         return total
 
     def hashes(self, points: Points) -> Hashes:
-        """The hash of each row's point; conditions and times left out."""
-        if points.way is None:
+        """The hash of each row's point, without conditions and times."""
+        if points.side is None:
             words, codes = self.coded("direction")
-            way = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes] * WAY
+            side = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes] * SIDE
         else:
-            way = np.full(1, string_hash(points.way), np.uint64) * WAY
-        base = self.hashed("stream_id") + way
+            side = np.full(1, string_hash(points.side), np.uint64) * SIDE
+        base = self.hashed("stream_id") + side
         if points.word:
             base = base + self.hashed(points.word) * WORD
         return mixed(base + self.total(points.at).view(np.uint64) * OFFSET if points.at else base)
 
     def sum(self, points: Points) -> tuple[int, int]:
-        """How many points the rows are, and the sum of their hashes; of `kept` points, those of protocol stomp alone."""
+        """How many points the rows are, and the sum of their hashes; of `kept` points, only those of protocol stomp."""
         hashes = self.hashes(points)
         times = self.total(points.times) if points.times else None
         conditions = (*points.where, *((STOMP,) if points.kept else ()))

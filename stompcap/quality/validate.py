@@ -1,9 +1,9 @@
 """Validation of a lake with Great Expectations: results as rows of `quality_results`.
 
-One pass adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Where an
-invariant's sums differ, a query finds the points that break it. The whole lake is judged each time, as a key
-or a stream may come again in a later batch: sums make that cheap. What each row shows by itself is looked at once, in a run, unless
-something of it did not hold. Nothing is asked of the network, nothing is left cached.
+One pass adds up the tables' content (stompcap.quality.profiles); the suites check the small sums, as pandas frames. Where an
+invariant's sums differ, a query finds the points that break it. The whole lake is validated each time, because a key
+or a stream may come again in a later batch, and sums make that cheap. A run checks single rows only once, unless
+some of them failed. Nothing uses the network, and nothing stays cached.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
 
 
 def prepare() -> None:
-    """Begin to import Great Expectations, which takes seconds, beside what the caller does next."""
+    """Begin to import Great Expectations, which takes seconds, in parallel with the caller's next work."""
     Thread(target=_judging, daemon=True).start()
 
 
 def _judging() -> ModuleType:
-    """The module that judges, and Great Expectations with it.
+    """The module `judging`, imported with Great Expectations.
 
-    That asks for Spark Connect, and pyspark ends the process where its packages are lacking and the program has no file, as with
-    `python -c` (pyspark.sql.connect.utils.check_dependencies). So it is told meanwhile that there is no such module.
+    Great Expectations imports Spark Connect, and pyspark ends the process where its packages are missing and the program is no file, as in
+    `python -c` (pyspark.sql.connect.utils.check_dependencies). So that module is hidden during the import.
     """
     hidden = [name for name in CONNECT if find_spec("grpc") is None and name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is how the import system is told
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None hides a module from the import system
     try:
         return importlib.import_module("stompcap.quality.judging")
     finally:
@@ -53,11 +53,11 @@ def _judging() -> ModuleType:
 def validate(
     spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, *, since: int = 0
 ) -> pa.Table:
-    """Validate `tables` of the lake (all by default); one row per expectation, of the schema of `quality_results`.
+    """Validate `tables` of the lake (all by default); one row per expectation, in the schema of `quality_results`.
 
-    An invariant that joins tables is judged where all of them are among `tables`; what each row shows by itself in files added at
-    `since` (milliseconds since the epoch) or later, all by default. `spark` gives the session, asked for where the lake is large or an
-    invariant is broken. Raises KeyError for a table the lake does not have.
+    An invariant that joins tables is checked where all of them are among `tables`; single rows in files added at
+    `since` (milliseconds since the epoch) or later, all by default. `spark` gives the session, requested where the lake is large or an
+    invariant is broken. Raises KeyError for a table that the lake does not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
 

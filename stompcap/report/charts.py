@@ -55,7 +55,7 @@ def _ranges(rows: Rows, layout: Layout) -> Markup:
 
 
 def latency_histogram(rows: Rows) -> Markup:
-    """How many deliveries were settled after how long, direct and cumulative acks stacked.
+    """How many deliveries were settled after how long, with direct and cumulative acks stacked.
 
     Rows as `ack_histogram` gives them.
     """
@@ -69,14 +69,14 @@ def _histogram(rows: Rows, layout: Layout) -> Markup:
     totals: dict[int, int] = {}
     for row in rows:
         totals[row["bin"]] = totals.get(row["bin"], 0) + row["deliveries"]
-    # a narrow legend has its two lines one above the other
+    # in a narrow legend the two lines are one above the other
     legend = ((left, 2), (260, 2)) if layout.names else ((left, 2), (left, 20))
     top = 24 + legend[1][1]
     bottom = top + 180
     level = Linear(0, max(totals.values()), bottom, top)
     drawing = layout.drawing(
         "latency-histogram",
-        "How long settling took",
+        "Time from delivery to ack",
         f"Number of deliveries by ack latency, {BINS_PER_DECADE} bars a "
         "decade, logarithmic axis; direct acks below, cumulative ones on top.",
         bottom + 30,
@@ -102,7 +102,7 @@ def _histogram(rows: Rows, layout: Layout) -> Markup:
 
 
 def latency_timeline(rows: Rows) -> Markup:
-    """Median and 95th percentile over the time of the captures; no line where nothing was delivered. Rows as `ack_timeline` gives them."""
+    """Median and 95th percentile over capture time; no line where nothing was delivered. Rows as `ack_timeline` gives them."""
     return drawn(_timeline, rows if len(rows) > 1 else [])
 
 
@@ -141,7 +141,7 @@ def _timeline(rows: Rows, layout: Layout) -> Markup:
 
 
 def stretches(rows: Rows) -> list[Rows]:
-    """Rows of slices that follow one another without an empty one between."""
+    """Slices grouped into runs without an empty slice."""
     found: list[Rows] = []
     for row in rows:
         if found and row["slice"] == found[-1][-1]["slice"] + 1:

@@ -1,6 +1,6 @@
 """Data Docs: what the last validation of a lake expected and found, as one page that needs neither network nor scripts.
 
-Great Expectations' own pages take their style and scripts from the network and show nothing without.
+Great Expectations' own pages load style and scripts from the network and are blank without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def checks(lake: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The page of rows of `quality_results` of one run; what does not hold comes first, in words."""
+    """The page for the rows of `quality_results` of one run; failures come first, in words."""
     ordered = sorted(rows, key=lambda row: (row["table_name"], row["success"], row["column_name"] or "", row["expectation"]))
     failed = [{**row, "words": failure(row)} for row in ordered if not row["success"]]
     return render(
@@ -34,6 +34,6 @@ def checks(lake: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_checks(lake: str, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the page, its folder too if it is missing; raises OSError where that cannot be."""
+    """Write the page, and its folder if missing; raises OSError where they cannot be written."""
     Path(path).parent.mkdir(exist_ok=True)
     replace(Path(path), checks(lake, rows))

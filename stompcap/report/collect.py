@@ -1,4 +1,4 @@
-"""From a lake to a report: asks the questions and writes the page."""
+"""From a lake to a report: runs the queries and writes the page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
-    """The answers to the named questions; one whose tables the lake does not have (yet) is left out.
+    """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
 
-    Each answer is an aggregate or a LIMIT, so small whatever the lake holds; `spark` gives the session that is asked where a lake is
-    large. Raises what `stompcap.spark.lake.demand` raises where there is no lake.
+    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session that queries a large lake.
+    Raises as `stompcap.spark.lake.demand` where there is no lake.
     """
     from deltalake import DeltaTable
 
@@ -38,21 +38,21 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
-    """What the end of a run tells of the whole lake: rows by question (`stompcap.cli.render.summary` shows them)."""
+    """Totals of the whole lake for the summary of a run: rows by query (`stompcap.cli.summary` shows them)."""
     return {name: records(table) for name, table in ask(lake, SUMMARY, spark).items()}
 
 
 def write(lake: str, out: str, spark: Callable[[], SparkSession]) -> None:
-    """Write the report of a lake as one HTML file; whole or not at all.
+    """Write the report of a lake as one HTML file; all of it or nothing.
 
-    Raises EnvironmentProblem where the file can't be written.
+    Raises EnvironmentProblem where the file cannot be written.
     """
     made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
     page = build(ask(lake, QUERIES, spark), lake, made)
     try:
         replace(Path(out), page)
     except OSError as error:
-        raise EnvironmentProblem(f"{out}: the report cannot be written here ({error.strerror or error}); name another -o") from error
+        raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
 
 
 def _version() -> str:

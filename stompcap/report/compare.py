@@ -1,7 +1,7 @@
-"""Brokers side by side: what each has kept and broken of the rules that brokers must obey, as a page of Markdown.
+"""Brokers side by side, as a page of Markdown: which of the rules for brokers each has kept and broken.
 
-Counted is what the broker itself broke (`compliance_findings.side`), never its clients. A rule of both sides has one count of
-opportunities, the clients' frames among them.
+Only findings of the broker itself count (`compliance_findings.side`), never those of its clients. A rule of both sides has one count of
+opportunities, which includes the clients' frames.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession]) -> str:
     """The page for these brokers (names as in `sessions.server_product`); `spark` gives the session that a large lake needs.
 
-    Raises UsageError where the lake has no session of one of them, and what `stompcap.spark.lake.demand` raises.
+    Raises UsageError where the lake has no session of one of them, and as `stompcap.spark.lake.demand`.
     """
     from stompcap.spark.lake import demand
     from stompcap.spark.query import Query, ask
@@ -56,41 +56,41 @@ def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession
 
 
 def page(products: Sequence[str], seen: Sequence[Row], rules: Sequence[Row], counts: Sequence[Row]) -> str:
-    """Markdown of the answers to PRODUCTS, RULES and COUNTS."""
-    told = {(row["rule_id"], row["server_product"]): row for row in counts}
+    """The answers to PRODUCTS, RULES and COUNTS as Markdown."""
+    by_rule = {(row["rule_id"], row["server_product"]): row for row in counts}
     titled = " and ".join([", ".join(products[:-1]), products[-1]]) if len(products) > 1 else products[0]
     lines = [
         f"# Rules kept and broken by {titled}", "",
-        "Of the rules that a broker must obey: how often each was broken by the broker itself, of the times it could be judged. A rule of",
-        "both sides could also be broken by clients; their opportunities are counted, what they broke is not. Level: M must, S should,",
-        "I informational. What a rule says: `stompcap rules explain ID`.", "",
+        "How often the broker itself broke each rule that a broker must obey, of the times the rule could be judged. Clients could also",
+        "break a rule of both sides; their opportunities are counted, their violations are not. Level: M must, S should,",
+        "I informational. `stompcap rules explain ID` explains a rule.", "",
         f"| | {' | '.join(products)} |",
         f"| --- |{' ---: |' * len(products)}",
         f"| sessions | {' | '.join(_sessions(product, seen) for product in products)} |",
     ]
-    for title, chosen in _sections(products, rules, told):
+    for title, chosen in _sections(products, rules, by_rule):
         lines += ["", f"## {title}", ""]
         if not chosen:
             lines.append("None.")
             continue
         lines += [f"| rule | level | what | {' | '.join(products)} |", f"| --- | --- | --- |{' ---: |' * len(products)}"]
         for rule in chosen:
-            cells = " | ".join(_cell(told.get((rule["id"], product))) for product in products)
+            cells = " | ".join(_cell(by_rule.get((rule["id"], product))) for product in products)
             lines.append(f"| {rule['id']} | {rule['level']} | {_plain(rule['title'])} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
-def _sections(products: Sequence[str], rules: Sequence[Row], told: dict[tuple[str, str], Row]) -> list[tuple[str, list[Row]]]:
-    """Rules by what became of them, in the catalogue's order; a rule that never applied has no line."""
+def _sections(products: Sequence[str], rules: Sequence[Row], by_rule: dict[tuple[str, str], Row]) -> list[tuple[str, list[Row]]]:
+    """Rules by whether they were broken, in the catalogue's order; a rule that never applied is left out."""
     broken, kept = [], []
     for rule in sorted(rules, key=lambda rule: str(rule["id"])):
-        found = [told[rule["id"], product] for product in products if (rule["id"], product) in told]
+        found = [by_rule[rule["id"], product] for product in products if (rule["id"], product) in by_rule]
         if any(row["broken"] for row in found):
             broken.append(rule)
         elif any(row["judged"] for row in found):
             kept.append(rule)
     every = "all" if len(products) > 2 else "both"
-    return [("Broken by one of them at least", broken), (f"Kept by {every if len(products) > 1 else 'it'}", kept)]
+    return [("Broken by at least one of them", broken), (f"Kept by {every if len(products) > 1 else 'it'}", kept)]
 
 
 def _cell(row: Row | None) -> str:
@@ -109,5 +109,5 @@ def _sessions(product: str, seen: Sequence[Row]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text whose backslashes, stars and pipes Markdown leaves alone."""
+    """Text whose backslashes, asterisks and pipes are escaped for Markdown."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")

@@ -1,4 +1,4 @@
-"""The plots of heart-beats: the longest gaps of all directions, and the worst of them.
+"""The plots of heart-beats: the longest gap of every direction, and the longest of these.
 
 Each takes the rows of one query and gives SVG elements, or nothing where there is nothing to plot.
 """
@@ -15,18 +15,18 @@ from stompcap.units import count, milliseconds
 from stompcap.visible import visible
 
 LIMITS = ((1.1, "late"), (1.5, "violation"), (3.0, "dead"))  # the severities of a gap, in intervals
-WAYS = {"c2s": "client to server", "s2c": "server to client"}
+DIRECTIONS = {"c2s": "client to server", "s2c": "server to client"}
 ID_DIGITS = 8
-"""Digits of a session's id that a label shows: `stompcap export` takes them."""
+"""Digits of a session's id in a label: enough for `stompcap export`."""
 
 
 def severity(ratio: float) -> str:
-    """The worst limit a ratio of gap to interval is above, `ok` where none."""
+    """The highest limit that a ratio of gap to interval exceeds, `ok` where none."""
     return next((name for limit, name in reversed(LIMITS) if ratio > limit), "ok")
 
 
 def _legend(drawing: Drawing, layout: Layout, left: float) -> None:
-    """What the lines of the limits mean, side by side; on a narrow drawing in fewer words."""
+    """The labels of the limits' lines, side by side; abbreviated on a narrow drawing."""
     for limit, name in LIMITS:
         text = f"{name} above {limit:g}×" if layout.names else f"{name} {limit:g}×"
         drawing.line(left + 3, 2, left + 3, 15, f"limit stroke-{name}")
@@ -53,12 +53,12 @@ def _histogram(rows: Rows, layout: Layout) -> Markup:
         top + 2 * (panel + 34),
     )
     _legend(drawing, layout, left)
-    for place, way in enumerate(WAYS):
+    for place, direction in enumerate(DIRECTIONS):
         high = top + place * (panel + 34)
         foot = high + panel
-        bins = [row for row in rows if row["direction"] == way]
+        bins = [row for row in rows if row["direction"] == direction]
         level = Linear(0, max((r["directions"] for r in bins), default=1), foot, high + 32)
-        drawing.text(left, high + 10, WAYS[way], "label")
+        drawing.text(left, high + 10, DIRECTIONS[direction], "label")
         drawing.line(left, foot, right, foot, "axis")
         for limit, name in LIMITS:
             drawing.line(axis(limit), high + 16, axis(limit), foot, f"limit stroke-{name}")
@@ -81,7 +81,7 @@ def _span(number: int) -> str:
 
 
 def _numbered(bins: Rows, axis: Linear) -> list[tuple[float, dict[str, int]]]:
-    """The bars that have room for their number, the high ones first, each with its middle."""
+    """The bars with enough room for their number, the high ones first, each with its middle."""
     found: list[tuple[float, dict[str, int]]] = []
     for row in sorted(bins, key=lambda row: -row["directions"]):
         middle, room = axis((row["bin"] + 0.5) / 10), CHARACTER * (len(count(row["directions"])) + 1)
@@ -91,7 +91,7 @@ def _numbered(bins: Rows, axis: Linear) -> list[tuple[float, dict[str, int]]]:
 
 
 def worst_gaps(rows: Rows) -> Markup:
-    """The worst directions: longest gap against the interval, the limits as lines. Rows as `heartbeats` gives them."""
+    """The worst directions: longest gap against the interval, with the limits as lines. Rows as `heartbeats` gives them."""
     return drawn(_worst, [row for row in rows if row["ratio"] is not None][:15])
 
 

@@ -21,7 +21,7 @@ CHARACTER = 6.6
 
 @dataclass(frozen=True)
 class Layout:
-    """How wide a drawing is, how large it is shown at most, and the room left of rows for their names; without any they stand above."""
+    """The width of a drawing, its largest displayed width, and the room for names left of rows; without any, names are above the rows."""
 
     name: str
     width: int
@@ -44,7 +44,7 @@ def drawn(plot: Callable[[Rows, Layout], Markup], rows: Rows) -> Markup:
 
 
 def middle(text: str, limit: int) -> str:
-    """A name cut in its middle: names of destinations differ at both ends."""
+    """A name cut in its middle, because names of destinations differ at both ends."""
     shown = visible(text)
     if len(shown) <= limit:
         return shown
@@ -52,7 +52,7 @@ def middle(text: str, limit: int) -> str:
 
 
 def duration_axis(drawing: Drawing, axis: Log, top: float, bottom: float) -> None:
-    """Decades of microseconds along the foot, a grid line each; as many named as there is room for."""
+    """Decades of microseconds along the foot, each with a grid line; as many labels as there is room for."""
     ticks = axis.ticks()
     every = -(-len(ticks) * 50 // max(round(abs(axis.end - axis.begin)), 1))
     for number, tick in enumerate(ticks):

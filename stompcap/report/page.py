@@ -1,8 +1,8 @@
-"""From the answers to the page: one HTML file without scripts that loads nothing.
+"""From query answers to the page: one HTML file without scripts that loads nothing.
 
-Whatever a table holds may have been chosen by an attacker. The template escapes every value, shows characters that
-don't print as escapes (stompcap.visible) and cuts long ones; a Content-Security-Policy forbids scripts and any request
-besides.
+An attacker may have chosen any value in a table. The template escapes every value, shows characters that
+do not print as escapes (stompcap.visible) and cuts long ones; a Content-Security-Policy forbids scripts and all
+requests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEVELS = {"M": "MUST", "S": "SHOULD", "I": "informational"}
 
 
 def _shown(value: object) -> object:
-    """What the template puts in for an expression: text made visible, nothing as a dash; markup of our own as it is."""
+    """The template's output for an expression: text made visible, None as a dash; our own markup unchanged."""
     if value is None:
         return units.NOTHING
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -43,12 +43,12 @@ def _shown(value: object) -> object:
 
 
 def _short(value: str | None) -> str:
-    """A product's name: told by the peer, so of any length."""
+    """A product's name, shortened: the peer chose it, so it may be of any length."""
     return units.NOTHING if value is None else visible(value, 28)
 
 
 class _Figures(dict[str, Any]):
-    """The one row of a total; a figure that was not asked for is None, a dash on the page."""
+    """The one row of a total; a missing figure is None, a dash on the page."""
 
     def __missing__(self, name: str) -> None:
         return None
@@ -79,12 +79,12 @@ def _environment() -> jinja2.Environment:
         ratio=units.ratio,
         level=lambda level: LEVELS.get(level, level),
     )
-    environment.globals.update(share=units.share, WAYS=gap_charts.WAYS, endpoint=units.endpoint)
+    environment.globals.update(share=units.share, DIRECTIONS=gap_charts.DIRECTIONS, endpoint=units.endpoint)
     return environment
 
 
 def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, dict[str, int]]]]:
-    """The brokers most often judged, and per broken rule what each of them failed and passed."""
+    """The brokers most often judged, and per broken rule how often each failed and passed."""
     judged: dict[str | None, int] = {}
     cells: dict[str, dict[str | None, dict[str, int]]] = {}
     for row in rows:
@@ -96,7 +96,7 @@ def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, 
 
 
 def render(name: str, title: str, **values: Any) -> str:
-    """A template of this folder behind the head that all pages have, in the one style."""
+    """A template of this folder with the head and style that all pages share."""
     head, body, style = (files("stompcap.report").joinpath(one).read_text("utf-8") for one in ("head.html", name, "style.css"))
     return _environment().from_string(head + body).render(title=title, style=Markup(style), **values)  # noqa: S704  our own
 
@@ -104,8 +104,8 @@ def render(name: str, title: str, **values: Any) -> str:
 def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str:
     """The page, from the answers to `stompcap.report.queries.QUERIES` by name.
 
-    An answer that is missing (its tables were not there) or empty gives a page that says so. `lake` and `made` (when,
-    by what) stand in the header as given.
+    For an answer that is missing (its tables did not exist) or empty, the page has a note. `lake` and `made` (when,
+    by what) are shown in the header.
     """
     answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
     products, by_product = _products(answers["rule_products"])

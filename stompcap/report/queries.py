@@ -1,8 +1,8 @@
-"""The questions a report asks of a lake: SQL over views named like the tables.
+"""The queries of a report: SQL over views named like the tables.
 
-Each answer is small whatever the lake's size: aggregates over bounded groups, or the worst few with a LIMIT; nothing
-here brings a whole table to the driver. Groups whose names come from the wire (destinations, products, commands) are
-bounded by a LIMIT too. The SQL is plain enough for both engines of stompcap.spark.query.
+Each answer is small for any lake: aggregates over bounded groups, or the worst few with a LIMIT; no query
+brings a whole table to the driver. Groups whose names come from the wire (destinations, products, commands) are
+bounded by a LIMIT too. The SQL works in both engines of stompcap.spark.query.
 """
 
 # ruff: noqa: S608  the SQL is put together from this file's own constants only
@@ -17,8 +17,8 @@ def _percentile(share: float, column: str, where: str) -> str:
     return f"percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) FILTER (WHERE {where})"
 
 
-# Latencies of settled deliveries; a cumulative ACK gives but an upper bound, so it is never mixed with direct ones, and nor is an ACK
-# before which octets are missing.
+# Latencies of settled deliveries. A cumulative ACK gives only an upper bound, so it is never mixed with direct ones, and neither is an ACK
+# with missing octets before it.
 _SURE = "status = 'settled' AND octets_missing IS NOT TRUE"
 _DIRECT = f"{_SURE} AND settled_by = 'direct'"
 _CUMULATIVE = f"{_SURE} AND settled_by = 'cumulative'"
@@ -40,7 +40,7 @@ _ACK_FIGURES = f"""
 
 BINS_PER_DECADE = 5  # of the ack latency histogram
 TIME_SLICES = 60  # of the ack latency time line
-RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one takes all above
+RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one includes all above
 
 QUERIES = {
     query.name: query
@@ -265,5 +265,5 @@ QUERIES = {
     )
 }
 
-# What the end of a run tells on the terminal.
+# The queries of the summary at the end of a run.
 SUMMARY = ("captures_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules")

@@ -1,4 +1,4 @@
-"""Which broken rule comes first: the one order of the report's list, its first remark and the summary on the terminal."""
+"""The order of broken rules: in the report's list, its first remark and the summary on the terminal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Row = dict[str, Any]
 
 
 def ranked(rules: Iterable[Row]) -> list[Row]:
-    """Rows of the question `rules`, most MUST findings first, then most SHOULD findings, then most findings of any level."""
+    """Rows of the query `rules`, most MUST findings first, then most SHOULD findings, then most findings of any level."""
     return sorted(rules, key=lambda row: (-row["musts"], -row["shoulds"], -row["failed"], row["rule_id"]))
 
 
 def worst(rule: Row) -> str | None:
-    """The worst level among a rule's findings, M, S or I; None where there are none."""
+    """The highest level among a rule's findings, M, S or I; None where there are none."""
     return "M" if rule["musts"] else "S" if rule["shoulds"] else "I" if rule["failed"] else None

@@ -1,4 +1,4 @@
-"""What a reader should look at first: one sentence each, the grave ones first, each with its section."""
+"""What a reader should look at first: one sentence each, the most severe first, each with its section."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Remark:
-    """One sentence, how grave it is (`bad`, `warn`, `ok`) and the id of the section behind it."""
+    """One sentence, its severity (`bad`, `warn`, `ok`) and the id of its section."""
 
     grade: str
     sentence: str
@@ -26,7 +26,7 @@ def _number(amount: int, one: str, many: str) -> str:
 
 
 def remarks(answers: dict[str, Rows]) -> list[Remark]:
-    """The sentences that the answers call for; an answer not given calls for none."""
+    """The sentences for these answers; a missing answer gives none."""
     found = [*_compliance(answers), *_heartbeats(answers), *_latency(answers), *_sessions(answers), *_evidence(answers)]
     return sorted(found, key=lambda remark: ("bad", "warn", "ok").index(remark.grade))
 
@@ -78,7 +78,7 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _latency(answers: dict[str, Rows]) -> list[Remark]:
-    """Slow destinations, deliveries never settled."""
+    """Slow destinations, and deliveries never settled."""
     total = next(iter(answers.get("ack_total", [])), None)
     if not total or not total["deliveries"]:
         return []
@@ -96,7 +96,7 @@ def _latency(answers: dict[str, Rows]) -> list[Remark]:
             Remark(
                 "warn",
                 f"{_number(total['unsettled'], 'delivery', 'deliveries')} of {count(total['deliveries'])} "
-                f"({share(total['unsettled'], total['deliveries'])}) that ask for an ACK had none that counts.",
+                f"({share(total['unsettled'], total['deliveries'])}) that ask for an ACK got none that counts.",
                 "latency",
             )
         )
@@ -104,7 +104,7 @@ def _latency(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _sessions(answers: dict[str, Rows]) -> list[Remark]:
-    """Refusals and credentials in clear."""
+    """Refusals and cleartext credentials."""
     total = next(iter(answers.get("sessions_total", [])), None)
     if not total or not total["sessions"]:
         return []
@@ -130,17 +130,17 @@ def _sessions(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _evidence(answers: dict[str, Rows]) -> list[Remark]:
-    """What the captures could not show."""
+    """What is missing from the captures."""
     found = []
     lost = sum(r["gap_octets"] or 0 for r in answers.get("streams", []) if r["protocol"] == "stomp")
     if lost:
         found.append(
             Remark(
                 "warn",
-                f"The captures lack {size(lost)} of STOMP traffic; what they can't show is counted as not evaluable, never as a violation.",
+                f"The captures lack {size(lost)} of STOMP traffic; what depends on it counts as not evaluable, never as a violation.",
                 "captures",
             )
         )
     if failing := next((r["failing"] for r in answers.get("quality", [])), 0):
-        found.append(Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} did not hold.", "quality"))
+        found.append(Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} failed.", "quality"))
     return found

@@ -1,4 +1,4 @@
-"""From values to places on a drawing: linear and logarithmic scales with round ticks."""
+"""From values to positions on a drawing: linear and logarithmic scales with round ticks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Linear:
-    """Values from `low` to `high` lie between the places `begin` and `end`."""
+    """Maps values from `low` to `high` to positions from `begin` to `end`."""
 
     low: float
     high: float
@@ -16,7 +16,7 @@ class Linear:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The place of a value; values outside lie on the nearer edge."""
+        """The position of a value; values outside are on the nearer edge."""
         part = (value - self.low) / ((self.high - self.low) or 1.0)
         return self.begin + min(max(part, 0.0), 1.0) * (self.end - self.begin)
 
@@ -40,13 +40,13 @@ class Log:
 
     @classmethod
     def around(cls, smallest: float, largest: float, begin: float, end: float) -> Log:
-        """The scale of whole decades that holds both values; what is below 1 counts as 1."""
+        """The scale of whole decades that contains both values; values below 1 count as 1."""
         low = math.floor(math.log10(max(smallest, 1.0)))
         high = max(math.ceil(math.log10(max(largest, 1.0))), low + 1)
         return cls(10.0**low, 10.0**high, begin, end)
 
     def __call__(self, value: float) -> float:
-        """The place of a value; values outside lie on the nearer edge."""
+        """The position of a value; values outside are on the nearer edge."""
         part = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         return self.begin + min(part, 1.0) * (self.end - self.begin)
 

@@ -1,7 +1,7 @@
-"""A drawing as inline SVG: a few shapes, text escaped, a title and a description for those who can't see it.
+"""A drawing as inline SVG: a few shapes, text escaped, with a title and a description for screen readers.
 
-Colours are classes of the page's style sheet, so that drawings follow its light and dark dress; nothing is loaded from
-anywhere.
+Colours are classes of the page's style sheet, so that drawings follow its light and dark theme; nothing is loaded from
+the network.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class Drawing:
         )
 
     def diamond(self, x: float, y: float, kind: str, hint: str = "", radius: float = 5.5) -> None:
-        """A square on its tip: tells from a disc without colour."""
+        """A square on its tip, distinct from a disc without colour."""
         path = f"M{x:.1f} {y - radius:.1f}L{x + radius:.1f} {y:.1f}L{x:.1f} {y + radius:.1f}L{x - radius:.1f} {y:.1f}Z"
         self._add('<path d="{}" class="{}"><title>{}</title></path>', path, kind, visible(hint))
 
     def curve(self, points: list[tuple[float, float]], kind: str) -> None:
-        """Straight pieces from point to point."""
+        """Straight lines from point to point."""
         if len(points) > 1:
             self._add('<polyline points="{}" class="{}"/>', " ".join(f"{x:.1f},{y:.1f}" for x, y in points), kind)
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", limit: int = 60) -> None:
-        """A word or two, cut where there is no room."""
+        """A short text, cut where there is no room."""
         self._add(
             '<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>',
             x,
@@ -78,5 +78,5 @@ class Drawing:
         return head + Markup("").join(self.shapes) + Markup("</svg>")
 
     def _add(self, shape: str, *values: object) -> None:
-        """Every value is escaped on its way in."""
+        """Add a shape; every value is escaped."""
         self.shapes.append(Markup(shape).format(*values))  # noqa: S704  shapes are literals of this class

@@ -1,4 +1,4 @@
-"""A page as a file: whole or not at all."""
+"""Writes a page to a file atomically."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def replace(path: Path, page: str) -> None:
-    """Write beside the goal, then rename: a reader never sees half a page."""
+    """Write beside the file, then rename: a reader never sees half a page."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

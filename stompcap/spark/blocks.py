@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.spill import Spill
+from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.spark.failures import FAILURES, Failures
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary()), (FAILURES, pa.string())])
@@ -66,8 +66,8 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpack(batches: Iterable[pa.RecordBatch], spill: Spill, failures: Failures) -> Iterator[pa.Table]:
-    """The segments of rows of BLOCKS, table by table; payload they carry is laid aside in `spill`, `failures` hear what is told."""
+def unpack(batches: Iterable[pa.RecordBatch], spill: PayloadSpill, failures: Failures) -> Iterator[pa.Table]:
+    """The segments of rows of BLOCKS, table by table; payload they carry is written to `spill`, `failures` hear what is told."""
     for batch in batches:
         failures.hear(batch.column(FAILURES).drop_null().to_pylist())
         for block in batch.column("block"):

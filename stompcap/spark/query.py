@@ -27,7 +27,7 @@ DRIVER_ROWS = 10_000_000
 """Rows of all tables asked, beyond which Spark answers."""
 
 MEMORY = "2GB"
-"""What DuckDB holds before it lays intermediate results aside on disk."""
+"""What DuckDB holds before it spills intermediate results to disk."""
 
 NOT_PLAIN = ("://", "*", "?", "[")
 """What DuckDB takes for a URI or a pattern in a path; such files are handed over as a dataset, which costs more."""

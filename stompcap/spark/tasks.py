@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.capture.spill import Spill, scratch_folder
+from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.errors import CaptureError, NoCapture, unforeseen
 from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, told, unpack
@@ -61,7 +61,7 @@ def _freeze_loaded() -> None:
 def examined(
     path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None, size: int | None = None
 ) -> Found | CaptureError | None:
-    """What one file is: its survey, None for an empty file; `told` is given the octets looked at, `size` counts those to look at.
+    """What one file is: its survey, None for an empty file; `told` is given the octets looked at, `size` limits them.
 
     Of a capture that cannot be read the survey says so and why; where its octets cannot be had, or it is no capture, the error does.
     """
@@ -69,8 +69,8 @@ def examined(
 
     try:
         return capture.examine(
-            path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, told=told,
-            size=size,
+            path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, size=size,
+            progress=told,
         )
     except NoCapture as error:
         return error
@@ -140,7 +140,7 @@ class Extract:
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
         _freeze_loaded()
-        sink, spill, failures = Sink(self.lake, self.outputs), Spill(), Failures()
+        sink, spill, failures = Sink(self.lake, self.outputs), PayloadSpill(), Failures()
         made = _Made(self, sink, spill)
         with ExitStack() as until_done:
             for flows in by_flow(unpack(batches, spill, failures), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
@@ -172,7 +172,7 @@ class Extract:
 class _Made:
     """The machines of a task, and where what they make goes."""
 
-    def __init__(self, work: Extract, sink: Sink, spill: Spill) -> None:
+    def __init__(self, work: Extract, sink: Sink, spill: PayloadSpill) -> None:
         from stompcap.assembly import Assembly, SessionAnalyser
 
         order = {name: rank for rank, (_, name) in enumerate(work.captures)}

@@ -1,6 +1,6 @@
 """Byte streams to frames, without I/O and without Spark: delimiter, decoder, version, redaction.
 
-`parse` reads a few octets into objects, `serialise` writes them again, `Delimiter` takes octets as they come. `delimit`,
+`parse` reads a few octets into objects, `serialise` writes them back, `Delimiter` takes octets as they come. `delimit`,
 `negotiate`, `redact`, `mask_repeats` and `decode` do the same for many stream directions at once, from one buffer into columns.
 """
 

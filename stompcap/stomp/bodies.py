@@ -1,4 +1,4 @@
-"""Bodies of frames: what their octets are, and a preview of them as text."""
+"""Bodies of frames: length, character encoding, and a preview as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BODY_NUL, BODY_NON_UTF8 = int(Syntax.BODY_NUL), int(Syntax.BODY_NON_UTF8)
 
 @kernel
 def _survey(octets: Octets, begin: Ints, length: Ints, by_nul: Bools, limit: int, syntax: Ints, shown: Ints, odd: Bools) -> None:
-    """Flag each body; find how many octets its preview shows, and whether those need escaping (at least a closer look)."""
+    """Flag each body; find how many octets its preview shows, and whether they may need escaping."""
     for frame in range(begin.size):
         at = begin[frame]
         end = at + length[frame]
@@ -28,7 +28,7 @@ def _survey(octets: Octets, begin: Ints, length: Ints, by_nul: Bools, limit: int
             if not is_utf8(octets, at, end):
                 syntax[frame] |= BODY_NON_UTF8
             odd[frame] = True
-            # a character that the preview's limit cuts is left out, one that is broken anyway is shown
+            # a character cut by the preview's limit is left out, an invalid one is shown
             for back in range(1, 4):
                 if stop < end and stop - back >= at and octets[stop - back] >= 0xC0:
                     if sequence(octets, stop - back, stop) < 0 and sequence(octets, stop - back, end) > 0:

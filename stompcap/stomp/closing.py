@@ -1,4 +1,4 @@
-"""Phases of the delimiter behind the blank line: where the body ends, content-length right, wrong or absent (rule FR-07)."""
+"""Phases of the delimiter behind the blank line: where the body ends, with a content-length right, wrong or absent (rule FR-07)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import BODY_ALLOWED, NUL
 from stompcap.stomp.lookahead import END, KNOWN, WAIT
 from stompcap.stomp.octets import Octets, find_nul
-from stompcap.stomp.resync import look_harder
+from stompcap.stomp.resync import after_nul_unsynced
 from stompcap.stomp.rows import Ints
 
 
@@ -26,7 +26,7 @@ def body_to_nul(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, coun
 
 @kernel
 def declared_end(s: Ints) -> int:
-    """Where the NUL stands if content-length is right."""
+    """Where the NUL is if content-length is right."""
     return int(s[r.BODY] + min(s[r.LENGTH], p.FAR))
 
 
@@ -34,7 +34,7 @@ def declared_end(s: Ints) -> int:
 def body_by_length(
     octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int
 ) -> tuple[bool, int]:
-    """A body of declared length: the NUL behind it, or the ways in which rule FR-07 is broken."""
+    """A body of declared length: the NUL behind it, or the violations of rule FR-07."""
     nul = declared_end(s)
     if nul >= end and not closed:
         return False, count
@@ -46,7 +46,7 @@ def body_by_length(
         s[r.SYNTAX] |= p.LENGTH_MISSED
         return True, p.emit(out, count, s, begin + 1, r.FRAME, r.LENGTH_IGNORED)
     if nul >= end and not last:
-        # the octets behind the gap, not the ones before it, will tell whether the declared end is right
+        # the octets behind the gap, not those before it, decide whether the declared end is right
         s[r.EXPECTED] = nul
         return True, p.emit(out, count, s, end, r.PARTIAL, -1)
     p.enter(s, p.TOO_LONG, begin)
@@ -55,9 +55,9 @@ def body_by_length(
 
 @kernel
 def too_long(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
-    """The declared end is no NUL: take an earlier NUL that a known command follows.
+    """There is no NUL at the declared end: take an earlier NUL that a known command follows.
 
-    Where the stream ends first, the body may well be right, only not whole, and quote what it likes: a whole frame must follow.
+    Where the stream ends first, the body may be right but incomplete, and may quote frames: a whole frame must follow.
     """
     declared = declared_end(s)
     unfinished = declared >= end
@@ -67,7 +67,7 @@ def too_long(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: 
         nul = find_nul(octets, search, limit)
         if nul < 0:
             break
-        verdict = look_harder(octets, s, nul, end, closed) if unfinished else p.look(octets, s, nul, end, closed)
+        verdict = after_nul_unsynced(octets, s, nul, end, closed) if unfinished else p.after_nul(octets, s, nul, end, closed)
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN:
@@ -83,13 +83,13 @@ def too_long(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: 
 
 @kernel
 def too_short(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> tuple[bool, int]:
-    """Nor is there an earlier one: extend to the next NUL that a known command or the stream's end follows."""
+    """There is no earlier NUL either: extend to the next NUL that a known command or the stream's end follows."""
     search = s[r.SEARCH]
     while True:
         nul = find_nul(octets, search, end)
         if nul < 0:
             break
-        verdict = p.look(octets, s, nul, end, closed)
+        verdict = p.after_nul(octets, s, nul, end, closed)
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN or (verdict == END and last):

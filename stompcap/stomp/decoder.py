@@ -1,7 +1,7 @@
-"""Frames to the columns of the table `frames`: command, headers, promoted values, body, and what decoding itself noticed.
+"""Frames to the columns of table `frames`: command, headers, promoted values, body, and the rules that decoding found broken.
 
-Whole batches at once, by kernels into Arrow buffers; no object per frame. Throughout, the session's version decides: escapes (1.0 none,
-1.1, 1.2), what a CR before the LF is, whether values are trimmed and names known in any case (1.0).
+Whole batches at once, by kernels into Arrow buffers; no object per frame. The session's version decides throughout: escapes (1.0 none,
+1.1, 1.2), the meaning of a CR before the LF, whether values are trimmed and names match in any case (1.0).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _is_name(octets: Octets, position: Ints, length: Ints, command: Ints, exact:
 
 
 def decode_errors(syntax: Ints, command: Ints, exact: Bools, versions: Versions) -> pa.ListArray:
-    """Per frame the rules (ids) that decoding found broken; a rule whose versions the frame's is not of is never among them."""
+    """Per frame the rules (ids) that decoding found broken, without those that the frame's version does not have."""
     handshake = np.isin(command, g.HANDSHAKE)
     v10, v11, v12 = (versions == v for v in range(3))
 
@@ -101,7 +101,7 @@ def _kept(first: Offsets, name_at: Offsets, effective: Ints, begin: Ints, length
 
 @kernel
 def _lower(names: Octets, name_at: Offsets, meant: npt.NDArray[np.int8]) -> None:
-    """Put names that mean another in lower case."""
+    """Put names that match in another case in lower case."""
     for entry in range(meant.size):
         if meant[entry] >= 0:
             for i in range(name_at[entry], name_at[entry + 1]):
@@ -155,21 +155,21 @@ def decode(
     """The decoded columns of frames, in the order of the frames.
 
     Args:
-        octets: the buffer that the frames lie in, redacted or not.
+        octets: the buffer that contains the frames, redacted or not.
         frames: rows of kind frame (`Rows.frames()`).
-        versions: per frame, the session's version: 0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown (read by 1.2's table; no version's rules).
-        body_preview: octets of a body to show.
+        versions: per frame, the session's version: 0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown (read as 1.2; rules of no version apply).
+        body_preview: octets of a body that its preview shows.
         keep_credentials: leave passcodes readable in headers and previews.
 
     Returns:
-        The columns of `frames` (stompcap.tables.silver) from `command` on that the octets decide: all but key, time, version and lineage.
+        Columns of `frames` (stompcap.tables.silver) from `command` on that the octets determine: all but key, time, version and lineage.
 
     Raises:
         OverflowError: where one string column would exceed 2 GiB.
     """
     versions = np.ascontiguousarray(versions, np.int8)
     if not keep_credentials:
-        # header lines named passcode are masked as they are split; what remains is what only some readers take for one
+        # header lines named passcode are masked while they are split; the rest are lines that only some readers take for one
         octets, _ = redact(octets, frames.take((frames.command == g.ERROR) | ((frames.syntax & ODD_HEAD) != 0)))
     octets = readonly(octets)
     heads = split_heads(octets, frames, versions, keep_credentials)

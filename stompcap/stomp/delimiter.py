@@ -1,7 +1,7 @@
 """Byte streams to rows: every octet of every direction in exactly one row, frames among them (STOMP 1.2, Augmented BNF).
 
 The rows of a direction meet end to start from 0 to its length, gaps included (the tiling invariant). The rows do not depend on how
-the octets were cut into calls. Time is linear in the octets, whatever they are.
+the octets were cut into calls. Time is linear in the octets, for any octets.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
 
 SPARE = 4
-"""Rows that must fit before a step is taken; a step writes one at most, a gap another."""
+"""Rows that must fit before a step is taken: a step writes at most one, a gap another."""
 
 
 @kernel
 def _move(s: Ints, shift: int) -> None:
-    """Count the places in a state from somewhere else; negative ones mean none, LOOK 0 as well."""
+    """Shift the places in a state; negative ones mean none, and so does 0 for LOOK."""
     s[r.DONE] += shift
     s[r.SEARCH] += shift
     s[r.LINE] += shift
@@ -37,9 +37,9 @@ def _move(s: Ints, shift: int) -> None:
 
 @kernel
 def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int) -> None:
-    """The row just written ends at a limit and not where it should: what follows goes on as behind a gap of no octets.
+    """The row just written ends at a limit, before its true end: what follows goes on as behind a gap of no octets.
 
-    Junk is cut before a NUL that a frame may follow, as far as that can be seen from here.
+    Junk is cut before a NUL that a frame may follow, as far as the available octets show.
     """
     kind = out[p.KIND, count - 1]
     if s[r.DONE] != end or (kind != r.PARTIAL and (kind != r.JUNK or out[p.ROW_SYNTAX, count - 1] & p.STRAY_NUL)):
@@ -59,7 +59,7 @@ def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int
 def _stretch(octets: Octets, s: Ints, whole: int, done: bool, final: bool, limits: Ints, out: Ints, count: int) -> int:
     """Walk one contiguous stretch from the state's place to `whole`; stops early where `out` is full.
 
-    A phase sees no more than a limit allows, as if the stretch were closed there: what it cannot decide by then is cut off.
+    A phase sees no more than a limit allows, as if the stretch were closed there: what is undecided by then is cut off.
     """
     on = True
     while on and s[r.DONE] < whole and count + SPARE <= out.shape[1]:
@@ -103,7 +103,7 @@ def _stretch(octets: Octets, s: Ints, whole: int, done: bool, final: bool, limit
 
 @kernel
 def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
-    """Write the gap [DONE, end) and get ready to resynchronise behind it; places are stream offsets here."""
+    """Write the gap [DONE, end) and prepare to resynchronise behind it; places are stream offsets here."""
     out[:, count] = 0
     out[p.DIRECTION, count] = direction
     out[p.OFFSET, count] = s[r.DONE]
@@ -123,7 +123,7 @@ def _walk(
     octets: Octets, direction: Ints, position: Ints, length: Ints, offset: Ints, final: Bools, total: Ints,
     limits: Ints, state: Ints, start: int, out: Ints,
 ) -> tuple[int, int]:
-    """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` was full."""
+    """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` is full."""
     count = 0
     run = start
     while run < direction.size:
@@ -157,7 +157,7 @@ def _walk(
 
 
 def beginning(synced: Bools, lenient: bool = False) -> State:
-    """The state before the first octet, per direction: one whose beginning was not seen is resynchronised as behind a gap."""
+    """The state before the first octet, per direction: one whose beginning was not captured is resynchronised as behind a gap."""
     numbers = np.zeros((synced.size, r.STATE_FIELDS), np.int64)
     numbers[:, [r.LENGTH, r.BODY, r.COMMAND, r.EXPECTED]] = -1
     numbers[:, r.PHASE] = np.where(synced, p.BETWEEN, p.BOUNDARY)
@@ -168,7 +168,7 @@ def beginning(synced: Bools, lenient: bool = False) -> State:
 
 
 def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
-    """The runs without empty ones, and with one empty run for each direction that has none; ValueError where they make no sense."""
+    """The runs without empty ones, and with one empty run for each direction that has none; ValueError for invalid runs."""
     direction = runs.direction.astype(np.int64)
     if (runs.length < 0).any() or (runs.position < 0).any() or (runs.position + runs.length > octets.size).any():
         raise ValueError("a run lies outside the buffer")
@@ -177,9 +177,9 @@ def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
         raise ValueError("runs must be grouped by direction and ascend by offset with a gap between any two")
     first = np.ones(direction.size, np.bool_)
     first[1:] = ~same
-    amid = ~np.isin(state.numbers[direction[first], r.PHASE], (p.BETWEEN, p.BOUNDARY, p.TAIL))
-    if (amid & (runs.offset[first] > state.pending[direction[first]])).any():
-        raise ValueError("octets that were pending are not presented again")
+    within = ~np.isin(state.numbers[direction[first], r.PHASE], (p.BETWEEN, p.BOUNDARY, p.TAIL))
+    if (within & (runs.offset[first] > state.pending[direction[first]])).any():
+        raise ValueError("octets that were pending must be presented again")
     present = np.zeros(runs.synced.size, np.bool_)
     present[direction] = True
     absent = np.flatnonzero(~present)
@@ -198,18 +198,18 @@ def delimit(
     """Cut the octets of many stream directions into rows.
 
     Args:
-        octets: one buffer that all runs lie in.
+        octets: one buffer that contains all runs.
         runs: the stretches captured, by direction. With a `state`, each direction's first run begins at its `pending` offset
             (or beyond, where nothing was pending and octets are missing).
-        state: what an earlier call's rows carry; None at the beginning of all directions. It is not changed.
-        lenient: without a `state`: read heads as peers of 1.0 do, until a handshake says more (see `opening`).
-        limits: most octets of a row that is no frame or of a frame's head, and most of a frame; gap rows have none. What is larger
-            is cut there, with `Syntax.TOO_LARGE`: into a partial row and junk, or junk and more junk. Two octets at least; the same
+        state: the `state` of an earlier call's rows; None at the beginning of all directions. It is not changed.
+        lenient: without a `state`: read heads as peers of 1.0 do, until a handshake shows the version (see `opening`).
+        limits: most octets of a row that is no frame or of a frame's head, and most of a frame; gap rows have none. A larger row
+            is cut there, with `Syntax.TOO_LARGE`: into a partial row and junk, or junk and more junk. At least two octets; the same
             in every call.
 
     Returns:
-        Rows by direction and offset. Octets from `Rows.pending` on are in no row yet: their row is not decided until more octets come,
-        or `final` says that none do.
+        Rows by direction and offset. Octets from `Rows.pending` on are in no row yet: their row is undecided until more octets come,
+        or `final` marks the end.
 
     Raises:
         ValueError: where runs overlap, are out of order, lie outside the buffer, or leave out octets that were pending.

@@ -1,4 +1,4 @@
-"""Small public door to the parser: octets to frames, for those who have octets and no lake."""
+"""The public interface of the parser: octets to frame objects, without a lake."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Frame:
     """One frame."""
 
     offset: int
-    """Of the command's first octet, in octets from the beginning."""
+    """Position of the command's first octet, from the beginning."""
     length: int
-    """From there to the NUL, both included."""
+    """Octets from there to the NUL, both included."""
     command: str
     """In upper case; `command_raw` is as written."""
     command_raw: str
     headers: tuple[tuple[str, str | None], ...]
-    """As written after unescaping: order, repeats and padding kept; a line without colon is a name with None."""
+    """As written, unescaped: with order, repeats and padding; a line without colon is a name with None."""
     header: dict[str, str]
     """Effective values: the first entry of a name wins."""
     body: bytes
@@ -39,7 +39,7 @@ class Frame:
 
 
 def frames_of(octets: Octets, rows: Rows, version: str | None, offset: int = 0, keep_credentials: bool = True) -> list[Frame]:
-    """The frames among `rows` as objects; `offset` is added to theirs."""
+    """The frames among `rows` as objects; `offset` is added to their offsets."""
     frames = rows.frames()
     code = -1 if version is None else words.VERSIONS.index(version)
     batch = decode(octets, frames, np.full(len(frames), code, np.int8), BODY_PREVIEW, keep_credentials)
@@ -66,13 +66,13 @@ def frames_of(octets: Octets, rows: Rows, version: str | None, offset: int = 0, 
 
 
 def parse(data: bytes, version: str | None = "1.2") -> list[Frame]:
-    r"""The frames in `data`, which begins where a stream does and ends where it ends.
+    r"""The frames in `data`, a stream from its beginning to its end.
 
-    Junk, EOLs and an unfinished frame are left out: `stompcap.stomp.Delimiter` shows them too. Passcodes are not masked.
+    Junk, EOLs and an unfinished frame are left out; `stompcap.stomp.Delimiter` gives them too. Passcodes are not masked.
 
     Args:
         data: octets that one side sent.
-        version: the session's ("1.0", "1.1", "1.2"), which decides how headers are read; None if not known.
+        version: the session's ("1.0", "1.1", "1.2"), which decides how headers are read; None if unknown.
 
     Raises:
         ValueError: for another version.
@@ -89,11 +89,11 @@ def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.Chunke
     """Decode a column of single raw frames, such as `raw_frames.raw`.
 
     Args:
-        raw: binary column; what lies around the first frame of a value does not matter.
-        version: the session's version for all, or a string column of them; null or another word is read as unknown.
+        raw: binary column; octets around the first frame of a value are ignored.
+        version: the session's version for all, or a string column of versions; null or another word is read as unknown.
 
     Returns:
-        A struct column with the fields that `decode` gives, passcodes masked; null where a value is null or holds no whole frame.
+        A struct column with the fields that `decode` gives, passcodes masked; null where a value is null or has no whole frame.
     """
     raw = _combined(raw).cast(pa.large_binary())
     offsets = np.frombuffer(raw.buffers()[1], np.int64)[raw.offset : raw.offset + len(raw) + 1]
@@ -117,7 +117,7 @@ def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.Chunke
 def _whole(rows: Rows, octets: np.ndarray, lengths: np.ndarray) -> Rows:
     """The frames among the rows; a value that ends in a NUL before its declared length is one too.
 
-    In its stream another frame followed, which is why it was cut there (delimited_by content_length_shortened).
+    In its stream, it was cut there because another frame followed (delimited_by content_length_shortened).
     """
     last = octets[np.maximum(rows.position + rows.length - 1, 0)] if octets.size else np.zeros(len(rows), np.uint8)
     cut = (rows.kind == PARTIAL) & (rows.body >= 0) & (rows.length == lengths[rows.direction]) & (last == 0)

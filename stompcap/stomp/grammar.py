@@ -1,6 +1,6 @@
-"""The grammar of STOMP as facts: commands, who sends them, which carry bodies, escapes, names of headers.
+"""The grammar of STOMP as data: commands, who sends them, which have bodies, escapes, names of headers.
 
-Nothing here acts. Kernels read the arrays at the end, which are derived from the tables above them. Versions are numbered
+No code acts here. Kernels read the arrays at the end, which are derived from the tables above them. Versions are numbered
 0 = 1.0, 1 = 1.1, 2 = 1.2. Sources: STOMP 1.0, 1.1 and 1.2, sections Augmented BNF, Value Encoding, Client and Server Frames.
 """
 
@@ -18,7 +18,7 @@ V1_0, V1_1, V1_2, UNKNOWN_VERSION = 0, 1, 2, -1
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, the side that sends it, the version that brought it, whether 1.1 and 1.2 allow it a body."""
+    """One command: its name, the side that sends it, the version that introduced it, whether 1.1 and 1.2 allow it a body."""
 
     name: str
     sender: str
@@ -49,17 +49,17 @@ CONNECTED, MESSAGE, RECEIPT, ERROR = range(11, 15)
 UNKNOWN_COMMAND = -1
 
 HANDSHAKE = (CONNECT, STOMP, CONNECTED)
-"""Frames never unescaped, and whose line ends no version governs yet (1.2, Value Encoding and Connecting)."""
+"""Frames whose headers are never unescaped, and whose line ends no version governs yet (1.2, Value Encoding and Connecting)."""
 
 COMMAND_LIMIT = 64
-"""Longest command line believed to be one; the known ones have at most 11 octets."""
+"""Longest line that may be a command line; the known ones have at most 11 octets."""
 
 ESCAPES: tuple[dict[str, str], ...] = (
     {},
     {"n": "\n", "c": ":", "\\": "\\"},
     {"n": "\n", "c": ":", "\\": "\\", "r": "\r"},
 )
-"""By version: the octet behind the backslash and what both stand for."""
+"""By version: the octet behind the backslash and the character that both stand for."""
 
 PROMOTED = (
     "destination", "id", "subscription", "message-id", "ack", "transaction", "receipt", "receipt-id", "content-type",
@@ -73,17 +73,17 @@ STRUCTURAL = (
 """All headers that the specifications name: a repeat with another value is a conflict."""
 
 LENIENT_NAMES = (*STRUCTURAL, "username")
-"""Headers that peers of 1.0 know in any case; one of its documents says `username` for `login`."""
+"""Headers that peers of 1.0 match in any case; one of its documents has `username` for `login`."""
 
 UNPADDED = ("ack", "content-length", "heart-beat", "id", "transaction", "receipt", "version", "message")
-"""Headers whose padding is a deviation worth a flag (FR-24); others may hold leading blanks of their own."""
+"""Headers whose padding is a deviation worth a flag (FR-24); other headers may have leading blanks of their own."""
 
 SECRET = "passcode"
 MASK = "***"
 
 
 def pack(words: tuple[str, ...]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Words as one row of octets each, padded with zeros, and their lengths: what kernels compare with."""
+    """Words as rows of octets, padded with zeros, and their lengths: the form that kernels compare with."""
     lengths = np.array([len(w) for w in words], dtype=np.int64)
     packed = np.zeros((len(words), int(lengths.max())), dtype=np.uint8)
     for row, word in enumerate(words):
@@ -96,7 +96,7 @@ LONGEST_COMMAND = int(COMMAND_LENGTHS.max())
 BODY_ALLOWED = np.array([c.body for c in COMMANDS])
 FROM_SERVER = np.array([c.sender == "server" for c in COMMANDS])
 ANY, CLIENT, SERVER = 0, 1, -1
-"""Roles of a direction's sender; roles add up, so that a sum says which one prevails."""
+"""Roles of a direction's sender; roles add up, so that the sign of a sum shows which one prevails."""
 ROLE_OF = np.where(FROM_SERVER, SERVER, CLIENT)
 
 ESCAPE_VALUES = np.zeros((3, 256), dtype=np.uint8)
@@ -104,6 +104,6 @@ for _version, _table in enumerate(ESCAPES):
     for _key, _value in _table.items():
         ESCAPE_VALUES[_version, ord(_key)] = ord(_value)
 
-# octets of a command line: letters begin it, digits and a few marks may follow, blanks may end it
+# octets of a command line: it begins with letters, digits and a few marks may follow, blanks may end it
 COMMAND_OCTET = np.zeros(256, dtype=np.bool_)
 COMMAND_OCTET[[ord(c) for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."]] = True

@@ -1,8 +1,8 @@
-"""Heads of frames to header entries: split, unescape, make text, find the effective ones. One kernel over all frames of a batch.
+"""Heads of frames to header entries: split, unescape, decode, find the effective ones. One kernel for all frames of a batch.
 
 STOMP 1.2, Value Encoding and Repeated Header Entries. In sessions of 1.0 the effective values are read as its peers read them: blanks
-and CRs at a value's ends are no part of it, and a name that the specifications define counts in any case of its letters, where no line
-of the frame spells it in lower case.
+and CRs at a value's ends are no part of it, and a name that the specifications define matches in any case, where no line
+of the frame has it in lower case.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Heads:
     value_at: Offsets
     has_value: Bools
     meant: npt.NDArray[np.int8]
-    """Per entry: index of the name meant by one spelled in another case, else -1; its lower case is the effective name."""
+    """Per entry: index of the name that one in another case matches, else -1; its lower case is the effective name."""
     effective: Ints
-    """Per entry: where the effective value begins and ends in `values`; begin is -1 where an earlier entry wins or a colon lacks."""
+    """Per entry: where the effective value begins and ends in `values`; begin is -1 where an earlier entry wins or there is no colon."""
     plain: bool
-    """All entries are effective as they stand."""
+    """All entries are effective, unchanged."""
     promoted: Ints
     """Per promoted header and frame: begin and length of the effective value in `values`; length -1 where there is none."""
     content_length: Ints
-    """Per frame; -1 where absent or no number of 63 bits."""
+    """Per frame; -1 where absent or not a number of 63 bits."""
     syntax: Ints
     """Per frame: the delimiter's bits and those of the head."""
 
@@ -73,7 +73,7 @@ def trim_line(octets: Octets, begin: int, end: int) -> int:
 
 
 class Frames(NamedTuple):
-    """Frames as the kernels take them: where each lies, how far into it its body, its command and version, its syntax bits."""
+    """Frames as the kernels take them: where each begins, the offset of its body, its command and version, its syntax bits."""
 
     position: Ints
     body: Ints
@@ -83,7 +83,7 @@ class Frames(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Columns for header entries, as in Heads; those of names and values have one row more, which begins the entry to come."""
+    """Columns for header entries, as in Heads; those of names and values have one row more, the begin of the next entry."""
 
     names: Octets
     name_at: Offsets
@@ -95,7 +95,7 @@ class Entries(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The entries of a frame by name: hashed, stamped with the frame's number; and which one each of NAMES has, stamped alike."""
+    """The entries of a frame by name, hashed and stamped with the frame's number; and the entry of each of NAMES, stamped alike."""
 
     slots: Ints
     stamps: Ints
@@ -104,7 +104,7 @@ class Seen(NamedTuple):
 
 @inline
 def _take_name(octets: Octets, i: int, names: Octets, begin: int, escapes: int) -> tuple[int, int, int, int]:
-    """Copy the name at i, up to the colon or, where there is none, the line's end: (what ends it, where the copy ends, digest, bits)."""
+    """Copy the name at i, up to the colon or, without one, the line's end: (what ends it, where the copy ends, digest, bits)."""
     end = begin
     bits = kinds = digest = 0
     octet = octets[i]
@@ -127,7 +127,7 @@ def _take_name(octets: Octets, i: int, names: Octets, begin: int, escapes: int) 
 
 @inline
 def _take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int, masked: bool) -> tuple[int, int, int]:
-    """Copy the value at i, up to the line's end: (where that is, where the copy ends, a CR at the line's end left out, syntax bits)."""
+    """Copy the value at i, up to the line's end: (where that is, where the copy ends, without a CR at the line's end, syntax bits)."""
     end = start
     bits = kinds = 0
     octet = octets[i]
@@ -142,7 +142,7 @@ def _take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int
     if end == start:
         bits |= EMPTY_VALUE
     if masked:
-        # nothing of it shows, not even which octets it had
+        # nothing of the value is shown, not even its length
         end = start + _MASK.size
         for k in range(_MASK.size):
             values[start + k] = _MASK[k]
@@ -158,7 +158,7 @@ def _take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int
 def _without_blanks(
     names: Octets, begin: int, name_end: int, values: Octets, start: int, end: int, version: int, known: int
 ) -> tuple[int, int, int]:
-    """Where the effective value of an entry begins and ends, and PADDED if its name is one that may have no blanks about it."""
+    """Where the effective value of an entry begins and ends, and PADDED if blanks are around a name or value that must have none."""
     value_begin, value_stop = start, end
     word = known
     padded = False
@@ -179,7 +179,7 @@ def _without_blanks(
 def _first_of_name(
     names: Octets, begin: int, end: int, name_at: Offsets, slots: Ints, stamps: Ints, stamp: int, entry: int, digest: int
 ) -> int:
-    """The entry of the frame that has the name [begin, end) already; -1 where there is none, and this one is remembered."""
+    """The frame's earlier entry with the name [begin, end); -1 where there is none, and this one is remembered."""
     mask = slots.size - 1
     slot = digest & mask
     while stamps[slot] == stamp:
@@ -194,7 +194,7 @@ def _first_of_name(
 
 @kernel
 def _choose_cases(meant: npt.NDArray[np.int8], effective: Ints, holders: Ints, stamp: int, first: int, end: int) -> None:
-    """Let entries of [first, end) whose name is spelled in another case stand for it, where none spells it right."""
+    """Let entries of [first, end) whose name is in another case stand for it, where none has it in lower case."""
     for entry in range(first, end):
         word = meant[entry]
         if word >= 0 and effective[entry, 0] >= 0:
@@ -206,7 +206,7 @@ def _choose_cases(meant: npt.NDArray[np.int8], effective: Ints, holders: Ints, s
 
 @inline
 def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promoted: Ints, content_length: Ints) -> None:
-    """Write down where a frame's promoted headers have their values."""
+    """Note where the values of a frame's promoted headers are."""
     for column in range(PLACES.size):
         if holders[PLACES[column], 0] == frame + 1:
             entry = holders[PLACES[column], 1]
@@ -220,7 +220,7 @@ def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promote
 def _split(
     octets: Octets, frames: Frames, keep: bool, first: Offsets, entries: Entries, promoted: Ints, content_length: Ints, seen: Seen
 ) -> bool:
-    """Fill the columns, and the frames' syntax bits; whether all entries are effective as they stand."""
+    """Fill the columns, and the frames' syntax bits; whether all entries are effective, unchanged."""
     names, name_at, values, value_at, has_value, effective, meant = entries
     position, body, command, versions, syntax = frames
     slots, stamps, holders = seen
@@ -290,7 +290,7 @@ def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], ke
     """Header entries of frames.
 
     Args:
-        octets: the buffer that the frames lie in.
+        octets: the buffer that contains the frames.
         frames: rows of kind frame.
         versions: per frame: 0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown, which is read as 1.2.
         keep_credentials: leave passcodes readable.

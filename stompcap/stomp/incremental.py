@@ -1,4 +1,4 @@
-"""The delimiter for one stream direction, fed as octets come."""
+"""The delimiter for one stream direction, fed with octets as they come."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stompcap.tables import words
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One row of the tiling: what lies at `offset` of the stream."""
+    """One row of the tiling, at `offset` of the stream."""
 
     kind: str
     """frame, eol, gap, junk or partial."""
@@ -31,7 +31,7 @@ _PLACE = struct.Struct("<?qq")  # synced, end of the octets fed, length of the s
 
 
 class Delimiter:
-    r"""Cuts one direction of a connection into rows, whatever the chunks.
+    r"""Cuts one direction of a connection into rows; the result does not depend on the chunks.
 
     >>> delimiter = Delimiter()
     >>> delimiter.feed(b"SEND\ndestination:/queue/a\n\nhel")
@@ -42,20 +42,20 @@ class Delimiter:
     """
 
     def __init__(self, synced: bool = True) -> None:
-        """Start at the stream's true beginning, or (not synced) in the middle of it."""
+        """Start at the stream's true beginning, or (not synced) mid-stream."""
         self._synced = synced
         self._state: State | None = None
         self._pending = bytearray()
         self._end = 0
 
     def save(self) -> bytes:
-        """Where the delimiter stands, with the octets still undecided (passcodes among them, if any), for `restore`."""
+        """The delimiter's state, with the octets still undecided (perhaps passcodes among them), for `restore`."""
         state = b"" if self._state is None else self._state.to_bytes()
         return _PLACE.pack(self._synced, self._end, len(state)) + state + bytes(self._pending)
 
     @classmethod
     def restore(cls, saved: bytes) -> Delimiter:
-        """The delimiter that was saved: what it is fed gives the rows it would have given then. ValueError for other octets."""
+        """A delimiter with a saved state: it gives the rows that the saved one would have given. ValueError for other octets."""
         if len(saved) < _PLACE.size:
             raise ValueError("these octets are no saved delimiter")
         synced, end, length = _PLACE.unpack_from(saved)
@@ -73,19 +73,19 @@ class Delimiter:
         return 0 if self._state is None else int(self._state.pending[0])
 
     def feed(self, data: bytes) -> list[Row]:
-        """Take the next octets; gives the rows that they decide."""
+        """Take the next octets; gives the rows that they complete."""
         self._pending += data
         self._end += len(data)
         return self._step(final=False, total=-1)
 
     def gap(self, length: int) -> list[Row]:
-        """Skip octets that are missing; gives the rows before the gap and that of the gap itself.
+        """Skip octets that are missing; gives the rows before the gap and the gap's own.
 
         Raises:
             ValueError: where length is negative.
         """
         if length < 0:
-            raise ValueError("a gap has no negative length")
+            raise ValueError("the length of a gap cannot be negative")
         if length == 0:
             return []
         rows = self._step(final=True, total=self._end + length)
@@ -106,7 +106,7 @@ class Delimiter:
         rows = delimit(octets, runs, self._state)
         self._state = rows.state
         found = [self._row(octets, rows, number) for number in range(len(rows))]
-        del octets  # nothing may look into the octets while they are moved
+        del octets  # no view of the octets may exist while they are moved
         del self._pending[: max(0, int(rows.pending[0]) - offset)]
         return found
 

@@ -1,8 +1,8 @@
-"""What stands behind a place: the evidence that a frame ends or begins there.
+"""What follows a position: the evidence that a frame ends or begins there.
 
-Ends of frames are believed where only EOLs lie between a NUL and a known command's line (rule FR-07, and resynchronisation), and the
-command is one that the direction's sender may send: brokers quote what clients sent, NULs and all, in heads and bodies of ERROR.
-Every search returns how far it came, so that a caller that waits for more octets never walks the same ones again.
+A frame ends at a NUL where only EOLs lie between it and a known command's line (rule FR-07, and resynchronisation), and the
+direction's sender may send that command: brokers quote what clients sent, NULs included, in heads and bodies of ERROR.
+Every search returns how far it came, so that a caller that waits for more octets does not repeat it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from stompcap.stomp.octets import Octets, match_command
 
 NO, KNOWN, WAIT, END = 0, 1, 2, 3
 NAME_LIMIT = 256
-"""Longest header name believed when a boundary is looked for in the middle of a stream."""
+"""Longest header name accepted in a search for a boundary mid-stream."""
 
 
 @kernel
 def after_eols(octets: Octets, begin: int, end: int) -> int:
-    """Position of the first octet in [begin, end) that is no part of an EOL; a CR counts only with the LF behind it."""
+    """Position of the first octet in [begin, end) that is no part of an EOL; a CR counts only before an LF."""
     i = begin
     while i < end:
         if octets[i] == LF:
@@ -66,7 +66,7 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
 def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
 
-    KNOWN: the line of a command that `role` may send; NO: something else; WAIT: the octets end before it can be said;
+    KNOWN: the line of a command that `role` may send; NO: something else; WAIT: the octets end before it is decided;
     END: nothing but EOLs.
     """
     i = after_eols(octets, begin, end)
@@ -82,7 +82,7 @@ def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
 def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """Whether a frame may begin at `begin` though nothing before it is known: as `follows`, and stricter.
 
-    Behind the command's line a blank line or a header line (a name, then a colon) must stand.
+    Behind the command's line there must be a blank line or a header line (a name, then a colon).
     """
     i = after_eols(octets, begin, end)
     if i == end:
@@ -112,7 +112,7 @@ def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]
 
 @kernel
 def open_nul(octets: Octets, begin: int, end: int, role: int) -> int:
-    """Position of the last NUL in [begin, end), if a frame may begin behind it and only octets from `end` on can tell; else -1."""
+    """Position of the last NUL in [begin, end) behind which a frame may begin, where only octets from `end` on decide; else -1."""
     i = end
     while i > begin and octets[i - 1] != NUL:
         i -= 1

@@ -1,8 +1,8 @@
-"""What rows say of passcodes, as bits of their syntax: that one is there, and that a row may begin amid one.
+"""Which rows contain passcodes, as bits of their syntax: that one is there, and that a row may begin within one.
 
-Where a gap cut a head that may hold a passcode, or an ERROR that may quote one, the line that goes on behind the gap is torn off; so is
-the first line of a stream whose beginning is missing, if it looks like the tail of a CONNECT. Which it is may be known calls earlier
-than the torn row is delimited, and is part of the delimiter's state.
+Where a gap cut a head that may contain a passcode, or an ERROR that may quote one, the line that goes on behind the gap is torn; so is
+the first line of a stream whose beginning is missing, if it looks like the tail of a CONNECT. Which case applies may be known calls
+before the torn row is delimited, so it is part of the delimiter's state.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ AFTER_GAP, TORN, PASSCODE = int(Syntax.AFTER_GAP), int(Syntax.TORN), int(Syntax.
 BLANK_PADDED = int(Syntax.BLANK_PADDED)
 HEAD_LINES = int(Syntax.LF_LINE | Syntax.CRLF_LINE)
 ODD_HEAD = int(Syntax.NUL_IN_HEAD | Syntax.BARE_CR) | BLANK_PADDED
-"""Heads whose lines may be read in more than one way: a passcode behind a NUL, a CR or a line of blanks is one to some readers."""
+"""Heads whose lines may be read in more than one way: some readers see a passcode behind a NUL, a CR or a line of blanks."""
 NOTHING, WHOLE, LEADING, CUT = range(4)
-"""Values of PLACE: no row yet; nothing is torn; the stream's beginning is missing; a line that may hold a passcode is cut."""
+"""Values of PLACE: no row yet; nothing is torn; the stream's beginning is missing; a line that may contain a passcode is cut."""
 _TAIL_OCTETS, _TAIL_LENGTHS = pack(("accept-version:", "heart-beat:", "login:", "host:", "client-id:"))
 _OPENER_OCTETS, _OPENER_LENGTHS = pack(("CONNECT", "STOMP", "ERROR"))
 
@@ -44,7 +44,7 @@ def _may_open(octets: Octets, begin: int, end: int) -> bool:
 
 @kernel
 def _spells(octets: Octets, begin: int, end: int) -> bool:
-    """Whether an LF is spelled in [begin, end): an element 10 behind one of an octet or two."""
+    """Whether [begin, end) contains a spelled-out LF: an element 10 behind one of an octet or two."""
     for i in range(begin + 5, end):
         spelled = octets[i] == COMMA and octets[i - 1] == ZERO and octets[i - 2] == ONE and octets[i - 3] == COMMA
         if spelled and (octets[i - 5] == COMMA or (i >= begin + 6 and octets[i - 6] == COMMA)):
@@ -56,8 +56,8 @@ def _spells(octets: Octets, begin: int, end: int) -> bool:
 def _tail(octets: Octets, begin: int, end: int) -> bool:
     """Whether octets whose beginning is missing look like the tail of a CONNECT.
 
-    They do where a header of the handshake stands at a line's start, where the blank line is followed by the NUL at once, or where
-    their first line is spelled out octet by octet and has an LF spelled.
+    It does where a header of the handshake begins a line, where a NUL follows the blank line at once, or where
+    its first line is spelled out octet by octet and has a spelled-out LF.
     """
     if _spells(octets, begin, line_end(octets, begin, end)):
         return True
@@ -113,7 +113,7 @@ def _mark(
             handshake = command[row] == CONNECT or command[row] == STOMP or (command[row] < 0 and _may_open(octets, begin, end))
             cut = cut or command[row] == ERROR or (handshake and body[row] < 0)
         else:
-            # junk with lines of a head was begun as a frame is: its first line is a command's
+            # junk with lines of a head began like a frame: its first line is a command's
             torn = not syntax[row] & HEAD_LINES and (s[r.PLACE] == CUT or (s[r.PLACE] == LEADING and _tail(octets, begin, end)))
             first = begin
             if torn:
@@ -127,5 +127,5 @@ def _mark(
 
 
 def mark(octets: Octets, rows: Rows) -> None:
-    """Set TORN and PASSCODE in the syntax of rows just delimited; their state learns what is cut behind them."""
+    """Set TORN and PASSCODE in the syntax of rows just delimited; their state notes what is cut behind them."""
     _mark(octets, rows.direction, rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command, rows.state.numbers)

@@ -1,4 +1,4 @@
-"""Names of headers: which one stands there, exactly or in another case; the passcode's; digests to find repeats by."""
+"""Names of headers: recognised exactly or in any case; the passcode's; digests to find repeats by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.octets import Octets, equals, fold, skip_low
 
-# by length, so that a header is compared with few
+# by length, so that a header is compared with few names
 NAMES = tuple(sorted(g.LENIENT_NAMES, key=len))
 _OCTETS, _LENGTHS = g.pack(NAMES)
 _LONGEST = int(_LENGTHS.max())
@@ -34,7 +34,7 @@ def digest_of(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def same(octets: Octets, begin: int, end: int, other: int, other_end: int) -> bool:
-    """Whether [begin, end) and [other, other_end) hold the same octets."""
+    """Whether [begin, end) and [other, other_end) contain the same octets."""
     if end - begin != other_end - other:
         return False
     for k in range(end - begin):
@@ -57,7 +57,7 @@ def name_id(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def _is(octets: Octets, begin: int, end: int, word: int) -> bool:
-    """Whether [begin, end) is that name in any case of its letters; their lengths agree."""
+    """Whether [begin, end) is that name in any case; the lengths must agree."""
     for k in range(end - begin):
         if fold(octets[begin + k]) != _OCTETS[word, k]:
             return False
@@ -66,7 +66,7 @@ def _is(octets: Octets, begin: int, end: int, word: int) -> bool:
 
 @kernel
 def any_case_id(octets: Octets, begin: int, end: int) -> int:
-    """As `name_id`, in any case of the letters."""
+    """As `name_id`, in any case."""
     length = end - begin
     if length < 1 or length > _LONGEST:
         return -1
@@ -78,7 +78,7 @@ def any_case_id(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def is_secret(octets: Octets, begin: int, end: int) -> bool:
-    """Whether a name is that of the passcode, in any case, blanks around it left out."""
+    """Whether a name is that of the passcode, in any case, without the blanks around it."""
     begin = skip_low(octets, begin, end)
     while end > begin and octets[end - 1] <= g.SPACE:
         end -= 1

@@ -1,12 +1,12 @@
-"""The protocol version of each session, from its handshake or, where that was not captured, from what its frames show.
+"""The protocol version of each session: from its handshake or, where that was not captured, inferred from its frames.
 
 STOMP 1.2, Protocol Negotiation: CONNECTED names the version; without the header it is 1.0. Without CONNECTED: a CONNECT that offers
-nothing is 1.0; else every mark that only some versions leave, in a table (MARKS). What all marks together allow is the version, the
-lowest where they allow several, for it claims least; CRLF, which other peers write too, only chooses among what the others leave. Marks
-that contradict each other prove nothing: the version is not known, and no rule of one version is held against the session.
+nothing is 1.0; otherwise the marks that only some versions leave decide, listed in MARKS. The version is one that all marks together
+allow, the lowest of several, as it claims least; CRLF, which other peers write too, only chooses among these. Marks
+that contradict each other prove nothing: the version is unknown, and no rule of a single version is judged.
 
-Beside the version it is told which versions fit what was seen at all, for peers leave some marks in other versions too: what one of them
-allows is held against nobody.
+The versions that fit everything captured are given too, for peers leave some marks in other versions: what one of these versions
+allows is no violation.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TOKENS = np.frombuffer(b"1.01.11.2", np.uint8).reshape(3, 3).copy()
 _CRLF = int(Syntax.CRLF_LINE)
 COMMA = 44
 
-# evidence of a stream, in bits: what the handshake says, then marks
-_SAYS, _ANSWERED, _ASKED, _OFFERS_NOTHING, _CRLF_SEEN = (1 << k for k in range(5))
+# evidence of a stream, in bits: of the handshake, then marks
+_NAMED, _ANSWERED, _ASKED, _OFFERS_NOTHING, _CRLF_SEEN = (1 << k for k in range(5))
 _KEY_1_2, _KEY_1_1, _OLD_KEY, _NACKS, _ESCAPED, _BARE_COLON = (1 << k for k in range(5, 11))
 _OFFERS = 1 << 11
 """Times 1, 2, 4: the versions that CONNECT offers."""
@@ -46,7 +46,7 @@ ANY_VERSION = 0b111
 
 
 class Mark(NamedTuple):
-    """What a mark says: the versions it leads to and those it fits, as bits 1 << version, and whether it proves one by itself."""
+    """A mark: the versions it leads to and those it fits, as bits 1 << version, and whether it proves one by itself."""
 
     leads: int
     fits: int
@@ -56,8 +56,8 @@ class Mark(NamedTuple):
 MARKS = {
     _KEY_1_2: Mark(0b100, 0b100, True),  # MESSAGE with ack, ACK or NACK with id
     _KEY_1_1: Mark(0b010, 0b011, True),  # ACK with message-id and subscription, no id: some do so in 1.0 too; NACK with message-id, no id
-    _OLD_KEY: Mark(0b011, 0b011, False),  # ACK with message-id and neither id nor subscription: 1.0, and 1.1 where the broker forgives it
-    _NACKS: Mark(0b110, ANY_VERSION, True),  # NACK: RabbitMQ takes it in 1.0
+    _OLD_KEY: Mark(0b011, 0b011, False),  # ACK with message-id and neither id nor subscription: 1.0, and 1.1 where the broker tolerates it
+    _NACKS: Mark(0b110, ANY_VERSION, True),  # NACK: RabbitMQ accepts it in 1.0
     _ESCAPED: Mark(0b110, 0b110, True),  # a colon that the server wrote as an escape in destination or message-id
     _BARE_COLON: Mark(0b001, 0b001, True),  # a message-id of ActiveMQ with its colons bare
 }
@@ -99,7 +99,7 @@ def _escaped_colon(octets: Octets, begin: int, end: int) -> bool:
 
 @kernel
 def _marks_of_message(octets: Octets, begin: int, end: int, seen: int) -> int:
-    """The marks in the header lines [begin, end) of a MESSAGE; those `seen` already are not looked for again."""
+    """The marks in the header lines [begin, end) of a MESSAGE; those `seen` already are not searched for again."""
     marks = 0
     if not seen & _KEY_1_2 and find_header(octets, begin, end, _ACK)[0] >= 0:
         marks |= _KEY_1_2
@@ -149,7 +149,7 @@ def _evidence(
                 at, stop = find_header(octets, begin, end, _VERSION)
                 seen |= _ANSWERED
                 if at >= 0:
-                    seen |= _SAYS
+                    seen |= _NAMED
                     versions[k] = _version_of(octets, at, stop)
         elif code == g.CONNECT or code == g.STOMP:
             if not seen & _ASKED and side[d] != 1:
@@ -165,11 +165,11 @@ def _evidence(
 
 
 class Versions(NamedTuple):
-    """Of streams, or of whatever belongs to them: what is known of their version.
+    """Versions of streams, or of rows that belong to them.
 
     version    0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown
-    source     how that is known: index into `words.VERSION_SOURCES`
-    possible   the versions that fit what was seen, as bits 1 << version; never none
+    source  how it is known: index into `words.VERSION_SOURCES`
+    possible   the versions that fit what was captured, as bits 1 << version; at least one
     """
 
     version: npt.NDArray[np.int8]
@@ -182,7 +182,7 @@ class Versions(NamedTuple):
 
 
 def _inferred(evidence: Ints) -> tuple[Ints, Ints]:
-    """The version that the marks of each stream lead to, -1 where there is none or they contradict each other; and those that fit."""
+    """The version that the marks of each stream lead to, -1 for none or contradictory marks; and the versions that fit."""
     offered = evidence // _OFFERS & ANY_VERSION
     fitting = np.where(offered == 0, ANY_VERSION, offered)
     allowed = fitting.copy()
@@ -204,10 +204,10 @@ def negotiate(
     """The version of each stream, how it is known, and which versions fit.
 
     Args:
-        octets: the buffer that `rows` lie in.
-        rows: rows of any kind, by direction and offset; only frames are looked at.
+        octets: the buffer that contains `rows`.
+        rows: rows of any kind, by direction and offset; only frames are examined.
         stream_of_direction: per direction, the index of its stream.
-        side: per direction, 0 for client to server, 1 for server to client, -1 where that is not known.
+        side: per direction, 0 for client to server, 1 for server to client, -1 where unknown.
         streams: how many streams there are.
     """
     evidence = np.zeros(streams, np.int64)
@@ -216,12 +216,12 @@ def negotiate(
         readonly(octets), rows.direction, rows.position, rows.kind, rows.syntax, rows.body, rows.command,
         np.ascontiguousarray(stream_of_direction, np.int64), np.ascontiguousarray(side, np.int8), evidence, versions,
     )
-    says, answered, bare = ((evidence & bit) != 0 for bit in (_SAYS, _ANSWERED, _OFFERS_NOTHING))
+    named, answered, bare = ((evidence & bit) != 0 for bit in (_NAMED, _ANSWERED, _OFFERS_NOTHING))
     inferred, fitting = _inferred(evidence)
     assumed = answered | bare
-    version = np.select([says, assumed], [versions, g.V1_0], default=inferred).astype(np.int8)
+    version = np.select([named, assumed], [versions, g.V1_0], default=inferred).astype(np.int8)
     source = np.select(
-        [says & (versions >= 0), ~says & assumed, ~says & (inferred >= 0)], [BY_CONNECTED, ASSUMED, INFERRED], default=NOT_KNOWN
+        [named & (versions >= 0), ~named & assumed, ~named & (inferred >= 0)], [BY_CONNECTED, ASSUMED, INFERRED], default=NOT_KNOWN
     )
-    told = (source == BY_CONNECTED) | (source == ASSUMED)
-    return Versions(version, source.astype(np.int8), np.where(told, 1 << np.maximum(version, 0), fitting).astype(np.int8))
+    certain = (source == BY_CONNECTED) | (source == ASSUMED)
+    return Versions(version, source.astype(np.int8), np.where(certain, 1 << np.maximum(version, 0), fitting).astype(np.int8))

@@ -14,7 +14,7 @@ SECRET_OCTETS = np.frombuffer(SECRET.encode(), np.uint8).copy()
 
 
 def readonly(octets: Octets) -> Octets:
-    """A view that no kernel can write to, and contiguous: one type of argument, so that each kernel is compiled once."""
+    """A read-only contiguous view: one type of argument, so that each kernel is compiled once."""
     view = np.ascontiguousarray(octets, np.uint8).view()
     view.flags.writeable = False
     return view
@@ -48,7 +48,7 @@ def fold(octet: int) -> int:
 
 @kernel
 def match_command(octets: Octets, begin: int, end: int) -> int:
-    """Code of the known command that [begin, end) holds in any case, or -1."""
+    """Code of the known command that [begin, end) is in any case, or -1."""
     length = end - begin
     if length > LONGEST_COMMAND:
         return -1
@@ -66,7 +66,7 @@ def match_command(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
-    """Whether [begin, end) holds exactly that word."""
+    """Whether [begin, end) is exactly that word."""
     if end - begin != word.size:
         return False
     for k in range(word.size):
@@ -101,7 +101,7 @@ def skip_low(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
-    """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within such a name."""
+    """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within the header's name."""
     i = skip_low(octets, line, end)
     for k in range(SECRET_OCTETS.size):
         if i + k >= end:
@@ -118,7 +118,7 @@ def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
 def find_header(octets: Octets, begin: int, end: int, word: Octets) -> tuple[int, int]:
     """The value (begin, end) of the first header line of that exact name in the header lines [begin, end), or (-1, -1).
 
-    Escapes are not looked at, a CR before the LF is left out. The command line is to be left out by the caller.
+    Escapes are not decoded, a CR before the LF is left out. The caller must leave out the command line.
     """
     line = begin
     while line < end:

@@ -1,8 +1,8 @@
 """Phases of the delimiter up to the body: EOLs and NULs between frames, the command line, header lines.
 
 Peers of 1.0 are read leniently, as its documents ask for: a line of nothing but blanks and CRs is the blank line, and content-length
-counts in any case of its letters where no line spells it right. A peer of 1.0 is one whose CONNECT offers no other version, or whose
-CONNECTED tells of none; its handshake is read so from its first line on.
+matches in any case where no line has it in lower case. A peer of 1.0 is one whose CONNECT offers no other version, or whose
+CONNECTED has no version; its handshake is read leniently from its first line on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LETTER_A, LETTER_C, LETTER_V = 97, 99, 118
 
 @kernel
 def between(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
-    """At the octet behind a row: decide by it what begins."""
+    """The octet behind a row decides what begins there."""
     at = s[r.DONE]
     octet = octets[at]
     s[r.SYNTAX] = 0
@@ -75,8 +75,8 @@ def nuls(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
 
 @kernel
 def nul_in_head(octets: Octets, s: Ints, nul: int, end: int, closed: bool, out: Ints, count: int) -> tuple[int, int]:
-    """A NUL before the blank line: junk where a frame follows it, the end of all where nothing does, else (NO) part of the head."""
-    verdict = p.look(octets, s, nul, end, closed)
+    """A NUL before the blank line: junk where a frame follows it, a partial frame where nothing does, else (NO) part of the head."""
+    verdict = p.after_nul(octets, s, nul, end, closed)
     if verdict == KNOWN:
         s[r.SYNTAX] |= p.NUL_IN_HEAD
         count = p.emit(out, count, s, nul + 1, r.JUNK, -1)
@@ -90,7 +90,7 @@ def nul_in_head(octets: Octets, s: Ints, nul: int, end: int, closed: bool, out: 
 
 @kernel
 def command(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
-    """The command line: a word of letters, blanks perhaps, LF or CRLF; anything else is junk."""
+    """The command line: a word of letters, perhaps blanks, LF or CRLF; anything else is junk."""
     begin = s[r.DONE]
     stop = begin
     limit = min(end, begin + COMMAND_LIMIT + 1)
@@ -126,7 +126,7 @@ def command(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: i
 
 @kernel
 def declared_length(octets: Octets, begin: int, end: int) -> int:
-    """The decimal in [begin, end), blanks around it left out, or INVALID."""
+    """The decimal in [begin, end), without the blanks around it, or INVALID."""
     begin = skip_blanks(octets, begin, end)
     end = trim_blanks(octets, begin, end)
     if begin == end:
@@ -156,7 +156,7 @@ def _named(octets: Octets, line: int, stop: int, name: Octets, any_case: bool) -
 
 @kernel
 def _offers_more(octets: Octets, line: int, stop: int, code: int) -> bool:
-    """Whether the header line [line, stop) of a handshake's frame names a version other than 1.0."""
+    """Whether the header line [line, stop) of a handshake frame names a version other than 1.0."""
     name = VERSION if code == CONNECTED else ACCEPT_VERSION
     if not _named(octets, line, stop, name, False):
         return False
@@ -175,7 +175,7 @@ def _blank(octets: Octets, line: int, stop: int) -> bool:
 
 @inline
 def _take_line(octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient: bool, handshake: bool) -> tuple[int, int]:
-    """Take what the delimiter needs of the header line [line, stop): (what is seen of the head now, syntax bits)."""
+    """Take what the delimiter needs of the header line [line, stop): (what the head has had so far, syntax bits)."""
     first = octets[line]
     if (first & 0xDF == 80 or first <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
         return seen, p.PASSCODE
@@ -191,7 +191,7 @@ def _take_line(octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient
 
 @inline
 def _note(s: Ints, syntax: int, lines: int, seen: int, every: int) -> None:
-    """Write down how far a head was read; `every` is the sum of its octets."""
+    """Note how far a head was read; `every` is the bitwise or of its octets."""
     s[r.SYNTAX] = syntax | p.NON_ASCII if every >= 128 else syntax
     s[r.LINES] = lines
     s[r.SEEN] = seen

@@ -1,8 +1,8 @@
-"""Where passcodes stand: in header lines, and in what a broker spells out octet by octet.
+"""Where passcodes are: in header lines, and in frames that a broker spells out octet by octet.
 
-A passcode line is looked for at every line's start, in any case, blanks around the name or not. Artemis quotes a frame that it refuses
-as `P,A,S,S,C,O,D,E,:,s,e,c,r,e,t,10`: octets with commas between them, those below 33 as decimal numbers, the colon lost where it
-stands in a header. A passcode's own commas and digits look like the spelling, so that only the LF, a 10, ends a value spelled out.
+A passcode line may begin at any line's start, in any case, with or without blanks around the name. Artemis quotes a frame that it refuses
+as `P,A,S,S,C,O,D,E,:,s,e,c,r,e,t,10`: octets with commas between them, those below 33 as decimal numbers; in a header, the colon
+is lost. A passcode's own commas and digits look like this spelling, so only an LF, spelled 10, ends its value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stompcap.stomp.octets import SECRET_OCTETS, Octets, fold, secret_value, ski
 
 COMMA, ZERO, ONE, NINE, LETTER_C, LETTER_P = 44, 48, 49, 57, 99, 112
 CLUE = 2
-"""Letters of the word, spelled at the end of the octets, that are taken for its beginning."""
+"""Letters of the word that are taken for its beginning where the octets end within it."""
 
 
 @kernel
@@ -29,7 +29,7 @@ def line_end(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def cover(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> bool:
-    """Whether [begin, end) holds something to mask, done where `apply` says so; a NUL stays, so that rows stay what they were."""
+    """Whether [begin, end) has something to mask; masks it if `apply`. A NUL stays, so that rows keep their kind."""
     found = False
     for k in range(begin, end):
         if octets[k] != NUL:
@@ -41,14 +41,14 @@ def cover(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> 
 
 @kernel
 def mask_lines(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> tuple[bool, bool]:
-    """Mask the passcode lines of [begin, end): (whether there is one with a value, whether the last line may go on to be one)."""
+    """Mask the passcode lines of [begin, end): (whether one has a value, whether the last line may continue as one)."""
     found = False
     opened = False
     i = begin
     starts = True
     while i < end:
         if starts:
-            # all blanks and control octets at once: a line that begins at any of them goes on at the same place
+            # skip all blanks and control octets at once: a line that begins at any of them continues at the same place
             i = skip_low(octets, i, end)
             value, opened = secret_value(octets, i, end)
             if value >= 0:
@@ -66,7 +66,7 @@ def mask_lines(octets: Octets, masked: Octets, begin: int, end: int, apply: bool
 
 @kernel
 def skip_spelled_blanks(octets: Octets, i: int, end: int) -> int:
-    """Past elements that are blanks or control octets but no LF: a space itself, or the number of an octet below 33."""
+    """Skip elements that are blanks or control octets but not LF: a space itself, or the number of an octet below 33."""
     while True:
         stop = i
         number = 0
@@ -94,7 +94,7 @@ def spelled_value(octets: Octets, begin: int, end: int) -> tuple[int, bool]:
         if octets[i + 1] != COMMA:
             return -1, False
         i += 2
-    # a colon, its escape, or nothing where the colon was lost; what has none of them is taken for a value all the same
+    # a colon, its escape, or nothing where the colon was lost; any other octet begins a value all the same
     j = skip_spelled_blanks(octets, i, end)
     if j < end and octets[j] == COLON:
         i = j + 1
@@ -123,7 +123,7 @@ def spelled_end(octets: Octets, begin: int, end: int) -> int:
 
 @kernel
 def mask_spelled(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> tuple[bool, bool]:
-    """Mask the passcodes spelled out in [begin, end): as `mask_lines`."""
+    """Mask the passcodes spelled out in [begin, end), as `mask_lines`."""
     found = False
     opened = False
     i = begin
@@ -143,7 +143,7 @@ def mask_spelled(octets: Octets, masked: Octets, begin: int, end: int, apply: bo
 
 @kernel
 def mask_all(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> tuple[bool, bool]:
-    """Mask passcodes of both shapes in [begin, end): as `mask_lines`."""
+    """Mask passcodes of both forms in [begin, end), as `mask_lines`."""
     lines, open_line = mask_lines(octets, masked, begin, end, apply)
     spelled, open_spelling = mask_spelled(octets, masked, begin, end, apply)
     return lines or spelled, open_line or open_spelling

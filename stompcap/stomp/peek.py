@@ -1,7 +1,7 @@
-"""What the first octets of a stream direction say about who sends there, before anything else is known of the connection.
+"""The role of a direction's sender by its first octets, before anything else is known of the connection.
 
-On a port where STOMP is expected a known command's line is enough. On any other one a direction speaks STOMP if it begins with a line
-of CONNECT, STOMP or CONNECTED, or if a whole frame with a known command stands where a frame may begin.
+On a port where STOMP is expected a known command's line is enough. On any other port a direction speaks STOMP if it begins with a line
+of CONNECT, STOMP or CONNECTED, or if a whole frame with a known command is found where a frame may begin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stompcap.stomp.octets import Octets, find_nul, match_command, readonly
 from stompcap.stomp.rows import Bools, Ints
 
 UNKNOWN, CLIENT, SERVER, TLS, HTTP, WEBSOCKET, OTHER = range(7)
-"""Roles: nothing to go by; a STOMP client or server by the first command; TLS; HTTP; HTTP that asks for WebSocket; none of these."""
+"""Roles: unknown; a STOMP client or server by the first command; TLS; HTTP; HTTP that asks for WebSocket; none of these."""
 
 HTTP_OCTETS, HTTP_LENGTHS = pack(("GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "CONNECT ", "DELETE ", "PATCH ", "HTTP/1."))
 UPGRADE_OCTETS, UPGRADE_LENGTHS = pack(("upgrade:",))
@@ -29,7 +29,7 @@ TLS_LONGEST = (1 << 14) + 2048
 
 @kernel
 def _code_of(octets: Octets, begin: int) -> int:
-    """The code of the known command at `begin`, whose line is known to be whole."""
+    """The code of the known command at `begin`, whose line is whole."""
     stop = begin
     while octets[stop] & 0xDF >= 65 and octets[stop] & 0xDF <= 90:
         stop += 1
@@ -38,7 +38,7 @@ def _code_of(octets: Octets, begin: int) -> int:
 
 @kernel
 def _any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: Ints) -> bool:
-    """Whether one of the words stands at `begin`; letters are compared in either case where the word has them in lower case."""
+    """Whether one of the words is at `begin`; letters that a word has in lower case match in either case."""
     for word in range(lengths.size):
         length = lengths[word]
         if end - begin >= length:
@@ -72,7 +72,7 @@ def _asks_for_websocket(octets: Octets, begin: int, end: int) -> bool:
 
 @kernel
 def _tls(octets: Octets, begin: int, end: int, synced: bool) -> bool:
-    """Whether a TLS record stands at `begin`: one of a handshake, or in the middle of a stream any one with another behind it."""
+    """Whether a TLS record is at `begin`: one of a handshake, or mid-stream any with another behind it."""
     i = begin
     for _ in range(1 if synced or (i < end and octets[i] == TLS_HANDSHAKE) else 2):
         if end - i < TLS_RECORD or octets[i + 1] != 3 or octets[i + 2] > 4:
@@ -88,7 +88,7 @@ def _tls(octets: Octets, begin: int, end: int, synced: bool) -> bool:
 
 @kernel
 def _whole_frame(octets: Octets, begin: int, end: int) -> bool:
-    """Whether a whole frame stands at `begin`, whose command's line is known to be whole: header lines, a blank line, a NUL."""
+    """Whether a whole frame is at `begin`, whose command's line is whole: header lines, a blank line, a NUL."""
     i = begin
     while octets[i] != LF:
         i += 1
@@ -113,7 +113,7 @@ def _whole_frame(octets: Octets, begin: int, end: int) -> bool:
 
 @kernel
 def _role_at(octets: Octets, begin: int, end: int, opens: bool, expected: bool) -> int:
-    """The role that the known command at `begin` gives its sender; `opens`: the stream begins there. UNKNOWN where that is too little."""
+    """The sender's role by the known command at `begin`; `opens`: the stream begins there. UNKNOWN where that is too little evidence."""
     code = _code_of(octets, begin)
     opening = opens and (code == CONNECT or code == STOMP or code == CONNECTED)
     if not (expected or opening or _whole_frame(octets, begin, end)):
@@ -165,17 +165,17 @@ def _peek_all(
 
 
 def peek(octets: Octets, position: Ints, length: Ints, synced: Bools, expected: Bools) -> npt.NDArray[np.int8]:
-    """The role that the first octets of each direction speak of.
+    """The role that the first octets of each direction show.
 
     Args:
-        octets: one buffer that all stretches lie in.
-        position, length: per direction, the first stretch captured of it; some hundred octets do, a mid-stream one may need
-            more for a frame boundary, or a whole frame, to lie in it.
+        octets: one buffer that contains all stretches.
+        position, length: per direction, its first captured stretch; some hundred octets suffice, mid-stream it may need
+            more, up to a frame boundary or a whole frame.
         synced: per direction, whether the stretch begins where the stream does.
         expected: per direction, whether its connection has a port where STOMP is expected.
 
     Returns:
-        One role code per direction. OTHER only where the true beginning is no STOMP; a stretch that does not say is UNKNOWN.
+        One role code per direction. OTHER only where the true beginning is not STOMP; an inconclusive stretch is UNKNOWN.
     """
     roles = np.zeros(position.size, np.int8)
     _peek_all(readonly(octets), position, length, synced, expected, roles)

@@ -1,10 +1,10 @@
-"""What the delimiter's phases share: what one may be amid, rows written, what follows a NUL.
+"""What the delimiter's phases share: their names, the rows they write, what follows a NUL.
 
-A phase is one kernel for each thing that the delimiter may be amid: in `opening` (between frames, command, headers), `closing` (bodies)
-and `resync`. It takes the state `s` of one direction (fields as in `rows`, all places counted in the buffer), the end of the contiguous
-stretch, whether the stretch is closed there (a gap or the end follows: nothing more is waited for) and whether that is the stream's
-end. It gives True where it got on, False where it needs more octets, and writes whole rows through `emit`. Searches resume at SEARCH
-and LOOK: each octet is looked at a bounded number of times however small the chunks are.
+A phase is one kernel for each thing that the delimiter may be within: in `opening` (between frames, command, headers), `closing` (bodies)
+and `resync`. It takes the state `s` of one direction (fields as in `rows`, all places as positions in the buffer), the end of the
+contiguous stretch, whether the stretch is closed there (a gap or the end follows, so there is nothing to wait for) and whether that is the
+stream's end. It gives True where it advanced, False where it needs more octets, and writes whole rows through `emit`. Searches resume at
+SEARCH and LOOK: each octet is read a bounded number of times, however small the chunks are.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from stompcap.stomp.syntax import Syntax
 BETWEEN, EOLS, NULS, COMMAND, HEAD, BODY_TO_NUL, BODY_BY_LENGTH, TOO_LONG, TOO_SHORT, RESYNC, BOUNDARY, TAIL = range(12)
 
 NONE, INVALID = -1, -2
-"""Values of LENGTH where no content-length was declared, or no decimal that 63 bits hold."""
+"""Values of LENGTH where no content-length was declared, or no decimal that fits 63 bits."""
 FAR = 1 << 62
 BELIEVED = 1 << 40
-"""Longest content-length by which the tail of a body too large is told; a larger one is a lie."""
+"""Longest content-length that is believed of a body too large for one row; a larger one is taken for wrong."""
 CERTAIN = 4
-"""Frames of the other role that it takes to forget which side sends here."""
+"""Frames of the other role that override the sender's role so far."""
 
 LF_LINE, CRLF_LINE, BARE_CR, EOL_CR = int(Syntax.LF_LINE), int(Syntax.CRLF_LINE), int(Syntax.BARE_CR), int(Syntax.EOL_CR)
 LENGTH_INVALID, LENGTH_MISSED = int(Syntax.LENGTH_INVALID), int(Syntax.LENGTH_MISSED)
@@ -35,14 +35,14 @@ NON_ASCII, PASSCODE = int(Syntax.NON_ASCII), int(Syntax.PASSCODE)
 BLANK_PADDED, TOO_LARGE = int(Syntax.BLANK_PADDED), int(Syntax.TOO_LARGE)
 
 OFFERS_MORE, EXACT_LENGTH = 1, 2
-"""Bits of SEEN, what the head at hand has had: a version other than 1.0; a content-length spelled as it should be."""
+"""Bits of SEEN, what the head so far has had: a version other than 1.0; a content-length in lower case."""
 
 (DIRECTION, OFFSET, POSITION, OCTETS, KIND, DELIMITED, ROW_SYNTAX, ROW_BODY, ROW_COMMAND, ROW_LINES) = range(r.ROW_FIELDS)
 
 
 @kernel
 def learn(s: Ints, kind: int) -> None:
-    """Keep count of who sends here. A frame that a search found does not count: it may be a quotation in another's body."""
+    """Count frames by their sender's role. A frame found by a search does not count: it may be a quotation in another's body."""
     if (kind == r.FRAME or kind == r.PARTIAL) and s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
         s[r.ROLE] = min(max(s[r.ROLE] + ROLE_OF[s[r.COMMAND]], -CERTAIN), CERTAIN)
     if kind == r.FRAME:
@@ -53,7 +53,7 @@ def learn(s: Ints, kind: int) -> None:
 
 @kernel
 def sender(s: Ints) -> int:
-    """The role of this direction's sender: by the frames so far, else by the command at hand, else ANY."""
+    """The role of this direction's sender: by the frames so far, else by the current command, else ANY."""
     if s[r.ROLE] > 0:
         return CLIENT
     if s[r.ROLE] < 0:
@@ -63,7 +63,7 @@ def sender(s: Ints) -> int:
 
 @kernel
 def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) -> int:
-    """Write the row [DONE, end) and stand between frames behind it; gives the new number of rows."""
+    """Write the row [DONE, end) and continue between frames behind it; gives the new number of rows."""
     syntax = s[r.SYNTAX]
     if s[r.FOOTING] == r.LOST:
         syntax |= AFTER_GAP
@@ -94,7 +94,7 @@ def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) ->
 
 @kernel
 def enter(s: Ints, phase: int, search: int) -> None:
-    """Go to a phase, its search beginning at `search`."""
+    """Enter a phase, its search beginning at `search`."""
     s[r.PHASE] = phase
     s[r.SEARCH] = search
     s[r.LOOK] = 0
@@ -102,7 +102,7 @@ def enter(s: Ints, phase: int, search: int) -> None:
 
 @kernel
 def lose(s: Ints) -> None:
-    """Octets behind DONE are missing, or belong to what was cut off there: go on where the body's end is expected, or resynchronise."""
+    """Octets behind DONE are missing, or cut off: go on where the body's end is expected, or resynchronise."""
     s[r.FOOTING] = r.LOST
     s[r.BEGUN] = 1
     if s[r.EXPECTED] < s[r.DONE]:
@@ -113,15 +113,15 @@ def lose(s: Ints) -> None:
 
 @kernel
 def junk_from(s: Ints, search: int, syntax: int) -> None:
-    """What stands at DONE is no frame: look for the next boundary from `search` on."""
+    """The octets at DONE are no frame: search for the next boundary from `search` on."""
     s[r.SYNTAX] |= syntax
     s[r.COMMAND] = -1
     enter(s, RESYNC, search)
 
 
 @kernel
-def look(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
-    """What follows the NUL at `nul`; WAIT only where more octets may come. Remembers how far it looked."""
+def after_nul(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
+    """What follows the NUL at `nul`; WAIT only where more octets may come. LOOK remembers how far it read."""
     verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end, sender(s))
     if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul

@@ -1,7 +1,7 @@
-"""Passcodes out of sight: every octet of a passcode becomes `*`, lengths and offsets hold.
+"""Masks passcodes: every octet of a passcode becomes `*`; lengths and offsets do not change.
 
-Which rows to look into the delimiter has marked: frames where a passcode is in the head, or in the body of an ERROR, where brokers
-quote frames. Junk and partial rows are looked through as a whole, and a line torn off by a gap is masked as a whole.
+The delimiter has marked the rows to search: frames with a passcode in the head, or in the body of an ERROR, where brokers
+quote frames. Junk and partial rows are searched as a whole, and a line torn off by a gap is masked as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _redact(
     octets: Octets, masked: Octets, position: Ints, length: Ints, kind: Ints, syntax: Ints, body: Ints, command: Ints, flags: Bools,
     apply: bool,
 ) -> bool:
-    """Flag the rows that hold a passcode and mask it in `masked` where `apply` says so; True if there is any."""
+    """Flag the rows that contain a passcode and mask it in `masked` if `apply`; True if there is any."""
     any_found = False
     for row in range(position.size):
         if not syntax[row] & (PASSCODE | TORN):
@@ -46,7 +46,7 @@ def redact(octets: Octets, rows: Rows) -> tuple[Octets, Bools]:
     """The octets with the passcodes of these rows masked.
 
     Args:
-        octets: the buffer that the rows lie in; it is not changed.
+        octets: the buffer that contains the rows; it is not changed.
         rows: rows as `delimit` gives them, gaps among them.
 
     Returns:

@@ -1,8 +1,8 @@
-"""Passcodes said again: what a connection's CONNECT gave as passcode is masked wherever that connection's octets repeat it.
+"""Repeated passcodes: the passcode in a connection's CONNECT is masked wherever that connection's octets repeat it.
 
-Brokers quote it in an ERROR, clients put it into a body or a header of their own. Commands, names of headers, and the headers whose
-values are numbers or versions of the protocol stay as they are, so that no passcode makes a frame mean something else. A passcode of
-fewer octets than LEAST is not looked for: it would be found where nothing is said of it.
+Brokers quote it in an ERROR, clients put it into a body or a header of their own. Commands, names of headers, and headers whose
+values are numbers or versions of the protocol are unchanged, so that masking never alters a frame's meaning. A passcode of
+fewer octets than LEAST is not searched for: most matches would be accidental.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from stompcap.stomp.rows import Bools, Ints, Rows
 
 LEAST = 6
 MOST = 8
-"""Spellings that are looked for in one connection; further ones, of a client that tries many passcodes on it, are not."""
+"""Spellings that are searched for in one connection; further ones, from a client that tries many passcodes, are not."""
 NUMERIC_OCTETS, NUMERIC_LENGTHS = pack(("accept-version", "content-length", "heart-beat", "version"))
 PLAIN = {octet.encode(): plain.encode() for octet, plain in ESCAPES[-1].items()}
 ESCAPED = {plain: b"\\" + octet for octet, plain in PLAIN.items()}
 Passcodes = Mapping[int, frozenset[bytes]]
-"""By connection (direction // 2): the spellings to look for."""
+"""By connection (direction // 2): the spellings to search for."""
 
 
 @kernel
@@ -47,7 +47,7 @@ def _values(octets: Octets, position: Ints, body: Ints, begins: Ints, ends: Ints
 
 
 def passcodes_of(octets: Octets, rows: Rows, known: Passcodes | None = None) -> dict[int, frozenset[bytes]]:
-    """The passcodes that CONNECT and STOMP frames among these rows gave, as they may be spelled elsewhere, and those known before."""
+    """The passcodes in CONNECT and STOMP frames among these rows, in all their spellings, and those known before."""
     found = dict(known or {})
     opening = rows.take((rows.kind == r.FRAME) & ((rows.command == CONNECT) | (rows.command == STOMP)))
     begins, ends = np.full(len(opening), -1, np.int64), np.zeros(len(opening), np.int64)
@@ -62,14 +62,14 @@ def passcodes_of(octets: Octets, rows: Rows, known: Passcodes | None = None) -> 
 
 
 def _spellings(passcode: bytes) -> frozenset[bytes]:
-    """A passcode as it stands, unescaped and escaped (STOMP 1.2, Value Encoding)."""
+    """A passcode as it is, unescaped and escaped (STOMP 1.2, Value Encoding)."""
     plain = re.sub(rb"\\(.)", lambda found: PLAIN.get(found[1], found[0]), passcode)
     escaped = re.sub(rb"[\\:]", lambda found: ESCAPED[found[0]], passcode)
     return frozenset(one for one in (passcode, plain, escaped) if len(one) >= LEAST)
 
 
 def _end_to_end(passcodes: Passcodes, connections: int) -> tuple[Octets, Ints, Ints]:
-    """All spellings in one buffer, where each begins and the last one ends, and which is the first of each connection."""
+    """All spellings in one buffer, where each begins and the last one ends, and the index of each connection's first."""
     words = [(connection, word) for connection in sorted(passcodes) for word in sorted(passcodes[connection])]
     at = np.cumsum([0, *(len(word) for _, word in words)])
     first = np.searchsorted(np.array([connection for connection, _ in words], np.int64), np.arange(connections + 1))
@@ -78,7 +78,7 @@ def _end_to_end(passcodes: Passcodes, connections: int) -> tuple[Octets, Ints, I
 
 @kernel
 def _skips(needle: Octets, skip: Ints) -> None:
-    """How far a search may go on by the octet that stands at the needle's last place (Horspool)."""
+    """How far a search may advance, by the octet at the needle's last position (Horspool)."""
     skip[:] = needle.size
     for k in range(needle.size - 1):
         skip[needle[k]] = needle.size - 1 - k
@@ -106,7 +106,7 @@ def _may_cover(octets: Octets, begin: int, at: int, stop: int) -> bool:
 
 @kernel
 def _search(octets: Octets, masked: Octets, begin: int, head: int, end: int, needle: Octets, skip: Ints, apply: bool) -> bool:
-    """Mask the needle in [begin, end), in whose part before `head` only values are masked; whether it was there."""
+    """Mask the needle in [begin, end), before `head` in values only; whether it was found."""
     found = False
     size = needle.size
     i = begin
@@ -120,7 +120,7 @@ def _search(octets: Octets, masked: Octets, begin: int, head: int, end: int, nee
                 first = i
                 while first > begin and octets[first - 1] == BACKSLASH:
                     first -= 1
-                # half an escape left in front of the mask would be an undefined one
+                # half an escape left before the mask would be an undefined one
                 found |= cover(octets, masked, i - (i - first) % 2, i + size, apply)
                 i += size
                 continue
@@ -133,7 +133,7 @@ def _mask(
     octets: Octets, masked: Octets, direction: Ints, position: Ints, length: Ints, kind: Ints, body: Ints,
     needles: Octets, needle_at: Ints, first: Ints, flags: Bools, apply: bool,
 ) -> bool:
-    """Flag the rows that repeat a passcode of their connection; where `apply` says so mask it in those that are flagged."""
+    """Flag the rows that repeat a passcode of their connection; if `apply`, mask it in flagged rows."""
     skip = np.empty((MOST + 3, 256), np.int64)
     prepared = -1
     any_found = False
@@ -157,11 +157,11 @@ def _mask(
 
 
 def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octets, Bools]:
-    """The octets with the passcodes of each connection masked wherever they stand in its rows, in both directions.
+    """The octets with the passcodes of each connection masked wherever they occur in its rows, in both directions.
 
     Args:
-        octets: the buffer that the rows lie in; it is not changed.
-        rows: rows as `delimit` gives them; directions 2 * c and 2 * c + 1 are connection c's.
+        octets: the buffer that contains the rows; it is not changed.
+        rows: rows as `delimit` gives them; directions 2 * c and 2 * c + 1 belong to connection c.
         passcodes: as `passcodes_of` gives them.
 
     Returns:

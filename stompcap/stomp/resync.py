@@ -1,4 +1,4 @@
-"""Phases of the delimiter where it has lost its way: junk, the octets behind a gap, a start in mid-stream."""
+"""Phases of the delimiter where it has lost synchronisation: junk, the octets behind a gap, a start mid-stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stompcap.stomp.opening import CONTENT_LENGTH, declared_length
 from stompcap.stomp.rows import Ints
 
 RUN = 4096
-"""Most NULs or EOLs walked behind the end of a frame that is only looked for."""
+"""Most NULs or EOLs walked behind the end of a candidate frame."""
 
 
 @kernel
@@ -39,9 +39,9 @@ def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
 
 @kernel
 def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
-    """Whether the stream goes on behind a frame's NUL as it should: NULs and EOLs perhaps, and a command; WAIT where it ends first.
+    """Whether the stream goes on behind a frame's NUL as it should: perhaps NULs and EOLs, then a command; WAIT where it ends first.
 
-    No more than RUN of either are walked, for many heads may name one place: so many NULs are no trailer, so many EOLs are beats.
+    No more than RUN of either are walked, for many heads may point to one place: so many NULs are no trailer, so many EOLs are heart-beats.
     """
     i = nul + 1
     while i < end and octets[i] == NUL:
@@ -59,9 +59,9 @@ def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
 
 @kernel
 def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
-    """As `boundary`, and stricter: the frame there has a whole head and its end, and behind it the stream goes on.
+    """As `boundary`, and stricter: the frame there has a whole head and its end, and the stream goes on behind it.
 
-    What lies before it is missing, and may be a body that quotes frames; other octets of that body follow the quotation.
+    The octets before it are missing, and may be a body that quotes frames; other octets of that body follow the quotation.
     """
     verdict, i = boundary(octets, begin, end, role)
     if verdict != KNOWN:
@@ -80,9 +80,9 @@ def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, in
 
 @kernel
 def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens: bool) -> tuple[int, int]:
-    """As `believable`; what a gap or the end cuts short is believed by what there is of it.
+    """As `believable`; a frame that a gap or the end cuts short is judged by the octets there are.
 
-    Where a stream `opens` a handshake is believed too: its connection is likely new, only its SYN was not captured.
+    Where a stream `opens`, a handshake is accepted too: its connection is likely new, only its SYN was not captured.
     """
     verdict, far = believable(octets, begin, end, role)
     if opens and verdict == NO and far == begin and boundary(octets, begin, end, role)[0] == KNOWN:
@@ -95,8 +95,8 @@ def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens:
 
 
 @kernel
-def look_harder(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
-    """As `look`, where octets before it are missing."""
+def after_nul_unsynced(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
+    """As `after_nul`, where octets before it are missing."""
     verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s), False)
     if not closed and verdict in (WAIT, END):
         s[r.SEARCH] = nul
@@ -114,7 +114,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
         nul = find_nul(octets, search, end)
         if nul < 0:
             break
-        verdict = look_harder(octets, s, nul, end, closed) if s[r.FOOTING] == r.LOST else p.look(octets, s, nul, end, closed)
+        verdict = after_nul_unsynced(octets, s, nul, end, closed) if s[r.FOOTING] == r.LOST else p.after_nul(octets, s, nul, end, closed)
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN:
@@ -128,7 +128,7 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
 
 @kernel
 def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
-    """Behind a gap, or where a capture starts mid-stream: does a frame begin right here? EOLs to the end are taken for beats."""
+    """Behind a gap, or where a capture starts mid-stream: whether a frame begins right here. EOLs to the end are taken for heart-beats."""
     begin = s[r.DONE]
     verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s), s[r.LOOK] == 0 or s[r.LOOK] == begin)
     if verdict in (WAIT, END) and not closed:
@@ -144,7 +144,7 @@ def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
 
 @kernel
 def tail(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> tuple[bool, int]:
-    """Behind a gap that cut a body of declared length: its end is known, if a NUL stands there."""
+    """Behind a gap that cut a body of declared length: its end is known, if there is a NUL."""
     nul = s[r.EXPECTED]
     if nul < end:
         s[r.EXPECTED] = -1

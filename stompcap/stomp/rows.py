@@ -1,4 +1,4 @@
-"""Struct-of-arrays in and out of the delimiter: runs of captured octets, rows that tile them, the state between two calls."""
+"""Input and output of the delimiter, as structs of arrays: runs of captured octets, rows that tile them, the state between two calls."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BY_NUL, BY_LENGTH, LENGTH_IGNORED, LENGTH_EXTENDED, LENGTH_SHORTENED = range(5)
 
 @dataclass(frozen=True)
 class Runs:
-    """What was captured of many stream directions: contiguous stretches, and what is known of each direction.
+    """The captured octets of many stream directions, as contiguous stretches, with the attributes of each direction.
 
-    Run r holds the `length[r]` octets at `position[r]` of the buffer; they are the octets of direction `direction[r]` from stream
-    offset `offset[r]` on. The runs of a direction are adjacent and ascending; what lies between two of them, before
-    the first and behind the last up to `stream_octets` is a gap. Directions are numbered from 0 in the order of their runs.
+    Run r has the `length[r]` octets at `position[r]` of the buffer; they are the octets of direction `direction[r]` from stream
+    offset `offset[r]` on. The runs of a direction are adjacent and ascending; between two of them, before
+    the first and behind the last up to `stream_octets` there are gaps. Directions are numbered from 0 in the order of their runs.
     """
 
     direction: npt.NDArray[np.int32]
@@ -31,15 +31,15 @@ class Runs:
     length: Ints
     offset: Ints
     synced: Bools
-    """Per direction: stream offset 0 is the stream's true beginning (its SYN was seen)."""
+    """Per direction: stream offset 0 is the stream's true beginning (its SYN was captured)."""
     final: Bools
     """Per direction: nothing follows; what is unfinished becomes `partial`."""
     stream_octets: Ints
-    """Per direction: length of the stream, gaps included; -1 if not known. Used where final."""
+    """Per direction: length of the stream, gaps included; -1 if unknown. Used where final."""
 
     @staticmethod
     def whole(octets: npt.NDArray[np.uint8]) -> Runs:
-        """One direction, begun and ended with these octets."""
+        """One direction that consists of these octets."""
         return Runs(
             np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([octets.size], np.int64), np.zeros(1, np.int64),
             np.ones(1, np.bool_), np.ones(1, np.bool_), np.array([octets.size], np.int64),
@@ -52,20 +52,20 @@ STATE_FIELDS = 17
 HEAD_LIMIT = 1 << 24
 """Most octets of a row that is no frame, and of a frame's head: 16 MiB; brokers refuse heads a thousand times smaller."""
 FRAME_LIMIT = 1 << 28
-"""Most octets of a frame: 256 MiB, twice what RabbitMQ and ActiveMQ take unless told otherwise. No row holds more, and what waits to be
-decided is never more: this bounds the memory of a direction."""
+"""Most octets of a frame: 256 MiB, twice the default limit of RabbitMQ and ActiveMQ. No row is larger, and neither are the undecided
+octets: this bounds the memory of a direction."""
 
 FIRM, LOST, FOUND = range(3)
-"""Values of FOOTING: behind a frame or at the true beginning; directly behind a gap; where a search found a frame to begin."""
+"""Values of FOOTING: behind a frame or at the true beginning; directly behind a gap; at a frame found by a search."""
 
 
 FORMAT = b"stompcap delimiter 1\n"
-"""What a saved state begins with; it changes when fields do, so that no old state is misread."""
+"""The first octets of a saved state; changed with its fields, so that no old state is misread."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Where the delimiter stands in each direction: one row of numbers each; save it, and go on at any octet.
+    """The delimiter's state in each direction: one row of numbers each; it can be saved and resumed at any octet.
 
     DONE is the stream offset up to which rows were given; octets from there on must be presented again.
     """
@@ -78,7 +78,7 @@ class State:
         return self.numbers[:, DONE]
 
     def to_bytes(self) -> bytes:
-        """The state as octets that any machine reads, for as long as FORMAT stays what it is."""
+        """The state as octets that any machine reads, as long as FORMAT is unchanged."""
         return FORMAT + np.ascontiguousarray(self.numbers, "<i8").tobytes()
 
     @staticmethod
@@ -86,7 +86,7 @@ class State:
         """The state that `to_bytes` wrote; ValueError for anything else."""
         size = STATE_FIELDS * 8
         if not data.startswith(FORMAT) or (len(data) - len(FORMAT)) % size:
-            raise ValueError("these octets are no state of this version's delimiter: begin the stream anew")
+            raise ValueError("these octets are not a state of this version's delimiter: start the stream from its beginning")
         return State(np.frombuffer(data, "<i8", offset=len(FORMAT)).astype(np.int64).reshape(-1, STATE_FIELDS))
 
 
@@ -95,14 +95,14 @@ ROW_FIELDS = 10
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of many directions in order; each direction's rows meet end to start."""
+    """Rows of many directions in order; each direction's rows meet end to end."""
 
     direction: Ints
     """Index of the direction, as in `Runs`."""
     offset: Ints
     """Stream offset of the first octet."""
     position: Ints
-    """Where the octets lie in the buffer; -1 for a gap."""
+    """Where the octets are in the buffer; -1 for a gap."""
     length: Ints
     kind: Ints
     delimited_by: Ints
@@ -110,7 +110,7 @@ class Rows:
     syntax: Ints
     """Bits of `stompcap.stomp.syntax.Syntax` that the delimiter noticed."""
     body: Ints
-    """For frames, and partial ones whose head is whole: where the body begins, counted from the row's first octet; else -1."""
+    """For frames, and partial ones whose head is whole: where the body begins, from the row's first octet; else -1."""
     command: Ints
     """For frames and partial ones: index into `grammar.COMMANDS`, -1 for unknown commands; -1 for other kinds."""
     lines: Ints
@@ -127,7 +127,7 @@ class Rows:
         return self.state.pending
 
     def take(self, which: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Rows:
-        """The rows that an index or a mask chooses; the state stays."""
+        """The rows selected by an index or a mask; the state is unchanged."""
         columns = {f.name: getattr(self, f.name)[which] for f in fields(self) if f.name != "state"}
         return Rows(**columns, state=self.state)
 

@@ -1,4 +1,4 @@
-"""Arrow string arrays out of slices of a buffer, without an object per string."""
+"""Arrow string arrays from slices of a buffer, without an object per string."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stompcap.stomp.rows import Bools, Ints
 
 Offsets = npt.NDArray[np.int32]
 LIMIT = (1 << 31) - 1
-"""Octets that one string column may hold: Arrow's offsets have 32 bits."""
+"""Most octets of one string column: Arrow's offsets have 32 bits."""
 
 
 @kernel
@@ -45,7 +45,7 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> Offsets:
 
 
 def string_array(offsets: Offsets, data: Octets, valid: Bools | None = None) -> pa.StringArray:
-    """A string array on these buffers; the octets must be UTF-8."""
+    """A string array over these buffers; the octets must be UTF-8."""
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets), pa.py_buffer(data), bitmap(valid))
 
 

@@ -1,6 +1,6 @@
-"""Pieces of header lines to text: escapes replaced by what they stand for, and UTF-8 (STOMP 1.2, Value Encoding).
+"""Pieces of header lines to text: replaces escapes, and makes valid UTF-8 (STOMP 1.2, Value Encoding).
 
-What a version does not define stays as it is and is flagged; nothing is dropped and nothing is fatal.
+Undefined escapes are unchanged and flagged; nothing is dropped and nothing is fatal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stompcap.stomp.utf8 import escape, is_utf8
 NON_ASCII, NON_UTF8 = int(Syntax.NON_ASCII), int(Syntax.NON_UTF8)
 BACKSLASHED, UNDEFINED = int(Syntax.BACKSLASH), int(Syntax.UNDEFINED_ESCAPE)
 
-# what an octet is, in bits, so that a line is copied without a branch for each kind
+# classes of octets, in bits, so that a line is copied without a branch for each kind
 HIGH, SLASH, COLON_BIT = 1, 2, 4
 CLASS = np.zeros(256, np.uint8)
 CLASS[128:] = HIGH
@@ -26,7 +26,7 @@ CLASS[g.COLON] = COLON_BIT
 
 @kernel
 def unescape(out: Octets, begin: int, end: int, version: int) -> tuple[int, bool]:
-    """Replace the version's escapes in place: (new end, whether there was one it does not define)."""
+    """Replace the version's escapes in place: (new end, whether there was an undefined one)."""
     at = begin
     undefined = False
     i = begin

@@ -1,4 +1,4 @@
-"""UTF-8 with nothing dropped: octets that are none stay visible as backslash, x and two hexadecimal digits."""
+"""UTF-8 with nothing dropped: undecodable octets stay visible as backslash, x and two hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stompcap.stomp.octets import BLOCK, Octets
 
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8).copy()
 ESCAPED = 4
-"""Octets that an undecodable octet becomes."""
+"""Length of an escaped undecodable octet."""
 PLAIN = 32
 
 
 @kernel
 def sequence(octets: Octets, i: int, end: int) -> int:
-    """Length of the well-formed character at i (RFC 3629, section 4), or 0; -1 where `end` cuts one that is well-formed so far."""
+    """Length of the well-formed character at i (RFC 3629, section 4), or 0; -1 for one that is well-formed so far and cut by `end`."""
     first = octets[i]
     if first < 0x80:
         return 1
@@ -69,7 +69,7 @@ def is_utf8(octets: Octets, begin: int, end: int) -> bool:
         if octets[i] < 128:
             i += 1
             plain += 1
-            # a whole block is worth a try where the last octets were plain
+            # try whole blocks where the last octets were ASCII
             if plain == PLAIN:
                 plain = 0
                 while i + BLOCK <= end and is_ascii(octets, i, i + BLOCK):
@@ -85,7 +85,7 @@ def is_utf8(octets: Octets, begin: int, end: int) -> bool:
 
 @kernel
 def escape(octets: Octets, begin: int, end: int, out: Octets, at: int) -> int:
-    """Copy [begin, end) to `out` from `at` on, undecodable octets escaped; gives the place behind."""
+    """Copy [begin, end) to `out` from `at` on, undecodable octets escaped; gives the end of the copy."""
     i = begin
     while i < end:
         step = sequence(octets, i, end)

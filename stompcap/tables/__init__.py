@@ -1,4 +1,4 @@
-"""The lake's tables: the one place every table and column name comes from."""
+"""The lake's tables: the one place that defines table and column names."""
 
 from stompcap.tables import bronze, gold, operations, silver
 from stompcap.tables.schema import Column, Table

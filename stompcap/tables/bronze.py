@@ -8,7 +8,7 @@ from stompcap.tables.schema import COUNTS, Column, Table, big, flag, integer, mo
 STREAM_ID = text("stream_id", "One TCP connection incarnation; joins every table", nullable=False)
 DIRECTION = text("direction", "c2s: client to server, s2c: server to client", *words.DIRECTIONS, nullable=False)
 RUN_ID = text("run_id", "The run that wrote the row")
-BATCH_ID = text("batch_id", "The captures it was extracted with, as a digest of their ids; what is new is told by it", nullable=False)
+BATCH_ID = text("batch_id", "Digest of the ids of the captures it was extracted with; identifies new rows", nullable=False)
 
 CAPTURES = Table(
     "captures",
@@ -17,23 +17,23 @@ CAPTURES = Table(
     (
         text("capture_id", "SHA-256 of the file's octets, hexadecimal", nullable=False),
         text("path", "Where the file was when it was first read", nullable=False),
-        text("source", "The capture point the run was told of", nullable=False),
+        text("source", "The capture point, as given to the run", nullable=False),
         text("format", "File format", *words.CAPTURE_FORMATS),
         text("compression", "Compression known by its magic; null if none"),
         big("size_octets", "Size of the file", nullable=False),
         big("used_octets", "Octets from the file's beginning to the end of its last complete packet; all of a compressed file"),
         text("used_sha256", "SHA-256 of these octets, hexadecimal: a longer file that begins with them continues this one"),
-        text("continues", "capture_id of the capture this file began as, whose packets are not read again; null if none"),
+        text("continues", "capture_id of the capture that this file continues, whose packets are not read again; null if none"),
         Column("link_types", pa.list_(pa.int32()), "Link types (LINKTYPE_ numbers) of its interfaces"),
         integer("snaplen", "Largest snapshot length of its interfaces; 0 if unlimited"),
-        big("packets", "Packets in the file, those of the capture it continues left out; so are they in what follows"),
+        big("packets", "Packets in the file, without those of the capture it continues; the same holds for the columns below"),
         big("tcp_segments", "Packets used: TCP segments over IP"),
         Column("skipped", COUNTS, "Packets left out, by reason; with tcp_segments they add up to packets"),
         big("first_ns", "Earliest packet time, nanoseconds since the epoch"),
         big("last_ns", "Latest packet time, nanoseconds since the epoch"),
         moment("first_ts", "first_ns in microseconds, UTC"),
-        text("status", "How much of the file could be read; what is unreadable is tried again", *words.CAPTURE_STATUSES, nullable=False),
-        text("damage", "What is damaged, and at which file offset, or why it cannot be read; null if nothing"),
+        text("status", "How much of the file could be read; unreadable files are tried again", *words.CAPTURE_STATUSES, nullable=False),
+        text("damage", "What is damaged, at which file offset, or why the file cannot be read; null if undamaged"),
         BATCH_ID,
         RUN_ID,
     ),
@@ -44,17 +44,17 @@ CAPTURES = Table(
 
 
 def _per_direction() -> tuple[Column, ...]:
-    """The counters that a stream keeps for each of its directions."""
+    """The counters of each direction of a stream."""
     counters = (
         ("octets", "Length of the byte stream, gaps included (STOMP octets inside WebSocket or TLS)"),
         ("segments", "Captured TCP segments that carried octets"),
         ("retransmitted_octets", "Octets that had been captured before"),
         ("overlap_conflict_octets", "Retransmitted octets that differ from those kept"),
-        ("duplicate_segments", "Copies of one packet that the capture shows again (mirror port, all interfaces); in no other counter"),
-        ("bad_checksum_segments", "Segments with a wrong TCP checksum, used nonetheless: a sender's network card may fill it in later"),
+        ("duplicate_segments", "Copies of a packet that the capture made (mirror port, all interfaces); in no other counter"),
+        ("bad_checksum_segments", "Segments with a wrong TCP checksum, used nonetheless: a network card may fill it in later"),
         ("out_of_order_segments", "Segments that arrived behind a later one"),
-        ("gap_octets", "Octets the capture lacks, truncated ones included"),
-        ("truncated_octets", "The part of gap_octets that the snapshot length cut"),
+        ("gap_octets", "Octets missing from the capture, truncated ones included"),
+        ("truncated_octets", "The part of gap_octets cut by the snapshot length"),
         ("outer_octets", "Octets of the TCP stream itself"),
     )
     return tuple(big(f"{name}_{way}", f"{comment}; {way}") for way in words.DIRECTIONS for name, comment in counters)
@@ -76,23 +76,23 @@ STREAMS = Table(
         text("source", "The capture point", nullable=False),
         *ENDPOINTS,
         text("community_id", "Community ID 1 of the connection, seed 0"),
-        text("encapsulation", "What lay around the IP header of its first captured packet, outermost first: vlan/vxlan; null if nothing"),
-        text("vlan", "The VLAN ids of that packet, the innermost two at most: 100.7; null if none"),
+        text("encapsulation", "Layers around the inner IP header of its first captured packet, outermost first: vlan/vxlan; null if none"),
+        text("vlan", "VLAN ids of that packet, at most the innermost two: 100.7; null if none"),
         text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
-        text("protocol", "What the connection speaks", *words.PROTOCOLS, nullable=False),
+        text("protocol", "Application protocol", *words.PROTOCOLS, nullable=False),
         big("first_ns", "Time of its first captured packet", nullable=False),
         big("last_ns", "Time of its last captured packet", nullable=False),
         moment("first_ts", "first_ns in microseconds, UTC"),
         moment("last_ts", "last_ns in microseconds, UTC"),
         flag("syn_seen", "The client's SYN was captured"),
         flag("synack_seen", "The server's SYN-ACK was captured"),
-        text("history", "What happened, in Zeek's letters and u for urgent octets; upper case is the client's"),
+        text("history", "History in Zeek's letters, with u for urgent octets; upper case is the client's"),
         text("close_kind", "How it ended", *words.CLOSE_KINDS, nullable=False),
-        text("closed_by", "Whose FIN or RST came first; null while open, or where one before it may have been lost", *words.CLOSERS),
+        text("closed_by", "Side of the first FIN or RST; null while open, or where an earlier one may have been lost", *words.CLOSERS),
         big("fin_ns_c2s", "Time of the client's first FIN"),
         big("fin_ns_s2c", "Time of the server's first FIN"),
         big("rst_ns", "Time of the first RST"),
-        big("clock_steps_back", "Packets whose time lies before that of the packet before them; time orders nothing"),
+        big("clock_steps_back", "Packets with an earlier time than the packet before them; packets are not ordered by time"),
         *_per_direction(),
         BATCH_ID,
     ),
@@ -108,7 +108,7 @@ STREAMS = Table(
 LINEAGE = (
     text("first_capture_id", "Capture of the packet that brought the first octet"),
     big("first_packet", "Its number in that capture, from 1 as Wireshark counts"),
-    text("last_capture_id", "Capture of the packet that made the unit whole"),
+    text("last_capture_id", "Capture of the packet that completed it"),
     big("last_packet", "Its number in that capture"),
 )
 
@@ -128,7 +128,7 @@ RAW_FRAMES = Table(
         big("last_ns", "Latest arrival among its octets; null for a gap"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         *LINEAGE,
-        big("syntax", "Bit set of what the delimiter noticed (stompcap.stomp.syntax)", nullable=False),
+        big("syntax", "Bit set of the delimiter's observations (stompcap.stomp.syntax)", nullable=False),
         BATCH_ID,
         Column("raw", pa.binary(), "The octets; null for a gap"),
     ),
@@ -158,11 +158,11 @@ SEGMENTS = Table(
 STALLS = Table(
     "stalls",
     "bronze",
-    "Times in which TCP kept a side from sending or made it send again: they excuse a missing heart-beat",
+    "Periods in which TCP kept a side from sending or made it retransmit; they excuse a missing heart-beat",
     (
         STREAM_ID,
         DIRECTION,
-        text("kind", "The receiver's window was closed, or octets were sent again", *words.STALLS, nullable=False),
+        text("kind", "The receiver's window was closed, or octets were retransmitted", *words.STALLS, nullable=False),
         big("begin_ns", "When it began", nullable=False),
         big("end_ns", "When it ended", nullable=False),
         BATCH_ID,

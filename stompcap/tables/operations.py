@@ -1,4 +1,4 @@
-"""Operations: runs, quality, and what an open stream needs to go on."""
+"""Operations: runs, quality, and the state that open streams need in the next run."""
 
 import pyarrow as pa
 
@@ -17,9 +17,9 @@ RUNS = Table(
         moment("started_ts", "When the stage began"),
         moment("ended_ts", "When it ended"),
         text("status", "How it ended", *words.RUN_STATUSES, nullable=False),
-        Column("inputs", pa.list_(pa.string()), "Captures by id, or what else it read"),
+        Column("inputs", pa.list_(pa.string()), "Captures by id, or other inputs"),
         Column("rows", COUNTS, "Rows written, by table"),
-        Column("options", WORDS, "Options that change what was written, as on the command line; those left at their defaults are not here"),
+        Column("options", WORDS, "Options that change what was written, as on the command line; without those at their defaults"),
         text("tool_version", "Version of stompcap"),
         text("error", "What went wrong, secrets removed; null if nothing"),
     ),
@@ -53,7 +53,7 @@ QUALITY_RESULTS = Table(
         text("column_name", "The column checked; null for the whole table"),
         text("expectation", "The expectation's type", nullable=False),
         text("severity", "How bad a failure is", *words.SEVERITIES, nullable=False),
-        flag("success", "Whether it held", nullable=False),
+        flag("success", "Whether the expectation was met", nullable=False),
         text("observed", "What was observed, as JSON"),
         moment("checked_ts", "When"),
     ),
@@ -64,12 +64,12 @@ QUALITY_RESULTS = Table(
 STREAM_STATE = Table(
     "stream_state",
     "operations",
-    "What an open stream needs to go on in the next run",
+    "State of an open stream for the next run",
     (
         text("stream_id", "The stream", nullable=False),
         text("source", "The capture point", nullable=False),
         big("last_ns", "Time of its last captured packet", nullable=False),
-        text("run_id", "The run that saw it last", nullable=False),
+        text("run_id", "The last run that read it", nullable=False),
         Column("state", pa.binary(), "Saved state of reassembler, delimiter and session machine; null until the stream is carried over"),
     ),
     key=("stream_id",),

@@ -1,4 +1,4 @@
-"""What a table is: columns, their words, ranges and comments, the constraint that each enumeration makes.
+"""The declaration of a table: columns, their words, ranges and comments, and the constraint of each enumeration.
 
 Every name, comment and constraint of the lake is declared once, in `bronze`, `silver`, `gold` and `operations`; the Arrow schema,
 the Delta table and the data dictionary in docs/tables.md are derived from these objects.
@@ -17,14 +17,14 @@ HEADER_MAP = pa.map_(pa.string(), pa.string())
 COUNTS = pa.map_(pa.string(), pa.int64())
 WORDS = pa.map_(pa.string(), pa.string())
 LATEST_S = 4_102_444_800
-"""2100-01-01: a later time is that of a clock that is wrong, as is one before 1970."""
+"""2100-01-01: a later time comes from a wrong clock, as does one before 1970."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it means, whether it may be null, the only words it may hold, the range of its numbers.
+    """One column: its Arrow type, its meaning, whether it may be null, the only words it may have, the range of its numbers.
 
-    A value lies between `least` and `most`, both included; None is no bound. Those of a TIMESTAMP are microseconds since the epoch.
+    A value is between `least` and `most`, both included; None is no bound. Those of a TIMESTAMP are microseconds since the epoch.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Column:
 
     @property
     def check(self) -> str | None:
-        """The CHECK expression of an enumeration, or None. Delta wants it true: where null is allowed it must say so."""
+        """The CHECK expression of an enumeration, or None. Delta requires it to be true, so it allows null explicitly."""
         if not self.words:
             return None
         listed = ", ".join(f"'{word}'" for word in self.words)
@@ -54,8 +54,8 @@ class Column:
 class Table:
     """One Delta table of the lake.
 
-    `key` names the columns that identify a row; `statistics` the ones Delta keeps minima and maxima of
-    (those people filter by, never octets); each of `ascending` some columns of which none is less than the one named before it,
+    `key` names the columns that identify a row; `statistics` those that Delta keeps minima and maxima of
+    (columns that people filter by, never octets); each of `ascending` names columns in order, none less than the one before it,
     where neither is null.
     """
 
@@ -75,7 +75,7 @@ class Table:
         )
 
     def column(self, name: str) -> Column:
-        """The column of that name; KeyError where there is none."""
+        """The column of that name; KeyError if there is none."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -93,7 +93,7 @@ class Table:
 
     @property
     def ordered(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of columns of which the second is not less than the first."""
+        """The pairs of columns whose second is not less than the first."""
         return tuple(pair for columns in self.ascending for pair in pairwise(columns))
 
 

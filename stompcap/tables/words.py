@@ -5,7 +5,7 @@ SIDES = ("client", "server")
 
 CAPTURE_FORMATS = ("pcap", "pcapng")
 UNREADABLE = "unreadable"
-"""The status of a capture of which nothing is in the lake but that it could not be read, and why."""
+"""The status of a capture that could not be read: its row is all the lake has of it."""
 
 CAPTURE_STATUSES = ("complete", "truncated", "damaged", UNREADABLE)
 
@@ -43,14 +43,14 @@ LEVELS = ("M", "S", "I")
 RUN_STATUSES = ("running", "done", "failed")
 SEVERITIES = ("error", "warning")
 
-# why a packet is not used, as keys of captures.skipped
+# reasons for not using a packet, the keys of captures.skipped
 SKIPPED = {
-    "not_ip": "Carries no IP: ARP, spanning tree, a management frame of IEEE 802.11, ...",
-    "not_tcp": "Carries IP, and no TCP that can be read: UDP, ICMP, an encrypted tunnel, a tunnel nobody looks into, ...",
-    "ip_fragment": "A fragment of an IP packet: the one that completes it stands for it, the others are here, "
-    "and all of a packet that never was complete",
-    "malformed": "Headers that are cut off or contradict themselves",
-    "link_type": "Of a link type that carries no IP, or one that is not known",
-    "ip_fragment_overlap": "A fragment that brings octets other fragments had brought; an IPv6 packet of such fragments is discarded "
+    "not_ip": "Does not carry IP: ARP, spanning tree, a management frame of IEEE 802.11, ...",
+    "not_tcp": "Carries IP, but no TCP that can be read: UDP, ICMP, an encrypted tunnel, an unsupported tunnel, ...",
+    "ip_fragment": "A fragment of an IP packet: the one that completes the packet is used for it; the others are counted here, "
+    "and all of a packet that was never complete",
+    "malformed": "Headers that are cut off or contradictory",
+    "link_type": "Of a link type that does not carry IP, or an unknown one",
+    "ip_fragment_overlap": "A fragment that overlaps other fragments; an IPv6 packet of such fragments is discarded "
     "(RFC 8200, 4.5)",
 }

@@ -1,4 +1,4 @@
-"""TCP: segments to byte streams, as columns; any protocol's streams, one by one, with `reassemble`."""
+"""TCP: segments to byte streams, as columns; `reassemble` gives any protocol's streams, connection by connection."""
 
 from stompcap.tcp.connections import ByteStream, Connection, reassemble
 from stompcap.tcp.flows import WIRE_ORDER

@@ -1,6 +1,6 @@
-"""One pass over segments in wire order: the connection of each, and its position in that connection's 64-bit sequence space.
+"""One pass over segments in wire order: assigns each to a connection and to a position in its 64-bit sequence space.
 
-What a connection is known by is kept in its state, so the pass goes on where an earlier one over the same flow ended.
+The state of each connection is returned, so the next call continues where an earlier one over the same flow ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
 
 @kernel
 def same_flow(flow: Int64s, endpoints: NDArray[np.uint8], row: Int) -> bool:
-    """Whether a row is of the flow of the row before it."""
+    """Whether a row belongs to the same flow as the row before it."""
     if flow[row] != flow[row - 1]:
         return False
     for i in range(36):
@@ -53,7 +53,7 @@ def take_octets(state: State, history: NDArray[np.uint8], stream: Int, side: Int
 
 @kernel
 def take_window(state: State, history: NDArray[np.uint8], stream: Int, side: Int, window: Int, ts: Int, stalls: Int64s, count: Int) -> Int:
-    """Take the window a side offers: none stalls the other side until some is offered; returns how many stalls there are now."""
+    """Take the window that a side offers: a zero window stalls the other side until it opens; returns how many stalls there are now."""
     mine = SIDES + side * WIDTH
     since = state[stream, mine + s.ZERO_SINCE]
     if window == 0:
@@ -68,7 +68,7 @@ def take_window(state: State, history: NDArray[np.uint8], stream: Int, side: Int
 
 
 class Segments(NamedTuple):
-    """Columns of segments in wire order, as in `stompcap.capture.columns`; `number` tells their place in the flow."""
+    """Columns of segments in wire order, as in `stompcap.capture.columns`; `number` is their place in the flow."""
 
     flow: Int64s
     endpoints: NDArray[np.uint8]
@@ -86,9 +86,9 @@ class Segments(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """What is found of each segment: its connection, the position of its first payload octet, its marks.
+    """Results for each segment: its connection, the position of its first payload octet, its marks.
 
-    `stalls` gets a row for each time without a window that ended: stream, blocked side, begin, end.
+    `stalls` gets a row for each zero-window period that ended: stream, blocked side, begin, end.
     """
 
     stream_of: NDArray[np.int32]
@@ -98,7 +98,7 @@ class Assigned(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """What one segment says."""
+    """The fields of one segment."""
 
     side: Int
     ts: Int
@@ -110,7 +110,7 @@ class Segment(NamedTuple):
 
 @kernel
 def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> None:
-    """Take a segment whose number cannot be its connection's; a RST may be right nonetheless, if nothing else is known of its side."""
+    """Take a segment with an impossible sequence number; a RST is still accepted if nothing else is known of its side."""
     mine = SIDES + seg.side * WIDTH
     reset = seg.flags & RST
     state[stream, mine + s.STRAYS] += 1
@@ -123,7 +123,7 @@ def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segme
 
 @inline
 def take_number(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> Int:
-    """Where a segment's first octet is: of a side that is new its sequence number says so; behind a SYN."""
+    """The position of a segment's first octet, behind a SYN; on a side not seen before, its sequence number defines it."""
     mine, flags, seq = SIDES + seg.side * WIDTH, seg.flags, seg.seq
     if flags & SYN and not flags & RST:
         handshake(state, stream, seg.side, seg.ts, seq, seg.ack, flags)
@@ -140,7 +140,7 @@ def take_number(state: State, history: NDArray[np.uint8], stream: Int, seg: Segm
 
 @kernel
 def take_reset(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment, end: Int, away: Int) -> bool:
-    """Take a RST; whether it carries no octets of the stream."""
+    """Take a RST; returns whether it carries no octets of the stream."""
     note(state, history, stream, seg.side, h.H_RST)
     if abs(away) <= CLOSE_BY:
         take_close(state, stream, seg.side, seg.ts, seg.ack, seg.flags, end)
@@ -175,8 +175,8 @@ def assign(
 ) -> tuple[State, NDArray[np.uint8], Int]:
     """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` were filled.
 
-    `known` connections of the first row's flow have a state already, `gone` older ones have none any more. A flow that is silent for
-    longer than `idle_ns` goes on as another connection.
+    The first row's flow has `known` connections with a state, and `gone` older ones that are over. After a silence of more
+    than `idle_ns` a flow goes on as another connection.
     """
     flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
     stream_of, position, marks, stalls = found

@@ -1,4 +1,4 @@
-"""A block of segments reassembled: the kernels put together, and what is carried from one block of a flow to the next."""
+"""Reassembles a block of segments: runs the kernels, and carries state from one block of a flow to the next."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ NONE_ENDED = np.empty((0, 4), np.int64)
 
 @dataclass(frozen=True)
 class Carried:
-    """What is remembered of a flow from one block of its packets to the next.
+    """The state carried from one block of a flow's packets to the next.
 
-    Per connection: `state`, `letters`, `tallies`, `ends`; `gone` older ones are over. `memory` has the packets lately seen. The other
-    arrays belong to the rows still needed: the packets' numbers in the flow, and what was found of each.
+    Per connection: `state`, `letters`, `tallies`, `ends`; `gone` older ones are over. `memory` has the packets seen lately. The other
+    arrays belong to the rows still needed: the packets' numbers in the flow, and the results for each.
     """
 
     state: Int64s
@@ -46,7 +46,7 @@ class Carried:
 
 
 def nothing_carried() -> Carried:
-    """At the beginning of a flow, or of many."""
+    """The state at the beginning of a flow, or of many."""
     none = np.empty(0, np.int64)
     return Carried(
         np.empty((0, s.COLUMNS), np.int64), np.empty((0, HISTORY_WIDTH), np.uint8), np.empty((0, t.TALLIES), np.int64),
@@ -57,10 +57,10 @@ def nothing_carried() -> Carried:
 def reassemble_block(
     segments: pa.Table, before: Carried, number: Int64s, source: str, overlap: str, *, final: bool, idle_ns: int = IDLE_NS
 ) -> tuple[Reassembly, Carried, NDArray[np.bool_]]:
-    """Reassemble rows as far as they can be settled, wholly if `final`: (what was found, what to carry on, which rows are needed again).
+    """Reassemble rows as far as they can be settled, wholly if `final`: (results, state to carry on, which rows are needed again).
 
-    `segments`: the rows that `before` still needs, then those that came since, `number` telling their place in the flow. Several
-    flows may come together if nothing is carried.
+    `segments`: the rows that `before` still needs, then the new ones; `number` is their place in the flow. Several
+    flows may be passed together if nothing is carried.
     """
     names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet", "outer")
     columns = {name: column(segments, name) for name in names}
@@ -111,7 +111,7 @@ def reassemble_block(
 
 
 def padded(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    """An array with as many rows of zeros behind its own."""
+    """An array followed by as many rows of zeros."""
     return np.concatenate((array, np.zeros((rows, *array.shape[1:]), array.dtype)))
 
 
@@ -123,7 +123,7 @@ def column(segments: pa.Table, name: str) -> NDArray[Any]:
 
 
 def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
-    """A binary column whose values all have `width` octets as a matrix, read-only as Arrow's own octets mostly are."""
+    """A binary column whose values all have `width` octets, as a matrix; read-only, as Arrow's own octets mostly are."""
     parts = []
     for chunk in values.chunks:
         _, offsets, data = chunk.buffers()
@@ -142,7 +142,7 @@ def as_extents(rows: Int64s) -> Extents:
 
 
 def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: int = 0) -> ZeroWindows:
-    """Stalls that `ended`, and those of connections of a mask that last until now, by connection and beginning; counted from `first`."""
+    """Stalls that `ended`, and those of masked connections that last until now, by connection and beginning; counted from `first`."""
     since = state[:, s.SIDES :].reshape(len(state), 2, s.WIDTH)[:, :, s.ZERO_SINCE]
     stream, side = np.nonzero((since >= 0) & which[:, None])
     lasting = np.stack([first + stream, 1 - side, since[stream, side], state[stream, s.LAST_NS]], axis=1)
@@ -160,7 +160,7 @@ def retransmissions(
     late: Int64s,
     ts_ns: Int64s,
 ) -> Retransmissions:
-    """When octets came again, later than a copy of one packet can; `late` are rows known to be such."""
+    """When octets came again, later than a copy of one packet can; `late` are rows known to be retransmissions."""
     rows = late
     if len(overlaps):
         kept = extents.row[covering(extents, overlaps)]
@@ -168,5 +168,5 @@ def retransmissions(
         later = (ts_ns[again] - ts_ns[before] > COPY_NS) & (marks[again] & s.COPY == 0)
         rows = np.concatenate((late, again[later]))
     found = np.stack([stream_of[rows].astype(np.int64), np.where(forward[rows] != 0, 0, 1), ts_ns[rows]])
-    stream, side, at = np.unique(found, axis=1)  # what came again at one time is one
+    stream, side, at = np.unique(found, axis=1)  # simultaneous ones count once
     return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)

@@ -1,4 +1,4 @@
-"""A capture's TCP connections one by one, of any protocol, without Spark: the readable face of the column machines."""
+"""A capture's TCP connections one by one, for any protocol, without Spark: the public interface of the reassembler."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from stompcap.capture import open_capture, read_segments
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.packet_rows import address
-from stompcap.capture.spill import Spill, scratch_folder
+from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
-from stompcap.tcp.aside import connections
 from stompcap.tcp.history import history_for
 from stompcap.tcp.machine import demand_policy
 from stompcap.tcp.pieces import PIECE, read
+from stompcap.tcp.sorted_runs import sorted_runs
 
 Int64s = NDArray[np.int64]
-READ_OCTETS = 1 << 24  # of a stream, at a time
+READ_OCTETS = 1 << 24  # of a stream, read at a time
 
 
 @dataclass(frozen=True)
 class ByteStream:
-    """One direction of a connection: `length` octets, less the gaps. Octets are read from the capture when they are asked for."""
+    """One direction of a connection: `length` octets, gaps included. Octets are read from the capture when they are asked for."""
 
     length: int
     _offset: Int64s = field(repr=False)
@@ -52,14 +52,14 @@ class ByteStream:
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
-        """(offset, octets) of each stretch that the capture lacks, ascending."""
+        """(offset, octets) of each stretch missing from the capture, ascending."""
         edges = self._edges()
         begins = [0, *(int(self._offset[last - 1] + self._lengths[last - 1]) for last in edges[1:])]
         ends = [*(int(self._offset[first]) for first in edges[:-1]), self.length]
         return [(begin, end - begin) for begin, end in zip(begins, ends, strict=True) if end > begin]
 
     def pieces(self) -> Iterator[tuple[int, int, bytes]]:
-        """(offset, time, octets) of what each segment brought that was not there before, by offset; in bounded memory.
+        """(offset, time, octets) of the new octets that each segment brought, by offset; in bounded memory.
 
         Times are nanoseconds since the epoch, and need not ascend.
         """
@@ -77,7 +77,7 @@ class ByteStream:
             begin = part.stop
 
     def _edges(self) -> list[int]:
-        """The first piece of each stretch without a gap, and behind the last."""
+        """The first piece of each stretch without a gap, and one past the last."""
         if not len(self._offset):
             return [0]
         cuts = np.flatnonzero(self._offset[1:] != self._offset[:-1] + self._lengths[:-1]) + 1
@@ -88,8 +88,8 @@ class ByteStream:
 class Connection:
     """One TCP connection. Endpoints are (address, port); times are nanoseconds since the epoch.
 
-    The client is who opened it; where no handshake was captured, the side without a known STOMP port, else with the
-    larger port. Connections of the same endpoints are told apart by `incarnation`, counted from 0.
+    The client is the side that opened it; where no handshake was captured, the side without a known STOMP port, else the one with the
+    larger port. `incarnation`, counted from 0, distinguishes connections of the same endpoints.
     """
 
     stream_id: str
@@ -110,17 +110,17 @@ def reassemble(
 ) -> Iterator[Connection]:
     """The TCP connections of a capture file, in order of their first packet.
 
-    Where segments overlap with other octets, the `first` captured stand, or the `last`. `vlan`: VLAN ids tell connections apart.
-    `tunnels`: the innermost packet of a tunnel counts, not the outer one. Of a large capture what describes its segments is laid
-    aside in temporary files, and so is the payload of a compressed one.
+    Where overlapping segments differ, the octets captured `first` are kept, or the `last`. `vlan`: VLAN ids separate connections.
+    `tunnels`: the innermost packet of a tunnel counts, not the outer one. For a large capture, the columns that describe its segments are
+    spilled to temporary files, and so is the payload of a compressed one.
 
-    Raises CaptureError for a file that cannot be read; a truncated or damaged one gives what it has.
+    Raises CaptureError for a file that cannot be read; a truncated or damaged one gives the connections it has.
     """
     demand_policy(overlap)
-    spill = Spill()
+    spill = PayloadSpill()
     segments = (spill.take(pa.Table.from_batches([batch])) for batch in read_segments(path, 0, vlan=vlan, tunnels=tunnels))
     with ExitStack() as until_done:
-        runs = connections(
+        runs = sorted_runs(
             segments, source, overlap, lambda: Path(until_done.enter_context(scratch_folder()))
         )
         if not runs:

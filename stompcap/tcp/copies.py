@@ -1,10 +1,10 @@
-"""Packets that a capture shows more than once: by a mirror port that copies both ways in and out, or on all interfaces at once.
+"""Packets that a capture has more than once: from a mirror port that copies both in and out, or a capture on all interfaces at once.
 
-A copy has the same sequence and acknowledgement numbers, flags, window, length and IP identification and comes within milliseconds,
-from whichever interface and with whatever TTL. A retransmission does not: it has an identification of its own (RFC 6864, 4.2), and
-where there is none (IPv6, or 0) it comes later, for a loss is noticed a round trip on at the earliest, and no timer of a sender is as
-short (RFC 6298, 2.4; RFC 8985, 7.2). A pure acknowledgement without identification is never called a copy: three of them ask for a
-retransmission.
+A copy has the same sequence and acknowledgement numbers, flags, window, length and IP identification, and comes within milliseconds,
+from any interface and with any TTL. A retransmission differs: it has an identification of its own (RFC 6864, 4.2). Where packets
+have none (IPv6, or 0), it comes later: a sender notices a loss a round trip later at the earliest, and its timers are longer
+than that (RFC 6298, 2.4; RFC 8985, 7.2). A pure acknowledgement without identification is never taken for a copy: three of them
+request a retransmission.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from stompcap.capture.integers import Int
 from stompcap.kernel import inline
 from stompcap.tcp.state import Int64s
 
-COPY_NS = 3_000_000  # how much later, or by an uneven clock earlier, a copy may be
+COPY_NS = 3_000_000  # how much later, or with an uneven clock earlier, a copy may come
 
-# A packet is looked for among the last two of its slot; a slot is key, time, connection, position, twice.
+# A packet is searched for among the last two of its slot; an entry is key, time, connection, position.
 SLOTS = 2048
 KEY, TS_NS, STREAM, POSITION, ENTRY = 0, 1, 2, 3, 4
 NOWHERE = -1  # position of a packet without octets of the stream
@@ -26,12 +26,12 @@ MIX, STIR = 0x2545F4914F6CDD1D, 0x369DEA0F31A53F85
 
 
 def empty_memory() -> Int64s:
-    """Room for the packets lately seen; the slot behind the last takes those that nothing could be called a copy of."""
+    """Room for the packets seen lately; the last slot takes packets that nothing can be a copy of."""
     return np.zeros((SLOTS + 1, 2 * ENTRY), np.int64)
 
 
 def recent(memory: Int64s, now_ns: int) -> Int64s:
-    """Those that copies may still come of at this time."""
+    """The remembered packets that may still be copied at this time."""
     kept = memory.copy()
     for entry in (0, ENTRY):
         kept[kept[:, entry + TS_NS] < now_ns - COPY_NS, entry : entry + ENTRY] = 0
@@ -40,7 +40,7 @@ def recent(memory: Int64s, now_ns: int) -> Int64s:
 
 @inline
 def key_of(flow: Int, side: Int, seq: Int, ack: Int, flags: Int, window: Int, octets: Int, identification: Int) -> Int:
-    """A number for what copies have in common; 0 where there is too little to know them by."""
+    """A number made of the fields that copies share; 0 where these are too few to recognise one."""
     if identification <= 0 and octets == 0 and not flags & (SYN | FIN | RST):
         return np.int64(0)
     key = ((flow * STIR) ^ (seq | side << 32 | flags << 33)) * MIX
@@ -68,7 +68,7 @@ def find_copy(memory: Int64s, slot: Int, key: Int, ts: Int) -> Int:
 
 @inline
 def remember(memory: Int64s, slot: Int, key: Int, ts: Int, stream: Int) -> None:
-    """Take a packet in, its position not yet known; the older of the slot is forgotten."""
+    """Remember a packet whose position is not yet known; the older one in its slot is forgotten."""
     for i in range(ENTRY):
         memory[slot, ENTRY + i] = memory[slot, i]
     memory[slot, KEY], memory[slot, TS_NS], memory[slot, STREAM], memory[slot, POSITION] = key, ts, stream, NOWHERE

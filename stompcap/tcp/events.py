@@ -1,4 +1,4 @@
-"""What a segment's flags and acknowledgement say of its connection: opening, closing, how far the other side's octets came."""
+"""What a segment's flags and acknowledgement mean for its connection: opening, closing, how far the other side's octets came."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from stompcap.tcp.state import (
     FIN_AT,
     FIN_NS,
     FIN_SEEN,
+    HANDED_ON,
     HINTED,
     INITIATOR,
     NOBODY,
@@ -35,7 +36,6 @@ from stompcap.tcp.state import (
     SYN_SEEN,
     SYNACK_SEEN,
     SYNCED,
-    TOLD,
     WIDTH,
     State,
     closed,
@@ -45,7 +45,7 @@ from stompcap.tcp.state import (
 
 @kernel
 def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int, flags: Int) -> None:
-    """Take what a SYN or SYN-ACK says."""
+    """Take a SYN or SYN-ACK."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     if not state[stream, mine + SEEN]:
         state[stream, mine + REF] = seq + 1 + (1 << 32)
@@ -53,10 +53,10 @@ def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int,
     if not state[stream, mine + SYNCED] or state[stream, mine + HINTED]:
         state[stream, mine + START] = state[stream, mine + REF] + distance(seq + 1, state[stream, mine + REF])
         state[stream, mine + SYNCED], state[stream, mine + HINTED] = 1, 0
-    if not state[stream, ORIGIN_SYN] and not state[stream, TOLD]:
+    if not state[stream, ORIGIN_SYN] and not state[stream, HANDED_ON]:
         state[stream, ORIGIN_SYN] = 1
         state[stream, ORIGIN_NS], state[stream, ORIGIN_SEQ] = ts, seq
-    if state[stream, INITIATOR] == NOBODY and not state[stream, TOLD]:
+    if state[stream, INITIATOR] == NOBODY and not state[stream, HANDED_ON]:
         state[stream, INITIATOR] = 1 - side if flags & ACK else side
     state[stream, SYNACK_SEEN if flags & ACK else SYN_SEEN] = 1
     if flags & ACK and not state[stream, peer + SEEN]:
@@ -66,7 +66,7 @@ def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int,
 
 @kernel
 def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
-    """Take a FIN at position `end` or a RST. Who closes is whose FIN or RST came first."""
+    """Take a FIN at position `end` or a RST. The side whose FIN or RST came first is the closer."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     if flags & RST:
         if not state[stream, mine + RST_NS]:
@@ -89,7 +89,7 @@ def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: I
 
 @inline
 def refute_fin(state: State, stream: Int, side: Int) -> None:
-    """Forget a side's FIN where the other side acknowledges octets captured behind it: it never took that FIN, so nor do we."""
+    """Forget a side's FIN where the other side acknowledges octets captured behind it: it did not accept that FIN."""
     at, fin = SIDES + side * WIDTH, state[stream, SIDES + side * WIDTH + FIN_AT]
     if not (fin < state[stream, at + DATA_END] and fin + 1 < state[stream, at + ACKED] <= state[stream, at + DATA_END] + 1):
         return
@@ -123,7 +123,7 @@ def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
 
 @inline
 def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
-    """One octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
+    """Whether it is one octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
     at = SIDES + side * WIDTH
     if octets != 1 or flags & (SYN | FIN | RST) or not state[stream, at + SEEN] or position + 1 != state[stream, at + REF]:
         return False

@@ -1,7 +1,7 @@
-"""Segments in any order, flow by flow: small flows many at a time, a large one alone and in pieces, all in wire order.
+"""Segments in any order, flow by flow, in wire order: small flows many at a time, a large one alone and in pieces.
 
-No more than some hundred thousand segments stand in memory at once, however many there are and whoever's they are; where they are
-more they are laid aside on disk, all of a flow in one file.
+At most some hundred thousand segments are in memory at once, whatever flows they belong to. Where there are
+more, they are spilled to disk, all of a flow in one file.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from stompcap.tcp.block import column
 from stompcap.tcp.results import Int64s
 
 WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
-HELD_ROWS = 1 << 19  # segments that stand in memory at once; a flow of more is a large one
+HELD_ROWS = 1 << 19  # segments in memory at once; a flow of more is a large one
 NEVER = np.iinfo(np.int64).max
 
 
 def by_flow(batches: Iterable[pa.Table], parts: int, folder: Callable[[], Path]) -> Iterator[pa.Table | Iterator[pa.Table]]:
-    """Whole flows in WIRE_ORDER, as tables; each that is large as tables of its own, to be read before the next flow is asked for.
+    """Whole flows in WIRE_ORDER, as tables; a large flow as an iterator of tables, to be read before the next flow is asked for.
 
-    `batches` are rows of SEGMENTS, payload laid aside. `folder` makes a directory, if one is needed, for as many files as `parts`.
+    `batches` are rows of SEGMENTS whose payload is spilled. `folder` makes a temporary directory, if one is needed, for `parts` files.
     """
     held: list[pa.Table] = []
     rows = 0
@@ -41,21 +41,21 @@ def by_flow(batches: Iterable[pa.Table], parts: int, folder: Callable[[], Path])
         if rows:
             yield in_wire_order(pa.concat_tables(held))
         return
-    for path in _laid_aside(chain(_let_go(held), coming), parts, folder()):
+    for path in _spilled(chain(_released(held), coming), parts, folder()):
         flows = _Flows(path, parts)
         yield from flows.small()
         yield from flows.large()
         path.unlink()
 
 
-def _let_go(held: list[pa.Table]) -> Iterator[pa.Table]:
-    """What was held, one by one, and held no more."""
+def _released(held: list[pa.Table]) -> Iterator[pa.Table]:
+    """Tables one by one, each released once it is taken."""
     while held:
         yield held.pop(0)
 
 
-def _laid_aside(batches: Iterable[pa.Table], parts: int, folder: Path) -> list[Path]:
-    """Files of whole flows."""
+def _spilled(batches: Iterable[pa.Table], parts: int, folder: Path) -> list[Path]:
+    """Spill segments to files of whole flows."""
     paths = [folder / f"segments-{part}" for part in range(parts)]
     writers = [pa.ipc.new_file(path, SEGMENTS) for path in paths]
     rows = np.zeros(parts, np.int64)
@@ -80,7 +80,7 @@ def in_wire_order(segments: pa.Table) -> pa.Table:
     same = pc.equal(flow.slice(1), flow.slice(0, len(flow) - 1))
     alike = pc.equal(endpoints.slice(1), endpoints.slice(0, len(flow) - 1))
     if pc.any(pc.and_not(same, alike)).as_py():
-        # two connections with one hash, by chance or by malice: they must not be mixed
+        # two connections whose hashes collide, by chance or by attack: they must not be mixed
         return in_order.sort_by(WIRE_ORDER).combine_chunks()
     return in_order
 
@@ -92,14 +92,14 @@ def places(segments: pa.Table) -> Int64s:
 
 
 def part_of(flow: Int64s, parts: int, above: int = 1) -> Int64s:
-    """Which of `parts` a flow belongs to; another division of the same part where `above` is as many as there are of those."""
+    """Which of `parts` a flow belongs to; `above` is the number of parts of the partition that is partitioned again."""
     unsigned = flow.view(np.uint64)
     mixed = unsigned ^ (unsigned >> np.uint64(32))
     return ((mixed // np.uint64(above)) % np.uint64(parts)).astype(np.int64)
 
 
 def mapped(path: Path, numbers: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """The batches of a mapped Arrow file, all or those named, one by one."""
+    """The batches of a mapped Arrow file, all or those numbered, one by one."""
     with pa.ipc.open_file(pa.memory_map(str(path))) as reader:
         for number in range(reader.num_record_batches) if numbers is None else numbers:
             yield reader.get_batch(number)
@@ -129,7 +129,7 @@ class _Flows:
                 yield in_wire_order(segments)
 
     def large(self) -> Iterator[Iterator[pa.Table]]:
-        """The large flows, one by one (and those that share a hash with one): of each, tables in wire order."""
+        """The large flows, one by one (with any that collide with one by hash): of each, tables in wire order."""
         for flow in self._large.tolist():
             mine = (batch.filter(pc.equal(batch["flow"], flow)) for batch in self._batches())
             for one in sorted({one for batch in mine for one in batch["endpoints"].unique().to_pylist()}):
@@ -139,7 +139,7 @@ class _Flows:
         return (pa.Table.from_batches([batch]) for batch in mapped(self.path, numbers))
 
     def _pieces(self, flow: int, endpoints: bytes) -> Iterator[pa.Table]:
-        """One flow, batch by batch in the order of their first segments; what a later batch may come before waits for it."""
+        """One flow, batch by batch in the order of their first segments; rows that a later batch may precede wait for it."""
 
         def mine(batch: pa.Table) -> pa.Table:
             return batch.filter(pc.and_(pc.equal(batch["flow"], flow), pc.equal(batch["endpoints"], endpoints)))

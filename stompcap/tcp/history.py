@@ -1,6 +1,6 @@
-"""A connection's story in Zeek's letters (conn.log, `history`): each letter once a side, in order; upper case what one side did.
+"""A connection's history in Zeek's letters (conn.log, `history`): each letter once per side, in order; upper case for one side.
 
-To Zeek's letters comes `u`: octets marked urgent, which stay in line (RFC 9293, 3.8.5; RFC 6093).
+One letter is added to Zeek's: `u`, octets marked urgent, which stay in line (RFC 9293, 3.8.5; RFC 6093).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HISTORY_WIDTH = 2 * len(HISTORY_LETTERS)
 
 @kernel
 def note(state: State, history: NDArray[np.uint8], stream: Int, side: Int, letter: Int) -> None:
-    """Add a letter to a connection's history, once a side: code in the low bits, side in bit 7."""
+    """Add a letter to a connection's history, once per side: code in the low bits, side in bit 7."""
     bits = SIDES + side * WIDTH + HISTORY_BITS
     if not state[stream, bits] >> letter & 1:
         state[stream, bits] |= 1 << letter

@@ -1,4 +1,4 @@
-"""Results of several flows, or of several blocks of one, as one result over all their rows."""
+"""Concatenates the results of several flows, or of several blocks of one flow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Columns = TypeVar("Columns")
 
 
 def end_to_end(parts: Sequence[Columns]) -> Columns:
-    """Records of columns, all of one kind, with the rows of each behind those of the one before."""
+    """Records of columns, all of one kind, concatenated row by row."""
     if len(parts) == 1:
         return parts[0]
 
@@ -33,7 +33,7 @@ def end_to_end(parts: Sequence[Columns]) -> Columns:
 
 
 def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
-    """Results of flows whose rows lie one behind the other; `rows` are the first rows of each."""
+    """Results of flows whose rows follow one another; `rows` are the first rows of each."""
     if len(parts) == 1:
         return parts[0]
     moved, streams = [], 0
@@ -44,7 +44,7 @@ def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
 
 
 def blocks(steps: Iterable[Settled]) -> Reassembly:
-    """Results of all blocks of one flow, as if it had been one: its rows count from the flow's first. Their segments are let go."""
+    """Results of all blocks of one flow, as if it had been one block: its rows count from the flow's first. Their segments are released."""
     parts = []
     for step in steps:
         part = shifted(step.reassembly, step.first, step.number)
@@ -55,7 +55,7 @@ def blocks(steps: Iterable[Settled]) -> Reassembly:
 
 
 def shifted(found: Reassembly, streams: int, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Reassembly:
-    """A result with other numbers: of connections `streams` more, of rows those of `rows`."""
+    """A result renumbered: connections start at `streams`, rows become those of `rows`."""
 
     def moved(extents: Extents) -> Extents:
         return replace(extents, stream=extents.stream + np.int32(streams), row=rows[extents.row])

@@ -1,8 +1,8 @@
-"""One side's segments laid out by position: which of them has each octet.
+"""Lays out one side's segments by position: which segment supplies each octet.
 
-Segments in order are taken as they come; any others are swept. The first to arrive wins, or the last, by policy; copies of a packet
-fill what the packet itself lacks, and what the snapshot length cut yields to anything captured. The result depends on what was
-captured, not on how it was cut into segments.
+Segments in order are taken as they come; others go through a sweep. The first to arrive wins, or the last, by policy; copies of a packet
+fill what the packet itself lacks, and octets cut by the snapshot length yield to any captured ones. The result depends on the octets
+captured, not on how they were cut into segments.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from stompcap.kernel import kernel
 from stompcap.tcp.state import COPY, Int64s
 from stompcap.tcp.sweep import sweep
 
-ABSURD_GAP = 1 << 26  # a larger hole, what lies behind it not acknowledged by any later acknowledgement: forged
+ABSURD_GAP = 1 << 26  # a larger hole, with octets behind it that no later segment acknowledges, is forged
 
-# columns of a piece: row of the segment, positions, what sort of octets; sorts in order of precedence
+# columns of a piece: row of the segment, positions, kind of octets; kinds in order of precedence
 PIECE_ROW, BEGIN, END, SORT = 0, 1, 2, 3
 CAPTURED, COPIED, CUT_OFF = 0, 1, 2
-PRECEDENCE = 40  # bits below the sort in a priority
+PRECEDENCE = 40  # bits below the kind in a priority
 
 
 @kernel
 def in_order(rows: Int64s, position: Int64s, wire: Int64s, marks: NDArray[np.uint8], low: Int, limit: Int) -> bool:
-    """Whether segments come one behind the other, with no more than plausible gaps."""
+    """Whether segments follow one another, with no more than plausible gaps."""
     at = low
     for row in rows:
         if position[row] < at or position[row] + wire[row] > limit or position[row] - at > ABSURD_GAP or marks[row] & COPY:
@@ -36,7 +36,7 @@ def in_order(rows: Int64s, position: Int64s, wire: Int64s, marks: NDArray[np.uin
 
 @kernel
 def as_they_come(rows: Int64s, position: Int64s, wire: Int64s, captured: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pieces of segments in order: (pieces, no losses)."""
+    """Pieces of segments that are in order: (pieces, no losses)."""
     pieces, n = np.empty((2 * len(rows), 4), np.int64), 0
     for row in rows:
         begin, cut, end = position[row], position[row] + captured[row], position[row] + wire[row]
@@ -82,7 +82,7 @@ def swept(
 
 @kernel
 def named(found: Int64s, owner: Int64s, sort: Int64s) -> NDArray[np.int64]:
-    """Items as rows of segments, with the sort of their octets."""
+    """Items as rows of segments, with the kind of their octets."""
     pieces = np.empty((len(found), 4), np.int64)
     for i in range(len(found)):
         item = found[i, 0]

@@ -1,7 +1,7 @@
-"""The reassembler as a machine: a flow's segments go in, in wire order and in pieces of any size; what is settled comes out.
+"""The reassembler as a state machine: a flow's segments go in, in wire order and in pieces of any size; settled streams come out.
 
-It holds the packets of at most one block that is not yet full, the few rows before it that are still undecided, and some numbers a
-connection; all of it can be saved between any two pieces. What comes out does not depend on how the input was cut.
+It keeps the packets of at most one block that is not yet full, the few rows before it that are still undecided, and a few numbers per
+connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ POLICIES = ("first", "last")
 
 
 def demand_policy(overlap: str) -> None:
-    """Raise ValueError for a policy that is none."""
+    """Raise ValueError for an unknown overlap policy."""
     if overlap not in POLICIES:
         raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
 
 
 @dataclass(frozen=True)
 class Settled:
-    """What a block of a flow has settled.
+    """The results of one block of a flow.
 
-    Rows in `reassembly` are rows of `segments`: those that were still undecided, and behind the first `held` of them the block's own.
+    Rows in `reassembly` are rows of `segments`: first `held` rows that were still undecided, then the block's own.
     `number` counts them from the flow's first packet. Connections are those that may still go on, or ended with this block; the first
     of them is number `first` of the flow. Offsets of a side ascend from one block to the next.
 
-    Per connection, `unsettled` is the number of the first packet that more octets may be settled of: what comes later came with it or
-    behind it. `lasting` are stalls that have not ended, up to the latest packet.
+    Per connection, `unsettled` is the number of the earliest packet of which octets may still be settled: later results come from it or
+    from packets behind it. `lasting` are stalls that have not ended, up to the latest packet.
     """
 
     reassembly: Reassembly
@@ -54,8 +54,8 @@ class Settled:
 class Reassembler:
     """Reassembles one flow.
 
-    `overlap`: whether the `first` or the `last` octets captured stand where copies differ. `block` counts packets; only equal numbers
-    give equal results. A flow that is silent for longer than `idle_ns` goes on as another connection. Raises ValueError for another policy.
+    `overlap`: whether the `first` or the `last` captured octets are kept where copies differ. `block` counts packets; results are equal
+    for equal numbers only. After a silence of more than `idle_ns` a flow goes on as another connection. Raises ValueError for another policy.
     """
 
     def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK, idle_ns: int = IDLE_NS) -> None:
@@ -67,7 +67,7 @@ class Reassembler:
         self._seen = 0
 
     def feed(self, segments: pa.Table) -> Iterator[Settled]:
-        """Take more rows of the flow (SEGMENTS, in wire order); a block at a time comes out once there are more rows than it holds."""
+        """Take more rows of the flow (SEGMENTS, in wire order); gives each block that is full."""
         waiting = pa.concat_tables([self._waiting, segments])
         at = 0
         while waiting.num_rows - at > self.block:
@@ -77,11 +77,11 @@ class Reassembler:
         self._waiting = waiting.slice(at).combine_chunks()
 
     def finish(self) -> Settled:
-        """The rest: the flow has ended."""
+        """Settle the rest: the flow has ended."""
         return self._step(final=True)
 
     def save(self) -> bytes:
-        """All that `restored` needs to go on from here: the rows not yet settled, and what is carried."""
+        """The state that `restored` continues from: the rows not yet settled, and what is carried."""
         values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
         values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
         file = io.BytesIO()
@@ -90,7 +90,7 @@ class Reassembler:
 
     @classmethod
     def restored(cls, saved: bytes) -> Reassembler:
-        """The machine that was saved; its rows name captures by the ranks they had then."""
+        """A reassembler with a saved state; its rows name captures by the ranks they had then."""
         with np.load(io.BytesIO(saved), allow_pickle=False) as found:
             machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
             carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}

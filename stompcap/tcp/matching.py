@@ -1,7 +1,7 @@
 """Which connection of a flow a segment belongs to.
 
-A flow (two endpoints) may see several connections, its incarnations: a SYN with a new initial sequence number begins one (RFC 9293,
-3.6.1), and so do segments whose sequence and acknowledgement numbers both lie far from all that is known of the flow. A segment that
+A flow (two endpoints) may have several connections, its incarnations: a SYN with a new initial sequence number begins one (RFC 9293,
+3.6.1), and so do segments whose sequence and acknowledgement numbers are both far from all that is known of the flow. A segment that
 no incarnation can have sent is a stray: its octets are left out, so a forged number cannot make a gap of gigabytes.
 
 A flow that was silent for the idle timeout, or for twice the maximum segment lifetime after all its connections had closed, goes on as
@@ -79,7 +79,7 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
         if state[stream, mine + SYNCED] and not state[stream, mine + HINTED]:
             again = distance(seq + 1, state[stream, mine + START]) == 0
             if again and (not closed(state, stream) or ts <= state[stream, LAST_NS]):
-                return stream  # sent again, or captured again
+                return stream  # retransmitted, or captured twice
     stream = streams - 1
     if stream < first or (state[stream, mine + SYNCED] and not state[stream, mine + HINTED]):
         return -1
@@ -93,12 +93,12 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
         return stream if -(1 << 16) <= ahead <= 0 and not closed(state, stream) else -1
     if flags & ACK:
         return stream if abs(delta(state, stream, 1 - side, ack)) <= 1 << 16 and not closed(state, stream) else -1
-    return stream if state[stream, peer + SYNCED] and not closed(state, stream) else -1  # both sides open at once
+    return stream if state[stream, peer + SYNCED] and not closed(state, stream) else -1  # simultaneous open
 
 
 @inline
 def find_stream(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: Int, flags: Int) -> tuple[Int, Int]:
-    """The connection of any other segment, and its distance there: FAR + 1 for a stray, (-1, 0) for a new one."""
+    """The connection of any other segment, and its distance there; a distance of FAR + 1 for a stray, (-1, 0) for a new connection."""
     best, nearest = -1, FAR + 1
     for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
         d = delta(state, stream, side, seq)

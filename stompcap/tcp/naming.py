@@ -1,4 +1,4 @@
-"""Connections by name: identity, endpoints, history and counters out of the kernels' numbers."""
+"""The kernels' numbers as named columns: identity, endpoints, history and counters of connections."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
 
 
 def _closers(state: Int64s, own: Int64s) -> NDArray[np.int8]:
-    """Which side closed each connection; nobody where the other's FIN, not captured, may have come before.
+    """Which side closed each connection; nobody where a FIN of the other side may have come before and is not captured.
 
-    It may where more of that side was acknowledged, or sent, than its octets captured. `own` has the columns of the sides.
+    That is possible where more of that side was acknowledged, or sent, than was captured. `own` has the columns of the sides.
     """
     closer = state[:, s.CLOSED_BY].astype(np.int8)
     end = np.where(own[:, :, s.DATA_SEEN] != 0, own[:, :, s.DATA_END], own[:, :, s.START])
@@ -74,14 +74,14 @@ def _closers(state: Int64s, own: Int64s) -> NDArray[np.int8]:
 
 
 def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
-    """The port that stands in two columns of the endpoints, big endian."""
+    """The port in two columns of the endpoints, big endian."""
     return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
 
 
 def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s) -> pa.StringArray:
-    """20 hexadecimal digits a connection: of the capture point, its endpoints, time and number of its first SYN.
+    """20 hexadecimal digits per connection: a hash of the capture point, its endpoints, time and sequence number of its first SYN.
 
-    And of its VLAN ids where these are part of the flow; 0 for any other.
+    The hash includes its VLAN ids where these are part of the flow; 0 otherwise.
     """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)

@@ -1,4 +1,4 @@
-"""The octets of extents: read in place from mapped captures, from segments that carry their own, or from where these were laid aside."""
+"""Reads the octets of extents: in place from mapped captures, from segments that carry their own, or from the file they were spilled to."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
-STRETCHES = 8192  # a mapped file's pages are held for
-BETWEEN_OCTETS = 1 << 20  # quicker read than asked for around
-REQUESTS = 4  # at a time
+STRETCHES = 8192  # read before a mapped file's pages are released
+BETWEEN_OCTETS = 1 << 20  # less is read along rather than requested around
+REQUESTS = 4  # in parallel
 
 
 @kernel
@@ -44,16 +44,16 @@ def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int6
 def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
     """The octets of `extents` back to back, in their order.
 
-    `segments` is the table that was reassembled, `sources` the captures by rank (those that the extents need), and by the
-    rank SPILLED the payload that was laid aside.
+    `segments` is the table that was reassembled, `sources` the captures by rank (those that the extents need), and under the
+    rank SPILLED the spilled payload.
     """
     ends = np.cumsum(extents.length)
     targets = ends - extents.length
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
     rows = extents.row
     capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
-    laid_aside = place <= SPILLED
-    place, capture = np.where(laid_aside, SPILLED - place, place), np.where(laid_aside, SPILLED, capture)
+    spilled = place <= SPILLED
+    place, capture = np.where(spilled, SPILLED - place, place), np.where(spilled, SPILLED, capture)
     in_file = place >= 0
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
@@ -65,9 +65,9 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
 
 
 def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
-    """Copy stretches of a capture to their places in `out`: in place, or by ranges that hold many of them.
+    """Copy stretches of a capture to their places in `out`: in place, or by range requests that cover many of them.
 
-    The pages of a mapped file are let go now and then, for the system maps many around each that is touched.
+    The pages of a mapped file are released now and then, for the system maps many around each that is touched.
     """
     if isinstance(source, np.ndarray):
         copy_runs(source, begins, lengths, targets, out)
@@ -89,7 +89,7 @@ def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, 
 
 
 def together(begins: Int64s, lengths: Int64s) -> list[Int64s]:
-    """Which stretches to ask for in one request: those with little between them, up to RANGE_OCTETS."""
+    """Groups of stretches for one request each: those with little between them, up to RANGE_OCTETS."""
     order = np.argsort(begins, kind="stable")
     begin = begins[order]
     reached = np.maximum.accumulate(begin + lengths[order])
@@ -102,7 +102,7 @@ def together(begins: Int64s, lengths: Int64s) -> list[Int64s]:
 
 
 def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
-    """Copy stretches of the payloads that segments carry themselves to their places in `out`."""
+    """Copy stretches of the payloads that segments carry to their places in `out`."""
     first = 0
     for chunk in payload.chunks:
         which = np.flatnonzero((rows >= first) & (rows < first + len(chunk)))

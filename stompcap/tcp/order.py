@@ -1,4 +1,4 @@
-"""From positions to streams: which octets of which segments make up each side of a connection, as far as that is settled."""
+"""From positions to streams: which octets of which segments make up each side of a connection, as far as it is settled."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE
 from stompcap.tcp.matching import RECENT
 from stompcap.tcp.state import Int64s, State
 
-MID_STREAM_WINDOW = 1 << 20  # how far before the first segment seen a stream may begin whose SYN was not
+MID_STREAM_WINDOW = 1 << 20  # how far before its first captured segment a stream without a captured SYN may begin
 NO_END = 1 << 62
 
 
 @kernel
 def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
-    """Append one row, doubling the room where it is full; returns where the rows are now."""
+    """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 6), np.int64)
         more[:count] = rows
@@ -54,7 +54,7 @@ def grouped(
 
 @kernel
 def bounds(state: State, tally: Int64s, stream: Int, side: Int, rows: Int64s, position: Int64s) -> tuple[Int, Int]:
-    """Where a side's stream begins, and where it must end; takes down whether its beginning is the true one."""
+    """Where a side's stream begins, and where it must end; notes in the state whether it is the true beginning."""
     at = s.SIDES + side * s.WIDTH
     if tally[t.BASED]:
         base = tally[t.BASE]
@@ -71,7 +71,7 @@ def bounds(state: State, tally: Int64s, stream: Int, side: Int, rows: Int64s, po
 
 @kernel
 def length_known(state: State, stream: Int, side: Int, base: Int, end: Int, fin: Int) -> Int:
-    """Where a side's stream ends: its FIN says, or its octets, or what was acknowledged or sent beyond them."""
+    """Where a side's stream ends: by its FIN, its octets, or what was acknowledged or sent beyond them."""
     at = s.SIDES + side * s.WIDTH
     if state[stream, at + s.FIN_SEEN]:
         return max(end, fin) if fin - end <= ABSURD_GAP else end
@@ -80,12 +80,12 @@ def length_known(state: State, stream: Int, side: Int, base: Int, end: Int, fin:
     beyond = state[stream, at + s.SENT]
     if state[stream, at + s.ACK_SEEN]:
         beyond = max(beyond, state[stream, at + s.ACKED])
-    return beyond if end + 1 < beyond <= end + ABSURD_GAP else end  # one more may stand for a FIN that was not captured
+    return beyond if end + 1 < beyond <= end + ABSURD_GAP else end  # one more may be a FIN that was not captured
 
 
 @kernel
 def plausible(state: State, stream: Int, side: Int, pieces: Int64s, number: Int64s, low: Int) -> tuple[Int, Int]:
-    """How many pieces may be believed, and where they end: not beyond an absurd gap that acknowledgements deny."""
+    """How many pieces are plausible, and where they end: not beyond a gap too large to be true that acknowledgements contradict."""
     at = s.SIDES + side * s.WIDTH
     acked = state[stream, at + s.ACKED] if state[stream, at + s.ACK_SEEN] else np.int64(NO_END)
     end = low
@@ -122,7 +122,7 @@ def take_late(
     ts_ns: Int64s,
     late: NDArray[np.uint8],
 ) -> None:
-    """Count octets that came after they were settled; marks those that no copy can have brought."""
+    """Count octets that came after they were settled; marks those that cannot be copies."""
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
         if row < held:
@@ -134,7 +134,7 @@ def take_late(
 
 
 class Placed(NamedTuple):
-    """Columns of a block's segments, those kept from the blocks before first; `keep` and `late` are filled."""
+    """Columns of a block's segments, those kept from earlier blocks first; `keep` and `late` are filled."""
 
     ts_ns: Int64s
     position: Int64s
@@ -148,7 +148,7 @@ class Placed(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side of a connection: where its stream begins, and up to where it is settled now."""
+    """One side of a connection: where its stream begins, and how far it is settled now."""
 
     stream: Int
     side: Int
@@ -181,7 +181,7 @@ def put_extents(
 def put_overlaps(
     overlaps: NDArray[np.int64], n: Int, of: Side, losses: Int64s, tally: Int64s, position: Int64s
 ) -> tuple[NDArray[np.int64], Int]:
-    """Append what was lost to other segments as far as that is settled, as `put_extents`."""
+    """Append the settled octets that lost to other segments, as `put_extents`."""
     for p in range(len(losses)):
         row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], of.cut)
         if losses[p, SORT] == CUT_OFF or begin >= end:
@@ -200,8 +200,8 @@ def order(
     """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
-    to skip; extents are sorted and don't overlap. `tallies` has a row per side (2 * stream + side) and is carried on, as are
-    the rows marked in `keep`; the first `held` rows were kept before. `late` marks those that came for settled octets.
+    to skip; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is carried on, as are
+    the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought settled octets again.
     """
     ts_ns, position, marks, wire, captured, number, born, keep, late = placed
     streams = len(state)
@@ -239,7 +239,7 @@ def order(
         if cut > low or tally[t.BASED] or quiet:
             tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, base, cut, cut - base
             tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
-            state[stream, s.TOLD] = 1
+            state[stream, s.HANDED_ON] = 1
         if not quiet:
             t.keep_open(tally, mine, held, position, wire, marks, born, keep)
     return extents[:n], overlaps[:lost]

@@ -1,7 +1,7 @@
-"""Connections as rows that stand alone: what is known of each, and of every captured piece of its streams the place, not the octets.
+"""Connections as self-contained rows: the attributes of each, and for every captured piece of its streams the place, not the octets.
 
-A row needs no segments any more, so it can be laid aside on disk, where a capture holds more connections, or one of them more
-segments, than should stand in memory.
+A row no longer needs its segments, so it can be spilled to disk where a capture has more connections, or one of them more
+segments, than fit in memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Pieces:
 
 
 def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
-    """Extents, of connections from number `first` on, by the places in their segments' captures; payload must have been laid aside."""
+    """Extents, of connections from number `first` on, as places in their segments' captures; payload must have been spilled."""
     place = column(segments, "place")[extents.row]
     return Pieces(
         extents.stream + np.int32(first),
@@ -48,14 +48,14 @@ def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
 
 
 def edges_of(pieces: Pieces, streams: int) -> Int64s:
-    """Where the pieces of each side of each of so many streams begin, and the last of them end."""
+    """Where the pieces of each side of each of `streams` streams begin, and where the last of them end."""
     return np.searchsorted(pieces.stream.astype(np.int64) * 2 + pieces.side, np.arange(2 * streams + 1))
 
 
 def rows_of(streams: Streams, incarnation: Int64s, edges: Int64s, columns: Mapping[str, Int64s]) -> pa.Table:
-    """A row per connection, in order of the first packets; `columns` are those of PIECE, parted by `edges` (as `edges_of` gives them)."""
+    """A row per connection, in order of the first packets; `columns` are those of PIECE, split at `edges` (as `edges_of` gives them)."""
     values = pa.StructArray.from_arrays([pa.array(columns[field.name]) for field in PIECE], fields=list(PIECE))
-    told = {
+    fields = {
         "first_packet": streams.first_packet,
         "incarnation": incarnation,
         "stream_id": streams.stream_id,
@@ -73,14 +73,14 @@ def rows_of(streams: Streams, incarnation: Int64s, edges: Int64s, columns: Mappi
         "low_pieces": edges[1::2] - edges[:-1:2],
         "pieces": pa.LargeListArray.from_arrays(pa.array(edges[::2]), values),
     }
-    rows = pa.table(told)
+    rows = pa.table(fields)
     if (streams.first_packet[1:] >= streams.first_packet[:-1]).all():
-        return rows  # not copied, for there may be much of it
+        return rows  # not copied: it may be large
     return rows.take(pa.array(np.argsort(streams.first_packet, kind="stable")))
 
 
 def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -> Int64s:
-    """Which connection of its flow each is, from 0; connections of a flow stand together."""
+    """The incarnation of each connection in its flow, from 0; connections of a flow are adjacent."""
     count = len(streams)
     of = np.zeros(count, np.int64)
     of[stream_of] = flow
@@ -91,11 +91,11 @@ def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -
 
 
 def read(place: Int64s, lengths: Int64s, sources: Mapping[int, Source]) -> Octets:
-    """The octets of pieces back to back; `sources` as for `gather`, the capture by rank 0."""
+    """The octets of pieces back to back; `sources` as for `gather`, the capture under rank 0."""
     targets = np.cumsum(lengths) - lengths
     out = np.empty(int(lengths.sum()), np.uint8)
-    laid_aside = place <= SPILLED
-    for rank, which, begins in ((0, ~laid_aside, place), (SPILLED, laid_aside, SPILLED - place)):
+    spilled = place <= SPILLED
+    for rank, which, begins in ((0, ~spilled, place), (SPILLED, spilled, SPILLED - place)):
         if which.any():
             copy_from(sources[rank], begins[which], lengths[which], targets[which], out)
     return out

@@ -1,6 +1,6 @@
-"""Segments of whole flows to TCP byte streams, as columns: what Spark's tasks and `stompcap.tcp.reassemble` both run.
+"""Segments of whole flows to TCP byte streams, as columns: used by Spark's tasks and by `stompcap.tcp.reassemble`.
 
-Flows of up to a block of packets, all but the largest, are reassembled together in one pass; larger ones, one by one, by the machine.
+Flows of up to a block of packets, all but the largest, are reassembled together in one pass; larger ones go through the machine one by one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def reassemble_columns(
     """Reassemble whole flows.
 
     `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
-    are adjacent and in wire order. `overlap`: whether the `first` or the `last` octets captured stand where copies
-    differ; counters and times are those of the octets kept. `block`: packets of a flow after which what is settled is not looked
-    at again (stompcap.tcp.settle). A flow that is silent for longer than `idle_ns` goes on as another connection.
+    are adjacent and in wire order. `overlap`: whether the `first` or the `last` captured octets are kept where copies
+    differ; counters and times are those of the octets kept. `block`: packets of a flow after which settled octets are final
+    (stompcap.tcp.settle). After a silence of more than `idle_ns` a flow goes on as another connection.
     """
     demand_policy(overlap)
     edges = _cuts(segments, block)
@@ -37,7 +37,7 @@ def reassemble_columns(
 
 
 def _cuts(segments: pa.Table, block: int) -> list[int]:
-    """Rows between which flows of more than a block lie alone, from the first row to behind the last."""
+    """Rows that separate flows of more than a block from their neighbours, from the first row to one past the last."""
     count = segments.num_rows
     if count <= block:
         return [0, count]
@@ -47,7 +47,7 @@ def _cuts(segments: pa.Table, block: int) -> list[int]:
     for i in np.flatnonzero(np.diff(edges) > block).tolist():
         begin, end = int(edges[i]), int(edges[i + 1])
         ends = segments.column("endpoints").slice(begin, end - begin)
-        other = np.flatnonzero(pc.not_equal(ends.slice(1), ends.slice(0, len(ends) - 1)).to_numpy())  # flows whose hashes agree
+        other = np.flatnonzero(pc.not_equal(ends.slice(1), ends.slice(0, len(ends) - 1)).to_numpy())  # flows whose hashes collide
         found.update([begin, *(begin + 1 + other).tolist(), end])
     return sorted(found)
 
@@ -62,6 +62,6 @@ def _whole(segments: pa.Table, source: str, overlap: str, block: int, idle_ns: i
 
 
 def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Settled]:
-    """All that a machine settles of one flow."""
+    """All blocks of one flow, settled."""
     yield from machine.feed(segments)
     yield machine.finish()

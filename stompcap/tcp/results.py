@@ -1,7 +1,7 @@
-"""What reassembly gives: streams, and which octets of which segments make them up, as columns.
+"""Results of reassembly, as columns: streams, and which octets of which segments make them up.
 
-Sides are named by endpoint, not by role: side 0 is what the low endpoint (the smaller address and port) sent. Who is
-the client is for those to say who know the octets, where the handshake does not tell.
+Sides are named by endpoint, not by role: side 0 is what the low endpoint (the smaller address and port) sent. Where the handshake
+does not show the client, it is found from the octets, by the caller.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class Sides:
     octets: Int64s  # length of the stream: gaps included, up to the FIN
     segments: Int64s  # segments that carried octets of the stream
     retransmitted_octets: Int64s
-    duplicate_segments: Int64s  # copies of a packet that the capture shows again: in none of the other counters
+    duplicate_segments: Int64s  # copies of a packet made by the capture, in none of the other counters
     bad_checksum_segments: Int64s  # segments, with octets or without, whose TCP checksum is wrong as captured
     out_of_order_segments: Int64s
-    gap_octets: Int64s  # octets the capture lacks
-    truncated_octets: Int64s  # the part of them that the snapshot length cut
+    gap_octets: Int64s  # octets missing from the capture
+    truncated_octets: Int64s  # those of them cut by the snapshot length
     stray_segments: Int64s  # segments with impossible sequence numbers, left out
     synced: NDArray[np.bool_]  # offset 0 is the true beginning
-    fin_ns: Int64s  # time of the side's FIN, -1 where none was captured
-    rst_ns: Int64s  # time of its RST, -1
+    fin_ns: Int64s  # time of the side's FIN, -1: none captured
+    rst_ns: Int64s  # time of its RST, -1: none captured
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Streams:
     high_port: NDArray[np.int32]
     first_ns: Int64s
     last_ns: Int64s
-    initiator: NDArray[np.int8]  # side that opened it by the handshake, -1: not seen
+    initiator: NDArray[np.int8]  # side that opened it, by the handshake; -1: not captured
     syn_seen: NDArray[np.bool_]
     synack_seen: NDArray[np.bool_]
-    history: list[str]  # Zeek's letters, upper case what the low endpoint did
+    history: list[str]  # Zeek's letters, upper case for the low endpoint
     close_kind: NDArray[np.int8]  # index of words.CLOSE_KINDS: fin, rst, open
-    closed_by: NDArray[np.int8]  # side, 2: both, -1: open, or not known
+    closed_by: NDArray[np.int8]  # side; 2: both; -1: open, or unknown
     close_ns: Int64s  # time of the first FIN or RST, -1: open
     first_capture: NDArray[np.int32]
     first_packet: Int64s
-    outer: Int64s  # what lay around its first packet (stompcap.capture.outer)
-    clock_steps_back: Int64s  # packets whose time lies before that of the packet before
+    outer: Int64s  # encapsulation of its first packet (stompcap.capture.outer)
+    clock_steps_back: Int64s  # packets earlier than the packet before them
     sides: Sides
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Extents:
-    """Stretches of streams and the segments that have their octets, sorted by stream, side and offset."""
+    """Stretches of streams and the segments that supply them, sorted by stream, side and offset."""
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
@@ -97,7 +97,7 @@ NO_EXTENTS = Extents(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64)
 
 @dataclass(frozen=True)
 class ZeroWindows:
-    """Stalls: `side` could not send from `begin_ns` to `end_ns`, for the other side offered no window."""
+    """Stalls: `side` could not send from `begin_ns` to `end_ns`, because the other side offered no window."""
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
@@ -107,7 +107,7 @@ class ZeroWindows:
 
 @dataclass(frozen=True)
 class Retransmissions:
-    """Segments that brought octets again, later than a copy made by the capture can be."""
+    """Segments that brought octets again, later than a copy made by the capture can come."""
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]
@@ -120,10 +120,10 @@ NO_REPEATS = Retransmissions(_INT32, _INT8, _INT64)
 
 @dataclass(frozen=True)
 class Reassembly:
-    """What `reassemble_columns` gives. `overlaps` are the octets captured again; `strays` what was left out."""
+    """Result of `reassemble_columns`. `overlaps` are the octets captured again; `strays` the segments left out."""
 
     streams: Streams
-    over: NDArray[np.bool_]  # which of them nothing can come for any more: their counters are final
+    over: NDArray[np.bool_]  # which of them no later segment can belong to: their counters are final
     extents: Extents
     overlaps: Extents
     zero_windows: ZeroWindows
@@ -136,7 +136,7 @@ def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int6
     at = overlaps.offset + overlaps.length - 1 if last else overlaps.offset
     group = extents.stream.astype(np.int64) * 2 + extents.side
     wanted = overlaps.stream.astype(np.int64) * 2 + overlaps.side
-    # one number a side and offset; where those would not fit, the sides one by one
+    # one number per side and offset; where those would not fit, the sides one by one
     span = int(max(extents.offset.max(initial=0), at.max(initial=0))) + 1
     if int(group[-1] + 1) < (1 << 62) // span:
         return np.searchsorted(group * span + extents.offset, wanted * span + at, "right") - 1

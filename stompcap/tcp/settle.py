@@ -1,13 +1,13 @@
-"""When octets are settled: what is handed on, and no longer looked at, before a connection has ended.
+"""When octets are settled, that is final and handed on, before a connection has ended.
 
-A connection may carry everything that a capture holds, so what is remembered of it must not grow with it. Every so many packets of a
-flow (a block) each side is looked at. What was without a hole a block ago is settled: the first of it, or the last, has come. Where
-for a whole block nothing came to fill the first hole, though octets behind it did, all that had come a block ago is settled and its
-holes are given up. What comes for settled octets afterwards has come again. What waits behind a hole for four blocks while the stream
-goes on before it was never sent by this side: a stray.
+A connection may carry everything in a capture, so its state must not grow with it. Each side is examined once per block, a fixed
+number of packets of the flow. Octets without a hole before them a block ago are settled: their first copy, or the last, has come. Where
+a whole block fills none of the first hole, though octets behind it come, everything up to a block ago is settled and its
+holes are given up. Settled octets that come again are retransmissions. Octets that wait behind a hole for four blocks while the stream
+goes on before it were never sent by this side: they are strays.
 
-The rule counts packets of the flow alone, so any cutting of the input gives the same; a flow of no more than a block is settled at
-its end. A block is far more than any window of TCP holds at once.
+The rule counts packets of the flow alone, so the cutting of the input changes nothing; a flow of at most a block is settled at
+its end. A block is far more than any TCP window.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from stompcap.tcp.layout import BEGIN, END
 from stompcap.tcp.state import COPY, Int64s
 
 BLOCK = 1 << 16  # packets of a flow
-PATIENCE = 4  # blocks that octets may wait behind a hole while others fill what lies before it
+PATIENCE = 4  # blocks that octets may wait behind a hole that others fill
 
-# columns of a side's tallies: what was counted of it
+# columns of a side's tallies: its counters
 OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2, 3, 4, 5, 6, 7
-# how far it is settled: from the base to the cut; a block ago octets came without a hole to the edge, and at all to the reach
-LOOKED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
+# how far it is settled: from the base to the cut; a block ago octets came without a hole up to the edge, and with holes up to the reach
+EXAMINED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
 TALLIES = 16
 
 
 @kernel
 def edge_from(pieces: Int64s, believed: Int, low: Int) -> Int:
-    """How far pieces go on from a position without a hole."""
+    """How far pieces continue from a position without a hole."""
     edge = low
     for p in range(believed):
         if pieces[p, BEGIN] > edge:
@@ -43,24 +43,24 @@ def edge_from(pieces: Int64s, believed: Int, low: Int) -> Int:
 
 @kernel
 def settle(tally: Int64s, pieces: Int64s, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
-    """Up to where a side is settled now; `behind`: whether octets came in this block behind the first hole."""
+    """Up to where a side is settled now; `behind`: whether this block brought octets behind the first hole."""
     edge = edge_from(pieces, believed, low)
     cut = low
-    if tally[LOOKED]:
+    if tally[EXAMINED]:
         stuck = edge == tally[EDGE] and behind
         cut = max(low, min(reach, tally[REACH]) if stuck else min(edge, tally[EDGE]))
         for p in range(believed):
             if pieces[p, BEGIN] < cut < pieces[p, END]:
-                cut = pieces[p, END]  # a segment is not cut in two
+                cut = pieces[p, END]  # segments are not split
         if cut > edge:
             edge = edge_after(pieces, believed, cut)
-    tally[LOOKED], tally[EDGE], tally[REACH] = 1, edge, max(reach, cut)
+    tally[EXAMINED], tally[EDGE], tally[REACH] = 1, edge, max(reach, cut)
     return cut
 
 
 @kernel
 def edge_after(pieces: Int64s, believed: Int, cut: Int) -> Int:
-    """How far pieces go on without a hole behind a cut."""
+    """How far pieces continue without a hole behind a cut."""
     first = 0
     while first < believed and pieces[first, BEGIN] < cut:
         first += 1
@@ -69,7 +69,7 @@ def edge_after(pieces: Int64s, believed: Int, cut: Int) -> Int:
 
 @kernel
 def came_behind(rows: Int64s, held: Int, position: Int64s, edge: Int, reach: Int) -> bool:
-    """Whether one of the rows that came in this block lies behind the first hole."""
+    """Whether a row that came in this block lies behind the first hole."""
     for i in range(len(rows) - 1, -1, -1):
         if rows[i] < held:
             return False
@@ -89,7 +89,7 @@ def keep_open(
     born: Int64s,
     keep: NDArray[np.uint8],
 ) -> None:
-    """Mark the rows that lie, if only in part, behind the cut: they are needed again, unless they have waited too long."""
+    """Mark the rows that lie at least partly behind the cut: they are needed again, unless they have waited too long."""
     for row in rows:
         if row >= held:
             born[row] = tally[BLOCKS]

@@ -1,4 +1,4 @@
-"""What is remembered of a connection while its segments pass: one row of numbers a connection, its columns named here.
+"""The state of a connection between its segments: one row of numbers per connection, its columns named here.
 
 Sides are named by endpoint: side 0 is what the low endpoint sent. Positions are sequence numbers unwrapped to 64 bits by their
 signed 32-bit distance to the furthest one seen (RFC 9293, 3.4).
@@ -19,11 +19,11 @@ State = NDArray[np.int64]
 FIRST_ROW, FIRST_CAPTURE, FIRST_PACKET, FIRST_NS, LAST_NS = 0, 1, 2, 3, 4
 INITIATOR, ORIGIN_NS, ORIGIN_SEQ, ORIGIN_SYN, SYN_SEEN, SYNACK_SEEN = 5, 6, 7, 8, 9, 10
 CLOSE_KIND, CLOSED_BY, CLOSE_NS, LETTERS = 11, 12, 13, 14
-LATEST_NS, LATEST_CAPTURE, STEPS_BACK = 15, 16, 17  # the packet before, and how often time went back
-TOLD = 18  # octets of it were handed on: its identity stands
-OUTER = 19  # what lay around its first packet (stompcap.capture.outer)
+LATEST_NS, LATEST_CAPTURE, STEPS_BACK = 15, 16, 17  # of the packet before, and how often time went back
+HANDED_ON = 18  # octets of it were handed on, so its identity is final
+OUTER = 19  # encapsulation of its first packet (stompcap.capture.outer)
 AFRESH = 20  # it began behind a silence: nothing goes to the connections before it
-SIDES, WIDTH = 21, 23  # where the sides' columns begin, and how many each has
+SIDES, WIDTH = 21, 23  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
@@ -64,7 +64,7 @@ def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int) -> None:
 
 @inline
 def take_time(state: State, stream: Int, ts: Int, capture: Int) -> None:
-    """Take a packet's time: it orders nothing, for a clock may step; within a capture steps back are counted."""
+    """Take a packet's time. It does not order packets, for a clock may step; steps back within a capture are counted."""
     state[stream, FIRST_NS] = min(state[stream, FIRST_NS], ts)
     state[stream, LAST_NS] = max(state[stream, LAST_NS], ts)
     if state[stream, LATEST_CAPTURE] == capture and ts < state[stream, LATEST_NS]:
@@ -74,18 +74,18 @@ def take_time(state: State, stream: Int, ts: Int, capture: Int) -> None:
 
 @inline
 def closed(state: State, stream: Int) -> bool:
-    """Whether both sides are done: a RST, or a FIN from each."""
+    """Whether both sides are closed: by a RST, or a FIN from each."""
     both = state[stream, SIDES + FIN_SEEN] and state[stream, SIDES + WIDTH + FIN_SEEN]
     return bool(state[stream, CLOSE_KIND] == CLOSE_RST or both != 0)
 
 
 @inline
 def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
-    """How far a number lies from the furthest position of a side; 0: nothing is known; FAR + 1: it cannot be its."""
+    """Distance of a number from the furthest position of a side; 0: nothing is known; FAR + 1: impossible for this side."""
     at = SIDES + side * WIDTH
     if state[stream, at + SEEN]:
         d = distance(seq, state[stream, at + REF])
-        if state[stream, at + SYNCED] and d < 0:  # what it has sent, or what no segment of it can be
+        if state[stream, at + SYNCED] and d < 0:  # sent before, or impossible
             return d if state[stream, at + REF] + d >= state[stream, at + START] - 1 else FAR + 1
     elif state[stream, at + ACK_SEEN]:
         d = distance(seq, state[stream, at + ACKED])
@@ -97,14 +97,14 @@ def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
 
 @inline
 def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
-    """Whether a far number lies where a far one was seen before: a loss, a reuse, but no lone forgery."""
+    """Whether a far number is near an earlier far one: a loss or a reuse of the port, but no lone forgery."""
     at = SIDES + side * WIDTH
     return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
 
 
 @kernel
 def grown(state: State, history: NDArray[np.uint8]) -> tuple[State, NDArray[np.uint8]]:
-    """The same states with room for twice as many connections."""
+    """The same states, with room for twice as many connections."""
     more = np.empty((2 * len(state), state.shape[1]), np.int64)
     more[: len(state)] = state
     letters = np.zeros((2 * len(history), history.shape[1]), np.uint8)

@@ -1,4 +1,4 @@
-"""Who has each octet where segments overlap: a sweep by position, the candidates for an octet in a heap by priority."""
+"""Which segment supplies each octet where segments overlap: a sweep by position, with the candidates for an octet in a heap by priority."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def pop(heap: Int64s, size: Int, priority: Int64s) -> None:
 
 @kernel
 def sweep(begins: Int64s, ends: Int64s, priority: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Who has each octet of overlapping items: (pieces, losses), rows of item, begin, end.
+    """Assigns each octet of overlapping items: (pieces, losses), rows of item, begin, end.
 
     Pieces come by offset and do not overlap; an item has an octet if no item of smaller priority covers it. Losses
-    are what an item covers and does not have.
+    are the octets that an item covers and does not have.
     """
     count = len(begins)
     by_begin = np.argsort(begins, kind="mergesort")

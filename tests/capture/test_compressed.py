@@ -193,7 +193,7 @@ def test_a_compressed_file_that_is_no_capture_is_named_so(tmp_path, kind):
     path = tmp_path / "notes.gz"
     path.write_bytes(COMPRESS[kind](b"not packets at all"))
     assert not is_capture(str(path))
-    with pytest.raises(CaptureError, match=f"compressed with {kind} and holds no pcap"):
+    with pytest.raises(CaptureError, match=f"compressed with {kind} and contains no pcap"):
         survey(str(path), "s")
 
 

@@ -18,7 +18,7 @@ from scapy.layers.ppp import HDLC, PPP
 
 from stompcap.capture.dissect import HEAD_OCTETS, locate
 from stompcap.capture.outer import encapsulation, joined, tagged, vlan_ids, within
-from stompcap.capture.segments import look
+from stompcap.capture.segments import decode_frames
 from stompcap.capture.verdicts import REFUSED, TUNNEL, USED
 from stompcap.tables.words import SKIPPED
 from tests.capture.linked import FRAMES, OUTER, WIFI, pktap
@@ -32,7 +32,7 @@ def outer_of(frame, link):
     """The layers that were found around a frame's segment."""
     octets = np.frombuffer(bytes(frame), np.uint8)
     size = np.array([len(octets)])
-    found, _ = look(octets, np.zeros(1, np.int64), size, size, np.array([link], np.int32), True)
+    found, _ = decode_frames(octets, np.zeros(1, np.int64), size, size, np.array([link], np.int32), True)
     return encapsulation(int(found.outer[0])), vlan_ids(int(found.outer[0]))
 
 
@@ -152,7 +152,7 @@ def look_at(frame, link):
     """What becomes of one frame."""
     octets = np.frombuffer(frame, np.uint8)
     size = np.array([len(octets)])
-    found, _ = look(octets, np.zeros(1, np.int64), size, size, np.array([link], np.int32), True)
+    found, _ = decode_frames(octets, np.zeros(1, np.int64), size, size, np.array([link], np.int32), True)
     assert found.verdict[0] != REFUSED
     assert found.verdict[0] != TUNNEL
     if found.verdict[0] == USED:

@@ -136,7 +136,7 @@ def test_an_empty_object_is_nothing_to_do(s3):
         ("s3://other/missing.pcap", "no such file or bucket"),
         ("s3://bucket/denied.pcap", "no permission .* credentials"),
         ("s3://bucket/text.pcap", "is not a pcap"),
-        ("nowhere://bucket/a.pcap", "no file system is known"),
+        ("nowhere://bucket/a.pcap", "the scheme of this URI is not supported"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_a_remedy(s3, uri, remedy):

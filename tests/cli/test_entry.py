@@ -16,7 +16,7 @@ import pytest
 from stompcap import __version__
 from stompcap.cli import entry, lake_commands
 from stompcap.cli.failures import explain
-from stompcap.cli.say import say
+from stompcap.cli.stderr import to_stderr
 from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
 from tests.cli.commands import ROOT, hears, in_session
 
@@ -58,8 +58,8 @@ def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatc
         (["run", "x", "--lake", "l", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),
         (["extract", "x", "--lake", "l", "--split-octets", "many"], "Invalid value for '--split-octets'"),
-        (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: say first or last"),
-        (["run", "x", "--lake", "l", "--idle-timeout", "1w"], "--idle-timeout 1w: say a duration such as 90s, 30min, 24h or 7d"),
+        (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: must be first or last"),
+        (["run", "x", "--lake", "l", "--idle-timeout", "1w"], "--idle-timeout 1w: must be a duration such as 90s, 30min, 24h or 7d"),
     ],
 )
 def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +78,8 @@ def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys:
         (CaptureError("a.pcap", "is gone"), 4, "a.pcap: is gone"),
         (LakeBusy("held"), 5, "held"),
         (OSError(errno.ENOSPC, "No space left on device"), 3, "No space left on device; free space and run again"),
-        (OSError(errno.EROFS, "Read-only file system", "/lake"), 3, "/lake: Read-only file system; name another place"),
-        (ValueError("odd\nmore"), 70, "unexpected ValueError: odd (run again with --verbose for the whole story)"),
+        (OSError(errno.EROFS, "Read-only file system", "/lake"), 3, "/lake: Read-only file system; use another place"),
+        (ValueError("odd\nmore"), 70, "unexpected ValueError: odd (run again with --verbose for the traceback)"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -98,7 +98,7 @@ def test_each_kind_of_error(error: Exception, code: int, says: str, capsys: Said
 
 
 def test_octets_of_others_are_escaped(capsys: Said) -> None:
-    say("a\x1b[2Jb\nc\u202e.pcap: gone")
+    to_stderr("a\x1b[2Jb\nc\u202e.pcap: gone")
     assert capsys.readouterr().err == "stompcap: a\\x1b[2Jb\\nc\\u202e.pcap: gone\n"
 
 
@@ -156,7 +156,7 @@ def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: 
     child.send_signal(number)
     out, err = child.communicate(timeout=30)
     assert child.returncode == 128 + number
-    assert err == f"stompcap: interrupted ({number.name}); what was done stays, run again to go on\n"
+    assert err == f"stompcap: interrupted ({number.name}); finished work is kept, run again to continue\n"
     assert json.loads(out)["exit_code"] == 128 + number
 
 

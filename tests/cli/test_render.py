@@ -123,7 +123,7 @@ def test_no_rows(style: str, printed: str) -> None:
 
 
 def test_other_formats_are_refused() -> None:
-    with pytest.raises(ValueError, match="xml is none of table, csv, json"):
+    with pytest.raises(ValueError, match="xml is not one of table, csv, json"):
         emit(["a"], [], "xml", io.StringIO())
 
 

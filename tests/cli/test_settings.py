@@ -63,5 +63,5 @@ def test_what_makes_no_sense(path: str, capsys: pytest.CaptureFixture[str], monk
     Path(path).write_text('[rules."FR-99"]\nenabled = false\n')
     assert called(monkeypatch, "metrics", "--lake", "l", "--settings", path) == 2
     assert capsys.readouterr().err == (
-        f'stompcap: {path}, line 1: rules."FR-99": there is no such rule; `stompcap rules list` shows them all\n'
+        f'stompcap: {path}, line 1: rules."FR-99": no such rule; `stompcap rules list` shows them all\n'
     )

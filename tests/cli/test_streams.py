@@ -33,9 +33,13 @@ def test_as_many_digits_as_tell_it(lake: str, given: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(("given", "says"), [
-    ("0f83", r"^0f83: 2 stream ids begin so, give more digits: 0f8305\w+ \(10\.0\.0\.1:5 to –, 1970-01-01 00:00:00\), 0f83f\w+ \([^)]+\)$"),
-    ("b", r"^b: 8 stream ids begin so, give more digits: (b0{18}[0-4] \([^)]+\)(, )?){5} and 3 more$"),
-    ("c", r"^c: no stream id begins so in .*; list them with: stompcap sql 'SELECT stream_id FROM sessions' --lake '.*a lake.*'$"),
+    (
+        "0f83",
+        r"^0f83: 2 stream ids begin with that, give more digits: "
+        r"0f8305\w+ \(10\.0\.0\.1:5 to –, 1970-01-01 00:00:00\), 0f83f\w+ \([^)]+\)$",
+    ),
+    ("b", r"^b: 8 stream ids begin with that, give more digits: (b0{18}[0-4] \([^)]+\)(, )?){5} and 3 more$"),
+    ("c", r"^c: no stream id begins with that in .*; list them with: stompcap sql 'SELECT stream_id FROM sessions' --lake '.*a lake.*'$"),
     ("0" * 20, r"^0{20}: no such stream in .*stompcap sql"),
     ("", "not a stream id"), ("0f83%", "not a stream id"), ("' OR 1=1 --", "not a stream id"), ("0" * 21, "not a stream id"),
     ("\x1b[2J", r"^\\x1b\[2J: not a stream id"),

@@ -1,4 +1,4 @@
-"""Pages of docs/ that are made of the bundled recordings: `python -m tests.e2e.documents docs`.
+"""Pages of docs/ generated from the bundled recordings: `python -m tests.e2e.documents docs`.
 
 Each is what the tool itself says of them. DuckDB stands in for Spark; tests/spark holds one against the other.
 """
@@ -26,25 +26,25 @@ BODY_SHOWN = 120  # characters of a frame's body
 
 HEAD = """# What real brokers and clients break
 
-Made of the bundled recordings (`data/`) by stompcap: `make docs`.
+Generated from the bundled recordings (`data/`) by `make docs`.
 
 ## MUST rules broken in clean sessions
 
 {sessions} of the recorded sessions are clean: stomp.py, stompjs, go-stomp, vert.x and stompest connect, subscribe, send, acknowledge, use
-transactions, idle for some heart-beats and disconnect, with RabbitMQ 3.10, ActiveMQ 5.17 and Artemis 2.42, in 1.0, 1.1 and 1.2, and nobody
-breaks a rule on purpose. Of {judged:,} opportunities to break a rule of level M, {failed} were taken, all of the kinds below. A test
+transactions, idle for some heart-beats and disconnect, with RabbitMQ 3.10, ActiveMQ 5.17 and Artemis 2.42, in 1.0, 1.1 and 1.2, and none
+breaks a rule on purpose. Of {judged:,} opportunities to break a rule of level M, {failed} failed, all of the kinds below. A test
 allows no other.
 """
-ALL = """## Every rule that a broker or a library was seen to break
+ALL = """## Every rule that a broker or a library broke
 
-In all recordings, also those where a scripted client provokes the broker; what the scripted client did on purpose is left out. In
-brackets, how often. The captures are `data/BROKER_NAME`.
+In all recordings, including those where a scripted client provokes the broker; its planted violations are left out. Counts are in
+brackets. The captures are `data/BROKER_NAME`.
 
 | rule | level | what | broken by | in |
 | --- | --- | --- | --- | --- |
 """
 ABSENT = """
-## Known and not recorded
+## Known but not recorded
 
 | rule | who | why it is not here |
 | --- | --- | --- |

@@ -59,4 +59,4 @@ def test_the_command_line_passes_it_on(command: str, overlap: str, monkeypatch: 
 def test_another_word_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["stompcap", "run", "x.pcap", "--lake", "l", "--overlap", "middle"])
     assert entry.outcome() == 2
-    assert capsys.readouterr().err == "stompcap: --overlap middle: say first or last\n"
+    assert capsys.readouterr().err == "stompcap: --overlap middle: must be first or last\n"

@@ -19,7 +19,7 @@ from stompcap.prepare.signatures import LIST, Signature, spell
 ROOT = Path(__file__).resolve().parents[2]
 # They call kernels as a run does, through the machines; other tests call some with types of their own.
 MACHINES = ("mangler", "assembly", "e2e", "cli/test_export.py")
-READERS = ("splits", "remote", "compressed", "spill", "fragments", "growing")
+READERS = ("splits", "remote", "compressed", "payload_spill", "fragments", "growing")
 TESTS = [f"tests/{name}" for name in MACHINES] + [f"tests/capture/test_{name}.py" for name in READERS]
 LEFT_OUT = "not slow and not spark and not brokers and not airflow"
 HEAD = """\

@@ -12,7 +12,7 @@ import pytest
 from deltalake import write_deltalake
 
 from stompcap.quality.profiles import profiles
-from stompcap.quality.ranges import Faults, checks, untold
+from stompcap.quality.ranges import Faults, checks, undecided
 from stompcap.tables import TABLES
 from tests.quality import lakes
 
@@ -94,8 +94,8 @@ def test_statistics_spare_the_look_and_their_lack_does_not(tmp_path: Path) -> No
     ranges = [check for check in checks(table) if check.lesser is None]
     for name, statistics in (("with", True), ("without", False)):
         pq.write_table(made, tmp_path / f"{name}.parquet", write_statistics=statistics)
-    assert untold(pq.ParquetFile(tmp_path / "with.parquet"), ranges) == []
-    assert untold(pq.ParquetFile(tmp_path / "without.parquet"), ranges) == ranges
+    assert undecided(pq.ParquetFile(tmp_path / "with.parquet"), ranges) == []
+    assert undecided(pq.ParquetFile(tmp_path / "without.parquet"), ranges) == ranges
 
 
 def test_files_of_before_are_passed_over_where_that_is_asked_for(tmp_path: Path) -> None:

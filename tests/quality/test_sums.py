@@ -82,8 +82,8 @@ def test_conditions_admit_no_null(condition: Condition, expected: list[bool]) ->
 def test_times_count_a_point_so_often() -> None:
     rows = Rows(pa.table({"stream_id": ["a", "b"], "rule_id": ["r", "r"], "failed": [2, 0]}))
     twice = Rows(pa.table({"stream_id": ["a", "a"], "rule_id": ["r", "r"]}))
-    assert rows.sum(Points("compliance", way="", word="rule_id", times=("failed",))) == twice.sum(
-        Points("compliance_findings", way="", word="rule_id"))
+    assert rows.sum(Points("compliance", side="", word="rule_id", times=("failed",))) == twice.sum(
+        Points("compliance_findings", side="", word="rule_id"))
 
 
 def test_keys_tell_nulls_from_zeros_and_columns_from_each_other() -> None:

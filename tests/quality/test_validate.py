@@ -148,15 +148,15 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     rows = run(lakes.write(tmp_path, made))
     told = {failure(row) for row in rows if not row["success"]}
     stream = f"{0:020x}"
-    assert "captures.status: 1 of 1 rows hold truncated (1), not complete" in told
-    assert "deliveries: 1 of 13 rows have the stream_id, stream_offset of another" in told
+    assert "captures.status: 1 of 1 rows have truncated (1), not complete" in told
+    assert "deliveries: 1 of 13 rows repeat the stream_id, stream_offset of another" in told
     place = f"stream_id {stream}, stream_offset 303"
     assert f"deliveries.ack_latency_us: 1 of 13 rows are below 0; for instance {place}, ack_latency_us -5" in told
     place = f"stream_id {stream}, direction c2s, stream_offset 0"
     assert f"frames.last_ns: 1 of 45 rows are below first_ns; for instance {place}, first_ns 9, last_ns 0" in told
     (line,) = (line for line in told if line.startswith("sessions.opened_ns:"))
     assert line == f"sessions.opened_ns: 1 of 3 rows are before 1970 or after 2099; for instance stream_id {2:020x}, opened_ns {2**62}"
-    (line,) = (line for line in told if line.startswith("raw_frames: not so: Sorted by offset,"))
+    (line,) = (line for line in told if line.startswith("raw_frames: violated: Sorted by offset,"))
     assert f"2 places differ, the first: stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1" in line
     assert capfd.readouterr() == ("", "")
     sessions = put("outcome", 1, "\x1b[2J")(made["sessions"])
@@ -165,7 +165,7 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     lakes.write_loosely(tmp_path / "loose", "sessions", sessions)
     words = [failure(row) for row in run(tmp_path / "loose", tables=["sessions"]) if not row["success"]]
     assert "sessions.opened_ns: null in 1 of 3 rows" in words
-    assert any(line.startswith(r"sessions.outcome: 1 of 3 rows hold \x1b[2J (1), not one of ") for line in words)
+    assert any(line.startswith(r"sessions.outcome: 1 of 3 rows have \x1b[2J (1), not one of ") for line in words)
 
 
 @pytest.mark.slow

@@ -29,9 +29,9 @@ def test_what_does_not_hold_comes_first_in_words_and_every_check_is_there() -> N
     page = checks(f"/lake/{HOSTILE}", ROWS)
     found = outline(page)
     text = " ".join("".join(found.words).split())
-    assert "3 expectations on the tables of the lake: 1 hold, 2 do not" in text
+    assert "3 expectations on the tables of the lake: 1 are met, 2 are not" in text
     first = text.index("deliveries.ack_latency_us: 2 of 9 rows are below 0; for instance stream_id <b>x, ack_latency_us -5")
-    second = text.index("captures.status: 1 of 2 rows hold truncated (1), not complete")
+    second = text.index("captures.status: 1 of 2 rows have truncated (1), not complete")
     assert first < second < text.index("expect_column_values_to_be_between")
     assert "run abc · 2026-01-02 03:04:05 UTC" in text
     assert [one["expectation"] for one in ROWS if one["expectation"] not in text] == []

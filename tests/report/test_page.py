@@ -141,7 +141,7 @@ def test_every_section_is_filled(page: str) -> None:
 def test_an_empty_lake_says_so(tables: dict[str, pa.Table] | None) -> None:
     found = {} if tables == {} else ask({name: rows.slice(0, 0) for name, rows in lake().items()})
     text = "".join(outline(build(found)).words)
-    assert "The lake holds no captures yet" in text
+    assert "The lake has no captures yet" in text
     for stage in ("correlate", "metrics", "validate"):
         assert f'the stage "{stage}" has not run' in text
     assert "<svg" not in build(found)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.spill import Spill
+from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.spark.blocks import pack, task_of, unpack
 from stompcap.spark.failures import Failures
 from stompcap.tcp import flows as tcp_flows
@@ -42,7 +42,7 @@ def in_tasks(flows: list[int], tasks: int, batch: int, same_hash: bool, random: 
     folders = (Path(tempfile.mkdtemp(dir=folder)) for _ in range(tasks))
     for task in range(tasks):
         mine = [part.filter(pa.compute.equal(part.column("task"), task)) for part in blocks]
-        groups = by_flow(unpack(mine, Spill(), Failures()), 1, lambda: next(folders))
+        groups = by_flow(unpack(mine, PayloadSpill(), Failures()), 1, lambda: next(folders))
         yield [one if isinstance(one, pa.Table) else pa.concat_tables(one) for one in groups]
 
 

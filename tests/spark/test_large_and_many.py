@@ -76,7 +76,7 @@ def test_parts_and_tasks_change_nothing(
         assert rows(read(tmp_path / "lake", name), "batch_id") == rows(plain[name], "batch_id"), name
 
 
-def test_payload_laid_aside_changes_nothing(spark: SparkSession, tmp_path: Path, large: Path, plain: dict[str, pa.Table]) -> None:
+def test_spilled_payload_changes_nothing(spark: SparkSession, tmp_path: Path, large: Path, plain: dict[str, pa.Table]) -> None:
     path = tmp_path / "large.pcap.gz"
     path.write_bytes(gzip.compress(large.read_bytes()))
     run(spark, tmp_path / "lake", path)

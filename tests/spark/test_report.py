@@ -88,7 +88,7 @@ def test_the_summary_has_its_facts(lake: str) -> None:
 
 
 def test_a_page_that_cannot_be_written_is_said_in_words(lake: str, tmp_path: Path) -> None:
-    with pytest.raises(StompcapError, match="name another -o"):
+    with pytest.raises(StompcapError, match="name another file with -o"):
         write(lake, str(tmp_path / "no" / "report.html"), no_spark)
 
 

@@ -68,5 +68,5 @@ def test_what_was_not_saved_is_not_restored(saved: bytes) -> None:
 
 @pytest.mark.parametrize("written", [b"", b"stompcap delimiter 0\n", b"stompcap delimiter 1\nx"])
 def test_what_is_no_state_is_not_read(written: bytes) -> None:
-    with pytest.raises(ValueError, match="no state"):
+    with pytest.raises(ValueError, match="not a state"):
         State.from_bytes(written)

@@ -10,7 +10,7 @@ import pytest
 
 from stompcap.capture import read_segments
 from stompcap.errors import CaptureError
-from stompcap.tcp import aside, connections, flows, reassemble, reassemble_columns
+from stompcap.tcp import connections, flows, reassemble, reassemble_columns, sorted_runs
 from tests.capture.packaging import Frame, pcap, pcapng
 from tests.e2e.truth import DATA
 from tests.tcp.wire import CLIENT, SERVER, START_NS, STEP_NS, Wire, streams_of, table_of
@@ -101,12 +101,12 @@ def test_how_much_stands_in_memory_changes_nothing(tmp_path, monkeypatch, held, 
         path = tmp_path / "a.gz"
     whole = told(path)
     monkeypatch.setattr(flows, "HELD_ROWS", held)
-    monkeypatch.setattr(aside, "PARTS", 3)
+    monkeypatch.setattr(sorted_runs, "PARTS", 3)
     monkeypatch.setattr(connections, "READ_OCTETS", 1000)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "aside"))
-    (tmp_path / "aside").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spilled"))
+    (tmp_path / "spilled").mkdir()
     assert told(path) == whole
-    assert not list((tmp_path / "aside").iterdir())
+    assert not list((tmp_path / "spilled").iterdir())
 
 
 def test_flows_whose_hashes_agree_are_told_apart_in_parts(tmp_path, monkeypatch):

@@ -1,1 +1,1 @@
-"""Client libraries in other languages, one program each; play.py runs them and takes their word as truth."""
+"""Client libraries in other languages, one program each; play.py runs them and takes their logs as truth."""

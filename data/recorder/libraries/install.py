@@ -1,4 +1,4 @@
-"""The programs of the libraries: each installed into the recorder's cache once, by its language's own package manager."""
+"""Installs the libraries' programs into the recorder's cache once, with each language's own package manager."""
 from __future__ import annotations
 
 import os
@@ -16,10 +16,10 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Program:
-    """How a library's program is made ready and started; `client` is its name and version in the truth."""
+    """How a library's program is installed and started; `client` is its name and version in the truth."""
 
     client: str
-    tools: dict[str, str]  # what must be there, and the Debian package that brings it
+    tools: dict[str, str]  # required tools, and their Debian packages
     command: Callable[[Path], list[str]]
     variables: Callable[[Path], dict[str, str]] = lambda cache: {}
 
@@ -29,7 +29,7 @@ class Program:
 
 
 def _run(what: str, command: list[str], folder: Path) -> None:
-    """Run an installer; its last words are the error's."""
+    """Run an installer; an error quotes its last line."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or done.stdout.strip().splitlines() or ["no message"])[-1]
@@ -37,7 +37,7 @@ def _run(what: str, command: list[str], folder: Path) -> None:
 
 
 def _renewed(folder: Path, sources: list[Path]) -> bool:
-    """Whether the folder holds other sources than these, or none; it is then made anew, with these alone."""
+    """Recreate the folder with these sources unless it has exactly these; returns whether it was recreated."""
     if all((folder / path.name).exists() and (folder / path.name).read_bytes() == path.read_bytes() for path in sources):
         return False
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,13 +1,13 @@
-"""Sessions that a client library plays in a program of its own, and their logs made of what that program printed.
+"""Sessions played by a client library in a program of its own, and their logs made from that program's output.
 
 A program gets one argument, a file of JSON: `address`, `port`, `beat_ms`, and `sessions` (`session`, `login`, `passcode`,
-`version`, `mode`, `queue`). It plays all sessions at once, as an application of that library would, and prints one JSON object a line,
+`version`, `mode`, `queue`). It plays all sessions at once, as an application of that library would, and prints one JSON object per line,
 `session`, `at` (nanoseconds since the epoch), `event` and its fields `of`:
 
 - `open`: `local`, `remote`; connected over TCP
 - `octets`: `direction`, `hex`; just before the library's write call, just after its read call
 - `message`: `message_id`; the library handed out a MESSAGE
-- `receipt`: `receipt`; the library told that it came, where it tells
+- `receipt`: `receipt`; the library reported it, if it does
 - `settle`: `word`, `messages` (the number of the one named, in order of arrival, then of those that a cumulative ACK settles with it),
   `delay_ms`, `transaction`; just before the library's ack or nack call
 - `transaction`: `command`, `transaction` (null where the library makes up the name); just before the call
@@ -19,7 +19,7 @@ transaction, and a NACK, what the broker delivers again acknowledged. 2.2 interv
 a receipt.
 
 What a session logged is checked before it becomes truth: the library saw each MESSAGE once, with the message-id on the wire, and no RECEIPT
-that did not come.
+that did not arrive.
 """
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Reading:
                        "settle": self._settling, "transaction": self._unit, "end": self._end}
 
     def take(self, events: list[Event]) -> None:
-        """Everything, in order of the clock."""
+        """All events, in order of the clock."""
         for event in events:
             self.takers[event["event"]](event["of"], event["at"])
         if self.log.end_kind != "disconnect":
@@ -119,14 +119,14 @@ class _Reading:
         self.log.end_kind, self.log.ended_by, self.log.closed_ns = "disconnect", "client", at
 
     def _check_messages(self) -> None:
-        """What the library handed out is what its socket brought."""
+        """Check that the library handed out the messages that its socket received."""
         came = [frame.get("message-id") for frame in self._of("MESSAGE")]
-        # stompjs leaves escapes in 1.1 as they are.
+        # stompjs does not unescape in 1.1.
         if came != [unescape(name, self.log.version or "1.0") for name, _ in self.handed]:
             raise RuntimeError(f"{self.log.session}: the socket brought {came}, the library handed out {self.handed}")
         answered = {frame.get("receipt-id") for frame in self._of("RECEIPT")}
         if not self.receipts <= answered:
-            raise RuntimeError(f"{self.log.session}: the library told of receipts {self.receipts - answered} that never came")
+            raise RuntimeError(f"{self.log.session}: the library reported receipts {self.receipts - answered} that never came")
         for frame, (_, at) in zip(self._of("MESSAGE"), self.handed, strict=True):
             self.log.handed[frame.offset] = at
 
@@ -134,7 +134,7 @@ class _Reading:
         return [frame for frame in [*self.log.sent, *self.log.received] if frame.command in commands]
 
     def _settle(self) -> None:
-        """Calls and frames belong together in their order."""
+        """Match calls and frames in their order."""
         messages = self._of("MESSAGE")
         for call, frame in zip(self.settling, self._of("ACK", "NACK"), strict=True):
             if frame.command != call["word"]:

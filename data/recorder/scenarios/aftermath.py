@@ -1,7 +1,7 @@
-"""What brokers do after an ERROR, or instead of one, while the client stays and waits.
+"""What brokers do after an ERROR, or instead of one, while the client waits.
 
 Each session does one thing that should end the connection or be answered, waits for two seconds, longer than "just after" can mean, and
-asks whether the broker is still there.
+checks whether the broker still answers.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAIT_S = 2.0
 
 
 def stay(client: Client, queue: str) -> None:
-    """Wait, then ask and leave, if the broker is still there."""
+    """Wait, then ask and leave, if the broker still answers."""
     if not client.wait_closed(WAIT_S):
         client.send("SEND", [("destination", queue), ("receipt", "r-alive")], b"still there?")
         client.wait(lambda frame: frame.get("receipt-id") == "r-alive", WAIT_S)
@@ -50,7 +50,7 @@ def silent(stage: Stage) -> None:
 
 
 def aborts(stage: Stage) -> None:
-    """A SEND with a receipt in a transaction that is then aborted; nothing is wrong with it."""
+    """A SEND with a receipt in a transaction that is then aborted, which is correct."""
     client, queue = stage.client(), stage.queue()
     client.connect(stage.version)
     client.begin("tx-1")

@@ -1,4 +1,4 @@
-"""Bodies of many sizes and contents, there and back: empty, NULs, UTF-8, binary, up to 1 MiB."""
+"""Bodies of many sizes and contents, sent and received: empty, NULs, UTF-8, binary, up to 1 MiB."""
 from __future__ import annotations
 
 from data.recorder.scenario import Scenario, Stage
@@ -8,7 +8,7 @@ TEXT = "Grüße, 世界 😀 — naïve façade\n".encode()
 
 
 def pattern(size: int) -> bytes:
-    """Octets of every value, NUL among them, that also look like frame ends and heads here and there."""
+    """Octets of every value, including NUL, with sequences that look like frame ends and heads."""
     unit = bytes(range(256)) + b"\0\nMESSAGE\nsubscription:0\n\n\0\n\n\0SEND\n"
     return (unit * (size // len(unit) + 1))[:size]
 

@@ -6,7 +6,7 @@ import threading
 from data.recorder.scenario import Scenario, Stage
 from data.recorder.wire import Frame, Header
 
-# Planted, in the order of the ACKs; ascending, so that no ACK has to wait for an earlier one.
+# Planted, in the order of the ACKs; ascending, so that no ACK waits for an earlier one.
 DELAYS_MS = (20.0, 50.0, 80.0, 120.0, 180.0)
 LATER = ("1.1", "1.2")
 

@@ -35,7 +35,7 @@ def legacy(stage: Stage) -> None:
 
 
 def noid(stage: Stage) -> None:
-    """A SUBSCRIBE without id that asks for a receipt: ActiveMQ refuses it, the others make an id up."""
+    """A SUBSCRIBE without id that asks for a receipt: ActiveMQ refuses it, the others generate an id."""
     client, queue = stage.client(), stage.queue()
     client.connect(stage.version)
     client.send("SUBSCRIBE", [("destination", queue), ("ack", "auto"), ("receipt", "r-sub")], plant={"SB-02": "no id"})
@@ -45,7 +45,7 @@ def noid(stage: Stage) -> None:
 
 
 def idle(stage: Stage) -> None:
-    """Connects, offers no beats, says nothing."""
+    """Connects, offers no beats, sends nothing."""
     client = stage.client()
     client.connect(stage.version, None if stage.version == "1.0" else (0, 0))
     client.wait_closed(IDLE_S)

@@ -1,4 +1,4 @@
-"""Heart-beats kept, asked for on one side only, and broken by a client that goes silent."""
+"""Heart-beats kept, requested on one side only, and broken by a client that goes silent."""
 from __future__ import annotations
 
 import time
@@ -19,7 +19,7 @@ def kept(stage: Stage) -> None:
 
 
 def busy(stage: Stage) -> None:
-    """No beats at all from the client: its frames come often enough to stand for them."""
+    """No beats from the client: its frames come often enough to replace them."""
     client, interval, queue = stage.client(), stage.broker.beat_ms, stage.queue()
     client.connect(stage.version, (interval, interval))
     client.log.planted_beats["c2s"] = "ok"
@@ -32,7 +32,7 @@ def busy(stage: Stage) -> None:
 
 
 def one_way(stage: Stage, offer: tuple[int, int]) -> None:
-    """Only one side promises anything."""
+    """Only one side offers heart-beats."""
     client = stage.client()
     client.connect(stage.version, offer)
     if client.log.heartbeat_c2s_ms:

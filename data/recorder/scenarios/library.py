@@ -1,4 +1,4 @@
-"""stomp.py at work, as an application uses it; its transport's socket calls are tapped for the truth."""
+"""stomp.py as an application uses it; its transport's socket calls are logged for the truth."""
 from __future__ import annotations
 
 import threading
@@ -16,7 +16,7 @@ KINDS = {"1.0": stomp.Connection10, "1.1": stomp.Connection11, "1.2": stomp.Conn
 
 
 class Tap:
-    """Stands between stomp.py's transport and its socket calls; logs every octet with the clock."""
+    """Wraps the socket calls of stomp.py's transport; logs every octet with the clock."""
 
     def __init__(self, connection: Any, log: SessionLog) -> None:
         self.log = log
@@ -43,7 +43,7 @@ class Tap:
         return chunk
 
     def offer(self) -> tuple[int, int]:
-        """What the library's CONNECT said of heart-beats."""
+        """The heart-beat header of the library's CONNECT."""
         said = self.log.sent[0].get("heart-beat") or "0,0"
         can, wants = said.split(",")
         return int(can), int(wants)
@@ -70,13 +70,13 @@ class Consumer(stomp.ConnectionListener):  # type: ignore[misc]
             self.changed.notify_all()
 
     def wait(self, count: int) -> None:
-        """Until `count` messages have come; raise after 20 s."""
+        """Wait for `count` messages; raise after 20 s."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.frames) >= count, 20):
                 raise RuntimeError(f"{len(self.frames)} of {count} messages came")
 
     def wait_receipt(self, name: str) -> None:
-        """Until that receipt has come, or five seconds passed."""
+        """Wait for that receipt, at most five seconds."""
         with self.changed:
             self.changed.wait_for(lambda: name in self.receipts, 5)
 

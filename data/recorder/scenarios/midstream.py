@@ -38,7 +38,7 @@ def joined(stage: Stage) -> Iterator[None]:
 
 
 def half(stage: Stage) -> Iterator[None]:
-    """The capture starts inside a frame: the head of a SEND went before it, the rest within."""
+    """The capture starts within a frame: the head of a SEND comes before it, the rest after."""
     client, queue = _open(stage)
     got = client.messages(3)
     body = b"first half, " * 40 + b"second half, " * 40
@@ -89,7 +89,7 @@ def begins(stage: Stage) -> Iterator[None]:
 
 
 def secret(stage: Stage) -> Iterator[None]:
-    """The capture starts inside CONNECT: its passcode line is the first thing seen."""
+    """The capture starts within CONNECT: its passcode line is the first thing captured."""
     client = stage.client()
     client.log.midstream = True
     user = client.log.user

@@ -1,4 +1,4 @@
-"""Planted violations of the opening of a session: CONNECT's headers, and what comes before it."""
+"""Planted violations in the opening of a session: CONNECT's headers, and frames before it."""
 from __future__ import annotations
 
 from functools import partial
@@ -19,7 +19,7 @@ TABLE: dict[str, tuple[str | None, str, Headers]] = {
 
 
 def connect(stage: Stage, rule: str | None, note: str, headers: Headers) -> None:
-    """CONNECT with those headers; if it is taken, leave politely."""
+    """CONNECT with those headers; if it is accepted, disconnect."""
     client = stage.client()
     client.connect(stage.version, headers=headers, plant={rule: note} if rule else None)
     if client.log.outcome == "connected":
@@ -38,7 +38,7 @@ def first_send(stage: Stage) -> None:
 
 
 def pipelined(stage: Stage) -> None:
-    """A SEND right behind CONNECT, its answer not awaited."""
+    """A SEND right after CONNECT, without waiting for the answer."""
     client = stage.client()
     user = client.log.user
     secret = [("login", user.login), ("passcode", user.passcode)]

@@ -29,7 +29,7 @@ def conductor(stage: Stage) -> None:
 
 
 def endures(stage: Stage, offer_c2s: bool) -> None:
-    """Beats on through the pauses, if it promised to, and never hangs up; the broker may, when it wakes."""
+    """Beats on through the pauses, if it offered to, and never closes; the broker may, when it resumes."""
     client, interval = stage.client(), stage.broker.beat_ms
     client.connect(stage.version, (interval if offer_c2s else 0, interval))
     client.log.planted_beats["s2c"] = "dead"
@@ -41,7 +41,7 @@ def endures(stage: Stage, offer_c2s: bool) -> None:
 
 
 def leaves(stage: Stage) -> None:
-    """Ends within the first pause, so that silence up to the close is a violation and not death."""
+    """Ends within the first pause, so that the silence up to the close is a violation but not death."""
     client, interval = stage.client(), stage.broker.beat_ms
     client.connect(stage.version, (0, interval))
     client.log.planted_beats["s2c"] = "violation"

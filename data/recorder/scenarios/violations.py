@@ -1,6 +1,6 @@
-"""Planted violations, one session each: connect, break one rule, ask whether the broker is still there, leave.
+"""Planted violations, one session each: connect, break one rule, check whether the broker still answers, leave.
 
-Each entry names the rules broken on purpose. What the broker makes of it is its own affair and part of the capture.
+Each entry names the rules broken on purpose. The broker's reaction is its own and part of the capture.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def play(stage: Stage, plant: Plant) -> None:
 
 
 def wired(client: Client, rule: str, note: str, command: str, lines: Headers, body: bytes = b"") -> Frame:
-    """Send header lines as they stand (no escaping; a line without colon has no value) and log the frame so."""
+    """Send header lines unchanged (no escaping; a line without colon has no value) and log the frame."""
     text = [command, *(name if value is None else f"{name}:{value}" for name, value in lines), "", ""]
     octets = "\n".join(text).encode("utf-8", "surrogateescape") + body + b"\0"
     # Logged as tables show such octets: with backslash escapes.
@@ -39,7 +39,7 @@ def wired(client: Client, rule: str, note: str, command: str, lines: Headers, bo
 
 
 def one(rule: str, note: str, command: str, *headers: tuple[str, str], body: bytes = b"") -> Plant:
-    """A plant that is one well-formed frame; `@` in a value stands for the queue."""
+    """A plant that is one well-formed frame; `@` in a value is replaced by the queue."""
     def plant(client: Client, queue: str) -> None:
         pairs = [(name, value.replace("@", queue)) for name, value in headers]
         client.send(command, pairs, body, plant={rule: note})
@@ -143,7 +143,7 @@ def after_disconnect(client: Client, queue: str) -> None:
 
 
 def secret_command(client: Client, queue: str) -> None:
-    """A passcode where no one expects it: a frame of an unknown command, the name in capitals."""
+    """A passcode in an unexpected place: a frame of an unknown command, the name in capitals."""
     client.send("LOGIN", [("PASSCODE", client.log.user.passcode)], plant={"FR-04": "no such command"})
 
 

@@ -1,6 +1,6 @@
 """Plays the sessions of a plan with stompest, side by side, and prints what happened as JSON lines.
 
-Argument: the plan, a file of JSON. ../play.py tells the layout of plan and lines, and what each session does.
+Argument: the plan, a file of JSON. ../play.py describes the format of plan and lines, and the course of each session.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Session:
         session = self
 
         class Tapped(StompFrameTransport):
-            """A transport whose every octet is noted before it goes out and as it comes in."""
+            """A transport that logs every octet before it is sent and as it is received."""
 
             def connect(self, timeout: float | None = None) -> None:
                 super().connect(timeout)
@@ -60,7 +60,7 @@ class Session:
         config = StompConfig(f"tcp://{PLAN['address']}:{PLAN['port']}", login=asked["login"], passcode=asked["passcode"],
                              version=self.version)
         self.client = type("Client", (Stomp,), {"_transportFactory": Tapped})(config)
-        # The library leaves the pace of the beats to its user.
+        # The library leaves the pace of heart-beats to its user.
         self.due = float("inf")
 
     def note(self, event: str, **of: object) -> None:
@@ -68,7 +68,7 @@ class Session:
         LINES.append({"session": self.asked["session"], "at": time.time_ns(), "event": event, "of": of})
 
     def serve(self, until: float) -> bool:
-        """Read and beat until a frame has come (true) or that time (false); a RECEIPT is noted, a MESSAGE kept."""
+        """Read and beat until a frame has come (true) or that time (false); a RECEIPT is logged, a MESSAGE kept."""
         while True:
             now = time.time()
             if now >= self.due:
@@ -91,14 +91,14 @@ class Session:
         return True
 
     def wait(self, seconds: float) -> None:
-        """Let the time pass, reading and beating."""
+        """Wait, reading and beating."""
         until = time.time() + seconds
         while self.serve(until):
             pass
 
     @contextmanager
     def receipt(self) -> Iterator[str]:
-        """A receipt id; leaves when its RECEIPT has come."""
+        """A receipt id; waits for its RECEIPT on exit."""
         self.receipts += 1
         name = f"r-{self.receipts}"
         yield name
@@ -116,7 +116,7 @@ class Session:
         return True
 
     def settle(self, word: str, number: int, also: list[int], delay_ms: int, transaction: str | None = None) -> None:
-        """ACK or NACK a message so long after it came; `also` are those a cumulative one settles with it."""
+        """ACK or NACK a message that long after it came; `also` are those that a cumulative one settles with it."""
         frame, at = self.messages[number]
         self.wait(at + delay_ms / 1e3 - time.time())
         self.note("settle", word=word, messages=[number, *also], delay_ms=delay_ms, transaction=transaction)
@@ -138,7 +138,7 @@ class Session:
     def play(self) -> None:
         """The programme of ../play.py."""
         mode, queue = self.asked["mode"], self.asked["queue"]
-        # In 1.2 the library's own offer stands: all it knows.
+        # In 1.2 the library's own offer is kept: all versions it supports.
         versions = None if self.version == "1.2" else [self.version]
         beats = (self.beat_ms, self.beat_ms) if self.beat_ms else None
         self.client.connect(versions=versions, host="/", heartBeats=beats, connectedTimeout=20)
@@ -184,7 +184,7 @@ class Session:
 
 
 def play(asked: dict[str, Any]) -> None:
-    """One session; the process ends where it fails."""
+    """One session; the process ends if it fails."""
     try:
         Session(asked).play()
     except BaseException as error:  # noqa: BLE001  # a thread's failure must end the process, whatever it is

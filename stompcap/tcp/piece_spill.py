@@ -1,4 +1,4 @@
-"""Pieces of the streams of one flow, laid aside on disk as they are found, and read again stream by stream."""
+"""Pieces of the streams of one flow, spilled to disk as they are found, and read back stream by stream."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from stompcap.tcp.pieces import PIECE, Pieces
 from stompcap.tcp.results import Int64s
 
-AT_ONCE = 1 << 20  # pieces
+AT_ONCE = 1 << 20  # pieces, copied at once
 
 
-class Spool:
-    """Takes pieces step by step: of a side, offsets ascend from one step to the next. A file a column; gone with what is read of it."""
+class PieceSpill:
+    """Takes pieces step by step; offsets of a side ascend from one step to the next. One temporary file per column."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,7 +26,7 @@ class Spool:
         self._begins: list[Int64s] = []
 
     def add(self, pieces: Pieces) -> None:
-        """Lay pieces aside, sorted by stream and side."""
+        """Write pieces that are sorted by stream and side."""
         key = pieces.stream.astype(np.int64) * 2 + pieces.side
         begins = np.flatnonzero(np.diff(key, prepend=-1))
         self._keys.append(key[begins])
@@ -46,7 +46,7 @@ class Spool:
         return edges, {name: self._column(name, begins, lengths, cuts) for name in self._files}
 
     def _column(self, name: str, begins: Int64s, lengths: Int64s, cuts: NDArray[np.intp]) -> NDArray[np.int64]:
-        """One column, the stretches one behind the other; its file is closed."""
+        """One column with its stretches in order; its file is closed."""
         with self._files[name] as file, tempfile.TemporaryFile(dir=self._folder) as out:
             file.flush()
             column = _mapped(file.fileno(), self._size)
@@ -58,7 +58,7 @@ class Spool:
 
 
 def _mapped(file: int, size: int) -> NDArray[np.int64]:
-    """A file of so many numbers, mapped."""
+    """A file of `size` numbers, mapped."""
     if not size:
         return np.empty(0, np.int64)
     return np.frombuffer(mmap.mmap(file, 8 * size, access=mmap.ACCESS_READ), np.int64)

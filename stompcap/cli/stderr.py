@@ -1,12 +1,12 @@
-"""What is said on standard error."""
+"""Messages on standard error."""
 
 from __future__ import annotations
 
 import sys
 
 
-def say(line: str) -> None:
-    """One line on standard error, whatever is in it."""
+def to_stderr(line: str) -> None:
+    """Print one line on standard error, made safe for a terminal."""
     from stompcap.visible import visible
 
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides it

@@ -1,6 +1,6 @@
-"""Payload that came with its segments, laid aside in a file: what a task holds is then the same as for segments that name a place.
+"""Payload carried by segments, spilled to a file, so that these segments name a place as all others do.
 
-The payload of one connection of a compressed capture may be many gigabytes, and a column of octets ends at two.
+One connection of a compressed capture may have gigabytes of payload, more than the two that a binary column holds.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from stompcap.capture.files import Mapped
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that is gone when it is closed."""
+    """A temporary folder, removed when it is closed."""
     return tempfile.TemporaryDirectory(prefix="stompcap-", dir=_place())
 
 
 def _place() -> str | None:
-    """Where Spark wants temporary files to be, else where the system does."""
+    """Spark's folder for temporary files, else the system's."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
 
 
-class Spill:
-    """A temporary file of payloads, gone with the object; `octets` are those written so far, mapped."""
+class PayloadSpill:
+    """A temporary file of payloads, removed with the object; `octets` maps those written so far."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(dir=_place())  # noqa: SIM115  lives as long as this
@@ -35,7 +35,7 @@ class Spill:
         self._mapped = Mapped("", np.frombuffer(b"", np.uint8), "", None)
 
     def take(self, segments: pa.Table) -> pa.Table:
-        """Rows of SEGMENTS, their payload in the file and `place` saying where; nothing of `segments` is held."""
+        """Rows of SEGMENTS with their payload in the file and its `place`; they share no memory with `segments`."""
         payload = segments.column("payload")
         if payload.null_count == len(payload):
             return segments
@@ -54,7 +54,7 @@ class Spill:
 
     @property
     def octets(self) -> Mapped:
-        """All that was written."""
+        """All octets written."""
         if self._mapped.size != self._size:
             self._file.flush()
             mapping = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)

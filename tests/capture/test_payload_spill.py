@@ -1,4 +1,4 @@
-"""Payload laid aside is what the segments carried, in whatever slices and blocks it came. No Spark needed."""
+"""Spilled payload is what the segments carried, in whatever slices and blocks it came. No Spark needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import SPILLED
-from stompcap.capture.spill import Spill
+from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.spark.blocks import pack, unpack
 from stompcap.spark.failures import Failures
 from stompcap.tcp import Extents, gather
@@ -28,7 +28,7 @@ def table(payloads: list[bytes | None]) -> pa.Table:
 
 @given(st.lists(st.lists(ROWS, min_size=1, max_size=3), max_size=4), st.integers(0, 3))
 def test_octets_are_found_again(tables: list[list[list[bytes | None]]], skip: int) -> None:
-    spill = Spill()
+    spill = PayloadSpill()
     for chunks in tables:
         before = pa.concat_tables([table(chunk) for chunk in chunks]).slice(skip)
         after = spill.take(before)
@@ -43,7 +43,7 @@ def test_octets_are_found_again(tables: list[list[list[bytes | None]]], skip: in
 
 
 def test_nothing_is_written_where_nothing_is_carried() -> None:
-    spill = Spill()
+    spill = PayloadSpill()
     assert spill.take(table([None, None])).num_rows == 2
     assert spill.octets.size == 0
 
@@ -60,7 +60,7 @@ def test_more_than_a_column_can_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             rows = rows.set_column(1, SEGMENTS.field("packet"), pa.array(np.arange(count) + block * count))
             yield from pack(rows.combine_chunks().to_batches(), 1)
 
-    spill = Spill()
+    spill = PayloadSpill()
     found = pa.concat_tables(unpack(batches(), spill, Failures())).combine_chunks()
     assert spill.octets.size == size * count * blocks > 1 << 31
     assert found.nbytes < 10_000_000

@@ -1,4 +1,4 @@
-"""The connections of a capture of any size: what is found of them is laid aside on disk where it is much, and merged."""
+"""The connections of a capture of any size, as sorted runs: reassembled in bounded memory, and spilled to disk where they are many."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from stompcap.tcp.block import column
 from stompcap.tcp.flows import by_flow, mapped
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.machine import Reassembler, Settled
+from stompcap.tcp.piece_spill import PieceSpill
 from stompcap.tcp.pieces import edges_of, incarnations, pieces_of, rows_of
 from stompcap.tcp.reassembly import reassemble_columns
 from stompcap.tcp.results import Streams
-from stompcap.tcp.spool import Spool
 
-PARTS = 256  # files that flows are parted into
-FOUND_ROWS = 64  # connections of each file that stand in memory when they are merged
+PARTS = 256  # files that flows are partitioned into
+FOUND_ROWS = 64  # connections of each run in memory while runs are merged
 
 
-def connections(batches: Iterable[pa.Table], source: str, overlap: str, folder: Callable[[], Path]) -> list[Iterator[pa.RecordBatch]]:
-    """Connections (`pieces.rows_of`) of segments, payload laid aside: several runs, each in the order of the first packets.
+def sorted_runs(batches: Iterable[pa.Table], source: str, overlap: str, folder: Callable[[], Path]) -> list[Iterator[pa.RecordBatch]]:
+    """Connections (`pieces.rows_of`) of segments whose payload is spilled: several runs, each in order of the first packets.
 
-    `folder` makes a directory; it is asked for as many as are needed.
+    `folder` makes a temporary directory; it is called once for each that is needed.
     """
     found = (
         _found(flows, source, overlap) if isinstance(flows, pa.Table) else _of_one_flow(flows, source, overlap, folder())
@@ -35,7 +35,7 @@ def connections(batches: Iterable[pa.Table], source: str, overlap: str, folder: 
     if len(some) < 2:
         return [iter(one.to_batches()) for one in some]
     place = folder()
-    return [_laid_aside(table, place / str(number)) for number, table in enumerate(chain(some, found))]
+    return [_spilled(table, place / str(number)) for number, table in enumerate(chain(some, found))]
 
 
 def _found(segments: pa.Table, source: str, overlap: str) -> pa.Table:
@@ -47,8 +47,8 @@ def _found(segments: pa.Table, source: str, overlap: str) -> pa.Table:
 
 
 def _of_one_flow(batches: Iterable[pa.Table], source: str, overlap: str, folder: Path) -> pa.Table:
-    """The rows of one flow whose segments come in wire order, a table at a time; its pieces are laid aside in `folder`, and mapped."""
-    machine, spool = Reassembler(source, overlap), Spool(folder)
+    """The rows of one flow, its segments given in wire order, a table at a time; its pieces are spilled to `folder` and mapped."""
+    machine, spill = Reassembler(source, overlap), PieceSpill(folder)
     streams: list[Streams] = []
 
     def steps() -> Iterator[Settled]:
@@ -58,13 +58,13 @@ def _of_one_flow(batches: Iterable[pa.Table], source: str, overlap: str, folder:
 
     for step in steps():
         streams.append(step.reassembly.streams.take(np.flatnonzero(step.reassembly.over)))
-        spool.add(pieces_of(step.reassembly.extents, step.segments, step.first))
+        spill.add(pieces_of(step.reassembly.extents, step.segments, step.first))
     whole = end_to_end(streams)
-    return rows_of(whole, np.arange(len(whole)), *spool.in_order(len(whole)))
+    return rows_of(whole, np.arange(len(whole)), *spill.in_order(len(whole)))
 
 
-def _laid_aside(found: pa.Table, path: Path) -> Iterator[pa.RecordBatch]:
-    """The same connections, read from a file."""
+def _spilled(found: pa.Table, path: Path) -> Iterator[pa.RecordBatch]:
+    """The same connections, read back from a file."""
     with pa.ipc.new_file(path, found.schema) as out:
         out.write_table(found, max_chunksize=FOUND_ROWS)
     return mapped(path)
