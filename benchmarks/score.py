@@ -69,7 +69,7 @@ def main() -> int:
     traces = Path(sys.argv[1]) if len(sys.argv) > 1 else folder()
     wanted = expected(traces)
     if not wanted:
-        print(f"{traces}: no expected.tsv there; set {VARIABLE} to the folder that contains it and the traces", file=sys.stderr)
+        print(f"{traces}: no expected.tsv there; set {VARIABLE} to the folder with it and the traces", file=sys.stderr)
         return 2
     lost = 0
     for name, sides in sorted(wanted.items()):

@@ -48,4 +48,4 @@ def test_the_score_says_where_the_traces_must_lie(tmp_path, monkeypatch, capsys)
     monkeypatch.setenv(score.VARIABLE, str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["score"])
     assert score.main() == 2
-    assert capsys.readouterr().err == f"{tmp_path}: no expected.tsv there; set STOMPCAP_TRACES to the folder that contains it and the traces\n"
+    assert capsys.readouterr().err == f"{tmp_path}: no expected.tsv there; set STOMPCAP_TRACES to the folder with it and the traces\n"
