@@ -55,7 +55,8 @@ class Reassembler:
     """Reassembles one flow.
 
     `overlap`: whether the `first` or the `last` captured octets are kept where copies differ. `block` counts packets; results are equal
-    for equal numbers only. After a silence of more than `idle_ns` a flow goes on as another connection. Raises ValueError for another policy.
+    for equal numbers only. After a silence of more than `idle_ns` a flow goes on as another connection. Raises ValueError for another
+    policy.
     """
 
     def __init__(self, source: str = "default", overlap: str = "first", block: int = BLOCK, idle_ns: int = IDLE_NS) -> None:
