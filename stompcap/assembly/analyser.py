@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stompcap.assembly.parts import TOLD, Sessions, only_stomp
+from stompcap.assembly.parts import SESSION_TABLES, Sessions, only_stomp
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stompcap.assembly.pieces import State
 
 JUDGED = ("compliance", "compliance_findings")
-SHARE = 2  # what is kept of a session is looked at again when this part of it has come anew, so that time stays linear
+SHARE = 2  # a session takes a step when its new rows are this part of its state, so that time stays linear
 
 
 class SessionAnalyser:
@@ -25,7 +25,7 @@ class SessionAnalyser:
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
         self.order, self.options, self.wants = dict(order), options, wants
         self.states: dict[str, State] = {}  # of the sessions that go on, by stream
-        self.come: dict[str, list[Sessions]] = {}  # pieces of them that were not looked at yet
+        self.come: dict[str, list[Sessions]] = {}  # pieces of them that no step has had yet
 
     def __call__(self, sessions: Sessions) -> dict[str, pa.Table]:
         """Rows by table: all of whole sessions, of a piece those that it or pieces before it make final."""
@@ -56,7 +56,7 @@ class SessionAnalyser:
         if upto != END and sum(one.raw_frames.num_rows + one.segments.num_rows for one in come) < before.session.size // SHARE:
             self.states[stream], self.come[stream] = before, come
             return {}
-        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in TOLD)
+        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
         batch = Batch(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
         tables, after = pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
         if upto != END:

@@ -21,7 +21,7 @@ from stompcap.assembly.windows import windows
 
 
 class Assembly(Task):
-    """The way of one batch of captures through reassembly, delimiter and decoder."""
+    """Takes one batch of captures through reassembly, delimiter and decoder."""
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""

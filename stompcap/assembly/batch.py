@@ -1,4 +1,4 @@
-"""One reassembly on its way through the windows to rows of bronze and frames."""
+"""One reassembly, window by window, to rows of bronze and frames."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from stompcap.tcp.flows import places
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
-HEAVY = ("raw",)  # what sessions and rules never look at
+HEAVY = ("raw",)  # sessions and rules do not need it
 LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_source", "possible")
 
 
 class Batch:
-    """One reassembly on its way through the windows; learns clients, protocols and versions as they pass.
+    """One reassembly, window by window; learns clients, protocols and versions.
 
     `segments` is what was reassembled, `said` and `kept` are from `choice.detect_protocols`, `conflicts` per side of each stream. `lasting`
-    are stalls that have not ended: sessions are told of them as they stand, the table is not.
+    are stalls that have not ended: sessions get them as they stand, the table does not.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Batch:
             getattr(self, name)[stream] = value
 
     def parts(self, window: Window) -> Iterator[Part]:
-        """The rows of a window, then the sessions that they tell."""
+        """The rows of a window, then the sessions made of them."""
         part = self._part(window)
         yield part
         yield Part({}, self._sessions(window, part))
@@ -105,7 +105,7 @@ class Batch:
         return found
 
     def _sessions(self, window: Window, part: Part) -> Sessions:
-        """The STOMP sessions that a window's rows tell, or pieces of them."""
+        """The STOMP sessions of a window's rows, or pieces of them."""
         tables = {name: _light(part.tables[name]) for name in ("raw_frames", "frames", "segments")}
         streams = part.tables["streams"] if window.last else self.streams(window.streams)
         stalls = part.tables.get("stalls", as_empty("stalls"))

@@ -1,8 +1,8 @@
 """Which connections speak STOMP, and who is the client.
 
-A connection is judged by the first octets of both sides, on whatever port: never by packet order. On the ports named, STOMP is believed
-of a connection caught in the middle that says nothing clear. The handshake tells the client; without one, the commands do; without
-those, the port.
+A connection is judged by the first octets of both sides, on any port, never by packet order. On the ports named, a connection that was captured
+mid-stream and whose octets decide nothing counts as STOMP. The handshake shows which side is the client; without one, the commands do;
+without those, the port.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Bools = NDArray[np.bool_]
 GLANCE = 1 << 11
 DEEPER = 1 << 20
 DEEPEST = 1 << 24
-"""Octets of a direction that are looked at: of every connection, where those say nothing, and where a deeper look is asked for."""
+"""Octets of a direction that are examined: of every connection; where those decide nothing; and with `all_ports`."""
 LOOKED_AT_ONCE = 1 << 26  # octets
 STOMP, TLS, HTTP, OTHER = (PROTOCOLS.index(name) for name in ("stomp", "tls", "http", "other"))
 PLAIN, OVER_TLS, OVER_WEBSOCKET = (TRANSPORTS.index(name) for name in ("tcp", "tls", "websocket"))
@@ -60,9 +60,9 @@ def first_stretches(extents: Extents, wanted: Bools, most: int) -> tuple[Extents
 def detect_protocols(
     reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options, wanted: Bools
 ) -> tuple[Bools, NDArray[np.int8]]:
-    """Whose octets are kept, and what both sides say: (streams,) and role codes of shape (streams, 2).
+    """Which streams' octets are kept, and the role of each side: arrays of shape (streams,) and (streams, 2).
 
-    Only the `wanted` streams are looked at; nothing is said of the others.
+    Only the `wanted` streams are examined; the others have no role codes.
     """
     streams = reassembly.streams
     expected = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
@@ -83,7 +83,7 @@ def _enter_roles(
     said: NDArray[np.int8], wanted: Bools, most: int, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source],
     expected: Bools,
 ) -> None:
-    """Enter what the first `most` octets of the wanted sides say; so many octets are held at a time."""
+    """Enter the roles that the first `most` octets of the wanted sides show; LOOKED_AT_ONCE octets are held at a time."""
     streams = reassembly.streams
     for sides in _some(np.flatnonzero(wanted), np.minimum(streams.sides.octets.reshape(-1), most)):
         now = np.zeros(wanted.size, bool)
@@ -108,7 +108,7 @@ def _some(sides: Ints, octets: Ints) -> Iterator[Ints]:
 
 
 def protocols(kept: Bools, said: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The protocol of each stream by its first octets: STOMP if a side says so; what is kept besides is judged by its frames."""
+    """The protocol of each stream by its first octets: STOMP if a side shows it; other streams that are kept are judged by their frames."""
     speaks = kept & np.isin(said, (CLIENT, SERVER)).any(axis=1)
     choices = [speaks, (said == SAYS_TLS).any(axis=1), np.isin(said, (SAYS_HTTP, SAYS_WEBSOCKET)).any(axis=1)]
     return np.select(choices, [STOMP, TLS, HTTP], default=OTHER).astype(np.int8)

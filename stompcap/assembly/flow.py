@@ -1,7 +1,7 @@
 """One large flow, block by block: what its connections leave undecided in one block is taken up in the next.
 
-Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. A connection
-is looked at a block after its first octets were settled, so that the answer to them is there too: what is learned then stands.
+Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. The protocol
+of a connection is detected a block after its first octets were settled, so that the answer to them is there too: then it stands.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NOT_STALLED = NO_STALLS, NO_REPEATS
 
 @dataclass(frozen=True)
 class _Underway:
-    """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls not told yet.
+    """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls that have no rows yet.
 
-    `learned` and `resumed` are None where it was not looked at yet, the latter also where it is not kept. `passcodes` are those that it
-    gave, in memory alone.
+    `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
+    those that it gave, in memory alone.
     """
 
     learned: dict[str, int] | None
@@ -48,7 +48,7 @@ class _Underway:
 
 
 class Flow:
-    """The connections of one flow on their way to rows."""
+    """The connections of one flow, made into rows."""
 
     def __init__(self, assembly: Task) -> None:
         self.assembly = assembly
@@ -64,32 +64,32 @@ class Flow:
         kept, said = choice.detect_protocols(reassembly, segments, a.sources, a.options, unknown)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         batch = Batch(a, segments, reassembly, said, conflicts, kept, step.lasting)
-        looked = found.over.copy()
+        detected = found.over.copy()
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             batch.passcodes[stream] = one.passcodes
-            looked[stream] |= one.learned is not None or len(one.extents) > 0
+            detected[stream] |= one.learned is not None or len(one.extents) > 0
             if one.learned is not None:
                 batch.know(stream, one.learned)
                 kept[stream] = one.resumed is not None
         resumed = {stream: one.resumed for stream, one in before.items()}
-        told = np.zeros(len(found.streams), np.bool_)
+        written = np.zeros(len(found.streams), np.bool_)
         going = self._going(step, resumed)
-        for window in windows(reassembly, kept & looked, segments, a.sources, a.window, going):
+        for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going):
             yield from batch.parts(window)
-            told[window.streams] = True
+            written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
             yield Part({"streams": batch.streams(others)})
         self.underway = {}
         for stream in np.flatnonzero(~found.over).tolist():
-            learned, way = (batch.learned(stream), resumed.get(stream)) if looked[stream] else (None, None)
-            dropped = looked[stream] and not kept[stream]
-            left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, way)
-            stalls = NOT_STALLED if told[stream] or dropped else _stalls(stream, reassembly)
+            learned, position = (batch.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
+            dropped = detected[stream] and not kept[stream]
+            left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, position)
+            stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
             passcodes = batch.passcodes.get(stream, frozenset())
-            self.underway[step.first + stream] = _Underway(learned, way, conflicts[stream], left, rows, stalls, passcodes)
+            self.underway[step.first + stream] = _Underway(learned, position, conflicts[stream], left, rows, stalls, passcodes)
 
     def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""
@@ -126,17 +126,17 @@ def _together(step: Settled, before: dict[int, _Underway]) -> tuple[pa.Table, Re
     return segments.take(pa.array(order)).combine_chunks(), reassembly
 
 
-def _left(stream: int, reassembly: Reassembly, segments: pa.Table, way: Resumed | None) -> tuple[Extents, pa.Table]:
+def _left(stream: int, reassembly: Reassembly, segments: pa.Table, position: Resumed | None) -> tuple[Extents, pa.Table]:
     """The extents of a stream that are needed again, and their segments."""
     e = reassembly.extents.take(reassembly.extents.stream == stream)
-    if way is not None:
-        e = e.take((e.offset + e.length > way.state.pending[e.side]) | (places(segments)[e.row] >= way.since))
+    if position is not None:
+        e = e.take((e.offset + e.length > position.state.pending[e.side]) | (places(segments)[e.row] >= position.since))
     rows, row = np.unique(e.row, return_inverse=True)
     return replace(e, stream=e.stream - np.int32(stream), row=row), segments.take(pa.array(rows))
 
 
 def _stalls(stream: int, reassembly: Reassembly) -> tuple[ZeroWindows, Retransmissions]:
-    """The stalls of a stream, by which no window was told yet."""
+    """The stalls of a stream that no window has had yet."""
     z, r = reassembly.zero_windows, reassembly.retransmissions
     mine, again = z.stream == stream, r.stream == stream
     closed = ZeroWindows(z.stream[mine] - np.int32(stream), z.side[mine], z.begin_ns[mine], z.end_ns[mine])

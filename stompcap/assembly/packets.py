@@ -131,7 +131,7 @@ class _Flow:
     def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool, alone: bool) -> dict[int, Ints] | None:
         """The numbers of one connection's packets by capture; None where the flow has no such connection.
 
-        `vlan`: VLAN ids tell connections apart. `alone`: packets of its time only, however long it was silent.
+        `vlan`: VLAN ids separate connections. `alone`: only packets between its first and its last, however long it was silent.
         """
         segments = pa.Table.from_batches(self.batches, SEGMENTS)
         if alone:

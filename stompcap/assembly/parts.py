@@ -1,4 +1,4 @@
-"""What assembly hands on: rows by table, and the sessions that are told by them."""
+"""What assembly hands on: rows by table, and the sessions made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-TOLD = ("raw_frames", "frames", "segments", "stalls")  # what a session is told by, beside its stream
+SESSION_TABLES = ("raw_frames", "frames", "segments", "stalls")  # the rows of a session, beside its stream
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows, by table; and the sessions that are told by them, if any."""
+    """Some rows, by table; and the sessions made of them, if any."""
 
     tables: Mapping[str, pa.Table]
     sessions: Sessions | None = None
@@ -41,12 +41,12 @@ def only_stomp(sessions: Sessions) -> Sessions:
 
 
 def only(sessions: Sessions, which: pa.ChunkedArray) -> Sessions:
-    """The rows of some streams, told by a truth value for each."""
+    """The rows of the streams for which `which` is true."""
     if pc.all(which).as_py():
         return sessions
     streams = sessions.streams.filter(which)
     names = streams.column("stream_id").combine_chunks()
-    rest = {name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names)) for name in TOLD}
+    rest = {name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names)) for name in SESSION_TABLES}
     return replace(sessions, streams=streams, **rest)
 
 

@@ -49,7 +49,7 @@ def resume(
 ) -> tuple[dict[str, pa.Table], State]:
     """The rows that a piece makes final, by table, and the state of the sessions of its streams that go on.
 
-    To tell sessions as they stand without ending them, give an empty piece in which all are closing, and keep the old state.
+    To get sessions as they stand without ending them, give an empty piece in which all are closing, and keep the old state.
     """
     mine = state.of(flat(batch.streams.column("stream_id")))
     done = session.step(batch, mine.session, order, options)

@@ -1,4 +1,4 @@
-"""Rows of the tables streams and stalls: what is told of a connection as a whole."""
+"""Rows of the tables streams and stalls: one row per connection."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def stream_rows(
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
         "batch_id": constant(batch_id, which.size),
     }
-    for index, way in enumerate(words.DIRECTIONS):
+    for index, suffix in enumerate(words.DIRECTIONS):
         side = client[which].astype(np.int64) ^ index
-        columns |= _side(reassembly, which, side, way, transport[which], conflicts)
+        columns |= _side(reassembly, which, side, suffix, transport[which], conflicts)
     return as_table("streams", columns)
 
 
 def _side(
-    reassembly: Reassembly, which: Ints, side: Ints, way: str, transport: NDArray[np.int8], conflicts: Ints
+    reassembly: Reassembly, which: Ints, side: Ints, suffix: str, transport: NDArray[np.int8], conflicts: Ints
 ) -> dict[str, pa.Array]:
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
@@ -77,17 +77,17 @@ def _side(
     fin = sides.fin_ns[which, side]
     return {
         # octets count the inner STOMP octets: none can be read inside TLS or WebSocket
-        f"octets_{way}": pa.array(np.where(transport == PLAIN, outer, 0)),
-        f"outer_octets_{way}": pa.array(outer),
-        f"segments_{way}": pa.array(sides.segments[which, side]),
-        f"retransmitted_octets_{way}": pa.array(sides.retransmitted_octets[which, side]),
-        f"overlap_conflict_octets_{way}": pa.array(conflicts[which, side]),
-        f"duplicate_segments_{way}": pa.array(sides.duplicate_segments[which, side]),
-        f"bad_checksum_segments_{way}": pa.array(sides.bad_checksum_segments[which, side]),
-        f"out_of_order_segments_{way}": pa.array(sides.out_of_order_segments[which, side]),
-        f"gap_octets_{way}": pa.array(sides.gap_octets[which, side]),
-        f"truncated_octets_{way}": pa.array(sides.truncated_octets[which, side]),
-        f"fin_ns_{way}": pa.array(fin, mask=fin < 0),
+        f"octets_{suffix}": pa.array(np.where(transport == PLAIN, outer, 0)),
+        f"outer_octets_{suffix}": pa.array(outer),
+        f"segments_{suffix}": pa.array(sides.segments[which, side]),
+        f"retransmitted_octets_{suffix}": pa.array(sides.retransmitted_octets[which, side]),
+        f"overlap_conflict_octets_{suffix}": pa.array(conflicts[which, side]),
+        f"duplicate_segments_{suffix}": pa.array(sides.duplicate_segments[which, side]),
+        f"bad_checksum_segments_{suffix}": pa.array(sides.bad_checksum_segments[which, side]),
+        f"out_of_order_segments_{suffix}": pa.array(sides.out_of_order_segments[which, side]),
+        f"gap_octets_{suffix}": pa.array(sides.gap_octets[which, side]),
+        f"truncated_octets_{suffix}": pa.array(sides.truncated_octets[which, side]),
+        f"fin_ns_{suffix}": pa.array(fin, mask=fin < 0),
     }
 
 

@@ -16,8 +16,8 @@ from stompcap.tcp.settle import BLOCK
 class Task:
     """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
-    `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets after which what is settled
-    of a flow is not looked at again (stompcap.tcp.settle).
+    `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
+    octets are final (stompcap.tcp.settle).
     """
 
     def __init__(

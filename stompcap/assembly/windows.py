@@ -152,8 +152,8 @@ class _Reader:
         sides, streams = self.reassembly.streams.sides, np.array([stream])
         total, over = sides.octets[stream], going.upto == END
         state = stomp.beginning(sides.synced[stream])
-        way = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
-        state = State(np.where(way.presented[:, None] > 0, way.state.numbers, state.numbers))
+        position = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
+        state = State(np.where(position.presented[:, None] > 0, position.state.numbers, state.numbers))
         arrived, came = self._arrivals(stream)
         first, fresh, everything, step, taken = going.resumed is None, True, False, size, 0
         while not everything:
@@ -161,18 +161,18 @@ class _Reader:
             count = max(int(np.searchsorted(came, taken + step, "right")), 1)
             everything = count >= arrived.size
             reach = total if everything else self._reach(stream, int(arrived[count - 1]), total)
-            if first:  # what tells version and client is looked for here
+            if first:  # version and client are decided here
                 reach = np.maximum(reach, np.minimum(step, total))
             reach = np.maximum(reach, pending)
             final = over & (reach >= total)
-            due = final | (reach - pending >= way.wait) | (everything & going.idle & (way.presented < total))
+            due = final | (reach - pending >= position.wait) | (everything & going.idle & (position.presented < total))
             reach = np.where(due, reach, pending)
             taken = max(taken + step, int(came[count - 1]) if came.size else 0)
             if not (final.any() or (reach > pending).any() or first):
                 continue
             extents = end_to_end([self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)])
             octets = self._gather(extents)
-            if step > LEAST and not way.wait.any() and crowded(octets):
+            if step > LEAST and not position.wait.any() and crowded(octets):
                 step, taken, everything = max(step // 2, LEAST), waited, False
                 continue
             step = min(2 * step, size)
@@ -180,10 +180,10 @@ class _Reader:
             state = rows.state
             # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
             undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
-            wait = np.where(~due, way.wait, np.where(state.pending > pending, 0, undecided))
+            wait = np.where(~due, position.wait, np.where(state.pending > pending, 0, undecided))
             upto = END if final.all() else going.upto if everything else min(going.upto, int(self.places[arrived[count]]))
-            since, way = way.since, Resumed(state, max(way.since, upto), wait, np.maximum(way.presented, reach))
-            yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else way)
+            since, position = position.since, Resumed(state, max(position.since, upto), wait, np.maximum(position.presented, reach))
+            yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else position)
             first = fresh = False
             everything |= bool(final.all())
 

@@ -48,7 +48,7 @@ class RuleState:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the rules say of a step: compliance of the sessions that closed and compliance_findings, by name; and the state after it."""
+    """The verdicts of a step: compliance of the sessions that closed and compliance_findings, by name; and the state after it."""
 
     tables: dict[str, pa.Table]
     state: RuleState
@@ -121,7 +121,7 @@ def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> tuple[Bools,
 def _verdicts(
     ctx: RuleContext, number: int, rule: Rule, judged: Judged, index: I64, unevaluable: Bools, trusted: Bools
 ) -> Pending:
-    """The units of these indices with all that findings say of them."""
+    """The units of these indices, with what their findings contain."""
     units = _units(ctx, judged)
     blamed = units.side if rule.side == "both" else np.full(len(units), CLIENT if rule.side == "client" else SERVER, np.int64)
     lenient = np.zeros(len(units), bool) if judged.lenient is None else judged.lenient

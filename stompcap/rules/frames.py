@@ -87,7 +87,7 @@ class FrameView:
         """Frames with a content-length header, be it a good one or not."""
         return self.has("content-length")
 
-    # headers: `among` restricts the look, and the answer, to some frames
+    # headers: `among` restricts the search, and the answer, to some frames
 
     def has(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that have the header, be it empty."""

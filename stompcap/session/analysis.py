@@ -22,7 +22,7 @@ class Batch:
               stand in it as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`
     stalls    stream_id, direction, kind (zero_window or retransmission), begin_ns, end_ns: they excuse silences
     upto      per row of `streams`, a wire position (stompcap.places): all rows whose last octet came before are here or came earlier
-    closing   per row of `streams`: it is over, or is to be told as it stands
+    closing   per row of `streams`: it is over, or is to be given out as it stands
     """
 
     streams: pa.Table

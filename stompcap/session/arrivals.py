@@ -21,7 +21,7 @@ LINE = np.int64(2**44)  # no direction has so many octets
 
 
 class Segments(NamedTuple):
-    """Segments that are looked at in this step, by direction (session * 2 + side) and time; whether they are EOLs alone."""
+    """Segments that this step takes, by direction (session * 2 + side) and time; whether they are EOLs alone."""
 
     direction: I64
     ts_ns: I64
@@ -68,7 +68,7 @@ def first_bare(segments: Come, count: int) -> I64:
 def ready(segments: Come, rows: RawRows, until: I64, retention: int) -> tuple[Bools, Segments]:
     """Which segments heart-beats may be judged by, and those segments.
 
-    `until` per session: up to that place both directions are looked at. A segment waits for the raw rows that tell what it brought,
+    `until` per session: up to that place the step takes both directions. A segment waits for the raw rows of its octets,
     and so do those behind it, but no more than `retention` of them.
     """
     direction, limit = segments.direction, np.repeat(until, 2)

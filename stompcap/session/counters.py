@@ -1,4 +1,4 @@
-"""What adds up over a session: frames, gaps, when each side spoke. And what came before each frame, as far as counting tells it."""
+"""What adds up over a session: frames, gaps, when each side spoke. And what came before each frame, as far as it can be counted."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from stompcap.session.records import Layout, Records
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
-WAYS = words.DIRECTIONS
 PER_DIRECTION = {
     "frames": 0, "gaps": 0, "greeted": 0, "leaks": 0, "untrusted": 0, "spoke_ns": -1,
 }
 LAYOUT = Layout(
-    {f"{name}_{way}": initial for name, initial in PER_DIRECTION.items() for way in WAYS}
+    {f"{name}_{suffix}": initial for name, initial in PER_DIRECTION.items() for suffix in words.DIRECTIONS}
     | {
         "connects": 0, "disconnects": 0, "errors": 0, "subscribes": 0, "nameless": 0, "connected_ns": -1, "heard_ns": -1,
         "given_up": 0, "ambiguous": 0,
@@ -43,13 +42,13 @@ how many ACKs were ambiguous (stompcap.session.settling).
 
 def both(counters: Records, name: str) -> I64:
     """A counter of both directions, shape (sessions, 2)."""
-    return np.stack([counters[f"{name}_{way}"] for way in WAYS], axis=1)
+    return np.stack([counters[f"{name}_{suffix}"] for suffix in words.DIRECTIONS], axis=1)
 
 
 def keep(counters: Records, name: str, values: I64 | Bools) -> None:
     """Set a counter of both directions."""
-    for side, way in enumerate(WAYS):
-        counters[f"{name}_{way}"] = values[:, side].astype(np.int64)
+    for side, suffix in enumerate(words.DIRECTIONS):
+        counters[f"{name}_{suffix}"] = values[:, side].astype(np.int64)
 
 
 class Before(NamedTuple):
@@ -123,7 +122,7 @@ def follow(dialogue: Dialogue, counters: Records) -> Before:
 
 
 def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
-    """Count what is told of directions apart."""
+    """Count per direction."""
     raw = dialogue.rows
     frames, leaks, spoke = (both(counters, name) for name in ("frames", "leaks", "spoke_ns"))
     session, side = dialogue.session[new], dialogue.side[new]

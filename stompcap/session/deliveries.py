@@ -1,6 +1,6 @@
 """Deliveries: every MESSAGE, and what became of it.
 
-Where octets may be missing between a delivery and what became of it, one table says what is told of it, and nothing else does:
+Where octets may be missing between a delivery and what became of it, one table decides its status, and nothing else does:
 
     what became of the delivery                               octets may be missing between it and that
     an ACK or NACK names it                                   settled, `octets_missing`: its latency is an upper bound
@@ -60,7 +60,7 @@ LAYOUT = Layout(
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
 in stompcap.session.outstanding, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
 until it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an
-ACK in a session of which the version is not known; it is `possible` that it is of any subscription; what settled it is not told
+ACK in a session of which the version is not known; it is `possible` that it is of any subscription; it is not known what settled it
 (`hidden`).
 """
 

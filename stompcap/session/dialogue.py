@@ -109,7 +109,7 @@ class Dialogue:
     position     wire position of its last octet (stompcap.places), never falling inside a direction
     row          index of the frame in `frames`
     ordinal      how many frames of its session came before it
-    earlier      it was looked at in an earlier step, and is here as the last of its direction before the new ones
+    earlier      an earlier step had it, and it is here as the last of its direction before the new ones
 
     starts       one entry per session and one more: session s has the frames starts[s] to starts[s + 1]
     streams      the streams table's rows of the sessions, in the sessions' order
@@ -156,7 +156,7 @@ class Dialogue:
         return np.where(self.side == CLIENT, self.first_ns, self.last_ns)
 
     def of_rows(self, values: Bools) -> Bools:
-        """What is told of raw rows, per frame; false for those of earlier steps."""
+        """A truth value per raw row as one per frame; false for frames of earlier steps."""
         found = np.zeros(len(self), np.bool_)
         new = np.flatnonzero(~self.earlier)
         by_key = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]

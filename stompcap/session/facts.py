@@ -1,7 +1,7 @@
 """Facts: what the session machine found out about each frame, and about each session; what rules judge.
 
 Facts, not verdicts. A state is that of the moment just before the frame, by the frames captured so far. Whether the capture may have
-missed something before it stands apart (`missed_c2s`, `missed_s2c`), and is known for good when a frame is looked at
+missed something before it stands apart (`missed_c2s`, `missed_s2c`), and is final when a step takes the frame
 (stompcap.session.queue).
 """
 
@@ -33,7 +33,7 @@ MODE_UNKNOWN, MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER = -1, 0, 1, 2,
 
 @dataclass(frozen=True)
 class SessionFacts:
-    """One entry per session, as known by the end of the step; of shape (sessions, 2) where it is told per side.
+    """One entry per session, as known by the end of the step; of shape (sessions, 2) where it is per side.
 
     version        0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known
     start          per side: the true beginning of its octets was captured (SYN), or they begin with CONNECT, STOMP or CONNECTED

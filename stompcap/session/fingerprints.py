@@ -1,4 +1,4 @@
-"""Habits by which brokers and client libraries are told apart, with the weight of each as evidence: data, no code.
+"""Habits that distinguish brokers and client libraries, with the weight of each as evidence: data, no code.
 
 Each mark is a product, a trait of the session (`stompcap.session.traits`), a pattern that the trait's text has, and a weight. A product
 is believed from GOOD on, if the next one is LEAD behind; AGAINST outweighs all that may speak for it. Sources: the projects' own code

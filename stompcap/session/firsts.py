@@ -1,4 +1,4 @@
-"""The first frame of each kind in a session, kept from step to step: what tells version, products, and how a session began and ended."""
+"""The first frame of each kind in a session, kept from step to step: it decides version and products, and how a session began and ended."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> 
             sure[session] = integers(before.column("trusted"))[own] == 1
             row[session] = dialogue.frames.num_rows + own
             ordinal[session] = integers(before.column("ordinal"))[own]
-            missed[session] = np.stack([integers(before.column(f"gaps_{way}"))[own] for way in words.DIRECTIONS], axis=1)
+            missed[session] = np.stack([integers(before.column(f"gaps_{suffix}"))[own] for suffix in words.DIRECTIONS], axis=1)
         found[kind] = OfSessions(frames, row, ordinal, missed, sure)
     return found
 
@@ -117,7 +117,7 @@ def state(found: Mapping[str, OfSessions], ids: pa.Array, which: Bools) -> pa.Ta
         frames = first.frames.take(pa.array(first.at[session]))
         columns = {"kind": pa.repeat(pa.scalar(kind), len(session)), "ordinal": pa.array(first.ordinal[session])}
         columns["trusted"] = pa.array(first.trusted[session].astype(np.int64))
-        columns |= {f"gaps_{way}": pa.array(first.gaps[session, side]) for side, way in enumerate(words.DIRECTIONS)}
+        columns |= {f"gaps_{suffix}": pa.array(first.gaps[session, side]) for side, suffix in enumerate(words.DIRECTIONS)}
         arrays = [columns[field.name] if field.name in columns else frames.column(field.name).cast(field.type) for field in SCHEMA]
         tables.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(tables).combine_chunks()

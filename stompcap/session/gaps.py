@@ -23,7 +23,7 @@ class Gaps:
     ended, begun  per frame: gaps that had ended, that had begun before it
     lost          per frame: octets are missing before it, or its direction's beginning is
     missing       per frame: octets may be missing before it: `lost`, or the other side was not heard behind it for long
-    total         per session: all gaps so far, of rows that were looked at
+    total         per session: all gaps so far, of rows that a step has taken
     start         per session: the true beginning of the direction was captured
     """
 
@@ -43,7 +43,7 @@ class Gaps:
 def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools) -> Gaps:
     """The gaps of a step.
 
-    `before` (sessions, 2): gaps that earlier steps looked at; `started` (sessions, 2): the direction began with a frame that opens it.
+    `before` (sessions, 2): gaps that earlier steps had; `started` (sessions, 2): the direction began with a frame that opens it.
     """
     rows, count = dialogue.rows, dialogue.sessions
     gap = np.flatnonzero(rows.kind == GAP)
@@ -70,7 +70,7 @@ def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools) -> Gap
     total += blind
     silent = np.flatnonzero(dialogue.of_rows(rows.unheard))
     other = 1 - dialogue.side[silent]
-    begun[silent, other] = ended[silent, other]  # what shows later is not known when the frame is looked at
+    begun[silent, other] = ended[silent, other]  # what shows later is not known when the step takes the frame
     lost = (begun > 0) | ~start[dialogue.session]
     missing = lost.copy()
     missing[silent, other] = True

@@ -295,7 +295,7 @@ def _packets_lost(streams: pa.Table) -> Bools:
     """Per direction: more is missing than what the snapshot length cut off packets whose arrival is known."""
     lost_octets = np.zeros((streams.num_rows, 2), np.bool_)
     for side in (CLIENT, SERVER):
-        way = words.DIRECTIONS[side]
-        missing = integers(streams.column(f"gap_octets_{way}"), 0)
-        lost_octets[:, side] = missing > integers(streams.column(f"truncated_octets_{way}"), 0)
+        suffix = words.DIRECTIONS[side]
+        missing = integers(streams.column(f"gap_octets_{suffix}"), 0)
+        lost_octets[:, side] = missing > integers(streams.column(f"truncated_octets_{suffix}"), 0)
     return lost_octets.reshape(-1)

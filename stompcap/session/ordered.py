@@ -1,4 +1,4 @@
-"""A set of numbers that tells the largest one below another: a bit for each, and above every 32 of them one that tells whether any is set.
+"""A set of numbers that gives the largest one below another: a bit for each, and above every 32 of them one that is set if any of them is.
 
 Adding, removing and asking take a step per level, at most seven.
 """

@@ -32,8 +32,8 @@ def weigh(traits: Traits, marks: Sequence[Mark]) -> pa.Array:
 
 def servers(server: pa.Array, traits: Traits) -> tuple[pa.Array, pa.Array]:
     """Broker and its version per session, from the `server` header of CONNECTED or, where that is absent, from its traits."""
-    told = pc.extract_regex(server, SERVER_HEADER)
-    name, version = pc.struct_field(told, "name"), pc.struct_field(told, "version")
+    parts = pc.extract_regex(server, SERVER_HEADER)
+    name, version = pc.struct_field(parts, "name"), pc.struct_field(parts, "version")
     listed = pc.index_in(pc.utf8_lower(name), value_set=pa.array(list(SERVER_NAMES)))
     product = pc.coalesce(pc.take(pa.array(list(SERVER_NAMES.values())), listed), name)
     product = pc.if_else(server.is_null(), weigh(traits, SERVERS), product)

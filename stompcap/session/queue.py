@@ -1,6 +1,6 @@
 """The queue in front of the session machine: rows wait until both directions were captured beyond them.
 
-A gap of a direction shows only by what is captured behind it. So what one side says is looked at when the other was captured beyond it:
+A gap of a direction shows only by what is captured behind it. So a frame of one side is taken when the other was captured beyond it:
 whether octets are missing before it is known then, for good. Where the other side is silent, a row waits for no more than
 Options.retention rows of its session behind it; then octets of the other side may be missing, as far as it is concerned. Octets that
 no row has yet, for their frame has not ended, hold back what came after them no longer than that either. This counts what was captured and
@@ -19,7 +19,7 @@ from stompcap.session.dialogue import GAP, RawRows
 
 
 class Release(NamedTuple):
-    """What is looked at in this step.
+    """What this step takes.
 
     until  per session: rows whose place on the wire is before it
     rows   per row: one of those, and of no earlier step
@@ -32,7 +32,7 @@ class Release(NamedTuple):
 
 
 def release(rows: RawRows, upto: I64, bare: I64, closing: Bools, retention: int) -> Release:
-    """Which of all rows at hand are looked at now.
+    """Which of all rows at hand the step takes.
 
     Per session: all that came before the wire position `upto` is at hand, the first octet that no row has came at `bare`; nothing more
     comes where it is `closing`.
@@ -79,7 +79,7 @@ def _long_waiting(session: I64, place: I64, sessions: int, retention: int) -> I6
 
 
 def unheard(rows: RawRows, sessions: int, retention: int) -> Bools:
-    """Rows to be looked at behind which the other side was not captured within `retention` rows of the session."""
+    """Rows taken behind which the other side was not captured within `retention` rows of the session."""
     found = np.zeros(len(rows), np.bool_)
     long = np.bincount(rows.session, minlength=sessions) > retention + 1
     at = np.flatnonzero(long[rows.session] & ~rows.beside)

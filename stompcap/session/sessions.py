@@ -45,7 +45,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
     streams = dialogue.streams
     close_kind = repeated_codes(streams.column("close_kind"), pa.array(words.CLOSE_KINDS))
     last, reset = integers(streams.column("last_ns")), _moment(streams, "rst_ns")
-    fins = [_moment(streams, f"fin_ns_{way}") for way in words.DIRECTIONS]
+    fins = [_moment(streams, f"fin_ns_{suffix}") for suffix in words.DIRECTIONS]
     ends = np.stack([_earliest(fin, reset) for fin in fins], axis=1)
     dated = "rst_ns" in streams.column_names
     closed = _earliest(*fins, reset)

@@ -4,8 +4,8 @@ An ACK names one delivery. In mode client it settles those before it too: of the
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
 be acknowledged again, until their subscription delivers the same message anew.
 
-Where octets may be missing between a delivery and what became of it, it is `lost`. An ACK of which the capture does not tell how far it
-reaches counts as a gap, too, for deliveries that it may have reached.
+Where octets may be missing between a delivery and what became of it, it is `lost`. An ACK whose reach the capture leaves open
+counts as a gap, too, for deliveries that it may have reached.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Frames(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is told of each frame, as in stompcap.session.facts.Facts."""
+    """What is found of each frame, as in stompcap.session.facts.Facts."""
 
     delivery: I64
     target: I64

@@ -1,7 +1,7 @@
 """A step of the session machine: frames in, what they meant out, and the state to go on from. No Spark, no files, no clock.
 
 A whole session is one step from an empty state that closes it. A session in pieces, or one that goes on from run to run, takes a step
-for each piece. No frame is looked at twice, and rows come out once, as soon as nothing to come can change them.
+for each piece. No frame is read twice, and rows come out once, as soon as nothing to come can change them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def analyse(
 
 
 def step(batch: Batch, state: State, order: Mapping[str, int], options: Options) -> Step:
-    """Take what has come of some streams, whose `state` it is; `order` ranks captures behind those of earlier steps."""
+    """Take new rows of some streams, with the `state` of these; `order` ranks captures behind those of earlier steps."""
     batch = _speaking(batch)
     streams, closing, retention = batch.streams, batch.closing, options.retention
     ids = flat(streams.column("stream_id"))

@@ -35,7 +35,7 @@ class Frames(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the walk tells of each of them: row, state, who ended what it names, subscriptions active on its destination."""
+    """What the walk finds of each of them: row, state, who ended what it names, subscriptions active on its destination."""
 
     row: I64
     state: I64

@@ -96,7 +96,7 @@ def _walk(
     frames: _Frames, begun_ns: I64, rows: _Rows, row_name: I64, old: I64, owner: I64, newest: I64, which: I64, state: I64, kept: I64,
     retention: int,
 ) -> int:
-    """Walk all frames; `rows` has room for each, `old` tells which are of earlier steps.
+    """Walk all frames; `rows` has room for each, `old` marks those of earlier steps.
 
     Fills per frame its transaction and the state of the one it names; `kept` gets the rows used, in their order. Returns how many.
     """

@@ -1,7 +1,7 @@
 """Trust: which raw rows are surely what they seem.
 
 Behind a gap the delimiter finds the next frame by its looks. Where the gap took the head of a frame with a body, the body's own octets
-may look like frames, so nothing behind a gap is held against anyone until a frame that can only be one: it begins where a packet
+may look like frames, so no rule fails by a frame behind a gap until a frame that can only be one: it begins where a packet
 begins and ends, its line end included, where a packet ends. The same goes for a frame that is shorter than it declares: where the
 capture ends inside its body, what seems to follow it may be a quotation.
 """

@@ -37,7 +37,7 @@ def directions(table: pa.Table, streams: pa.Array) -> I64:
 def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
     """Wire position of each row's first or last octet, as `which` begins the columns' names (`first_`, `last_`); or of its only one.
 
-    `order` ranks the captures. Positions that an earlier step has told stand in a column of the table.
+    `order` ranks the captures. Positions that an earlier step has found stand in a column of the table.
     """
     if f"{which}place" in table.column_names:
         return integers(table.column(f"{which}place"))
@@ -132,7 +132,7 @@ def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None
 
 
 def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str, int], before: I64) -> Dialogue:
-    """The dialogue of the frames given; `before` tells how many frames of each session earlier steps had."""
+    """The dialogue of the frames given; `before` counts the frames of each session that earlier steps had."""
     known = flat(streams.column("stream_id"))
     direction, offset = directions(frames, known), integers(frames.column("stream_offset"))
     sort = by_key(direction, offset)
