@@ -1,8 +1,8 @@
 """Which connections speak STOMP, and who is the client.
 
-A connection is judged by the first octets of both sides, on any port, never by packet order. On the ports named, a connection that was captured
-mid-stream and whose octets decide nothing counts as STOMP. The handshake shows which side is the client; without one, the commands do;
-without those, the port.
+A connection is judged by the first octets of both sides, on any port, never by packet order. On the ports named, a connection that was
+captured mid-stream and whose octets decide nothing counts as STOMP. The handshake shows which side is the client; without one, the
+commands do; without those, the port.
 """
 
 from __future__ import annotations
