@@ -77,8 +77,7 @@ def capture(request, tmp_path_factory):
     return path, rows(read_segments(path, 3)), request.param
 
 
-@pytest.mark.parametrize("every", [1, 100, 1000, 5000, 1 << 30])
-@pytest.mark.parametrize("batch", [1, 65536])
+@pytest.mark.parametrize(("every", "batch"), [(1, 65_536), (100, 1), (1000, 65_536), (5000, 1), (1 << 30, 1), (1 << 30, 65_536)])
 def test_the_parts_give_what_the_whole_gives(capture, every, batch):
     path, whole, name = capture
     found = examine(path, "s", every)

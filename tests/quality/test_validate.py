@@ -74,6 +74,7 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
         assert between == {c.name for c in table.ranged}
 
 
+@pytest.mark.slow  # a process of its own imports Great Expectations
 def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     """pyspark ends such a process when Great Expectations asks it for Spark Connect (`python -c`, workers of pytest-xdist)."""
     lakes.write(tmp_path, lakes.tables(), ["streams"])
