@@ -173,4 +173,4 @@ def test_nothing_is_told_of_deliveries_that_the_whole_dialogue_does_not_tell(ver
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "server", "habit"), CASES)
 def test_nor_over_many_seeds(version: str, server: str, habit: str) -> None:
-    assert [found for seed in range(1, 6) for found in contradictions(version, server, habit, seed)] == []
+    assert [found for seed in range(1, 4) for found in contradictions(version, server, habit, seed)] == []
