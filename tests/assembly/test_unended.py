@@ -97,7 +97,7 @@ def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pyte
         return found
 
     monkeypatch.setattr(SessionAnalyser, "_piece", piece)
-    made = TALKS[talk](150).frames
+    made = TALKS[talk](120).frames
     wire_of([str(pcap(tmp_path / "talk.pcap", made, nano=True))]).tables(block=10, assembly=InBlocks)
     assert len(kept) > 5
     assert max(kept[len(kept) // 2 :]) <= 110  # the packets before it, however many rows one has, do not wait for longer than that

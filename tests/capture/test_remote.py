@@ -34,7 +34,7 @@ def s3():
 @pytest.fixture
 def small_ranges(monkeypatch):
     """Ranges so small that a small file takes many."""
-    monkeypatch.setattr("stompcap.capture.remote.RANGE_OCTETS", 3000)
+    monkeypatch.setattr("stompcap.capture.remote.RANGE_OCTETS", 8000)
     monkeypatch.setattr("stompcap.capture.remote.AHEAD_OCTETS", 500)
 
 

@@ -111,7 +111,7 @@ def test_a_state_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(TEXTS, SCOPES, st.sampled_from([2, 3, 6]))
 def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
     sessions = made(*texts)

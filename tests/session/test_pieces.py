@@ -77,7 +77,7 @@ SENT = "> SEND destination:/a\n"
 LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @given(TEXTS, CUTS, SCOPES, st.sampled_from(RETENTIONS))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, retention: int) -> None:
