@@ -64,7 +64,9 @@ TALKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("memory", "block", "window"), [(5, 8, WINDOW), (30, 30, 400), (65_536, 8, WINDOW)])
+@pytest.mark.parametrize(("memory", "block", "window"), [
+    (5, 8, WINDOW), pytest.param(30, 30, 400, marks=pytest.mark.slow), pytest.param(65_536, 8, WINDOW, marks=pytest.mark.slow),
+])  # fmt: skip
 @pytest.mark.parametrize("talk", TALKS)
 def test_in_blocks_as_whole(talk: str, memory: int, block: int, window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(retention=memory))
@@ -95,7 +97,7 @@ def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pyte
         return found
 
     monkeypatch.setattr(SessionAnalyser, "_piece", piece)
-    made = TALKS[talk](250).frames
+    made = TALKS[talk](120).frames
     wire_of([str(pcap(tmp_path / "talk.pcap", made, nano=True))]).tables(block=10, assembly=InBlocks)
     assert len(kept) > 5
     assert max(kept[len(kept) // 2 :]) <= 110  # the packets before it, however many rows one has, do not wait for longer than that

@@ -7,7 +7,7 @@ import lzma
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import PACKETS, SEGMENTS, examine, is_capture, octets, packets, read_segments, survey
@@ -85,7 +85,6 @@ def test_members_and_frames_may_follow_one_another(tmp_path, plain, kind):
     assert survey(str(path), "s")["status"] == "complete"
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(sorted(WRITERS)), st.integers(1, 700), st.integers(700, 3000), st.integers(1, 20))
 def test_any_window_gives_the_same_segments(tmp_path_factory, write, piece, window, batch):
     folder = tmp_path_factory.mktemp("window")

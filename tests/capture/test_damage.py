@@ -6,7 +6,7 @@ import struct
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import survey
@@ -188,7 +188,6 @@ def test_a_fraction_of_a_whole_second_is_believed(tmp_path):
 LONGEST_RECORD = 160  # octets of the longest one of FRAMES, in any of the formats
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(WRITERS)), st.integers(0, 1700), st.binary(min_size=1, max_size=40), st.booleans())
 def test_damage_anywhere_leaves_the_rest(tmp_path_factory, kind, at, octets, insert):
     folder = tmp_path_factory.mktemp("damage")

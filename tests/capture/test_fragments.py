@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import GRE, IP, TCP, UDP, defrag, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, defragment6, fragment6
@@ -66,7 +66,6 @@ def test_headers_of_the_whole_are_those_of_the_packet(tmp_path, kind):
     assert rows[0].equals(rows[1])
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(sorted(KINDS)), st.integers(0, 3000), st.integers(60, 1400), st.randoms(use_true_random=False), st.integers(1, 9),
     st.booleans(),

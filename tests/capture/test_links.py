@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.contrib.erspan import ERSPAN_I
 from scapy.contrib.gtp import GTP_U_Header
@@ -160,7 +160,6 @@ def look_at(frame, link):
     return int(found.verdict[0])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(FRAMES)), st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=6), st.integers(0, 200))
 def test_changed_octets_never_raise(name, changes, cut):
     link, frame, _ = FRAMES[name]

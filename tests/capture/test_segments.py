@@ -168,7 +168,7 @@ def test_segments_above_64_kib_are_read_whole(tmp_path):
     assert rows[0]["wire_octets"] == 100_000
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 40), st.lists(st.sampled_from(sorted(TUNNELS) + ["arp"] + ["plain"] * 3), max_size=20))
 def test_any_batch_size_gives_the_same_segments(tmp_path_factory, batch, names):
     folder = tmp_path_factory.mktemp("batches")

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.contrib.geneve import GENEVE
 from scapy.contrib.mpls import MPLS
@@ -76,7 +76,6 @@ def test_kernels_find_what_scapy_finds(link, outer, name, inner):
     assert frame[place : place + int(ours.captured_octets[0])] == PAYLOAD
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(WRAPS)), st.sampled_from("46")), max_size=5),
     st.sampled_from(sorted(LINKS)),
@@ -208,7 +207,6 @@ def test_a_hop_by_hop_header_and_a_length_of_zero_mean_all_that_was_captured(tmp
     assert read(tmp_path, frame)[1] == [PAYLOAD]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from([b"\x88\x47", b"\x88\x64", b"\x65\x58", b"\x08\0\x45\0\0\x60\0\0\0\0\x09", b"\x86\xdd\x60\0\0\0\0\x60"]),
     st.sampled_from([b"", b"\x04", b"\x29", b"\x2f", b"\x89", b"\x11", b"\0"]),

@@ -50,7 +50,10 @@ def named(tables: dict[str, pa.Table]) -> dict[str, list[dict[str, Any]]]:
     return {name: [row for _, row in sorted(rows(table), key=lambda pair: pair[0])] for name, table in tables.items()}
 
 
-@pytest.mark.parametrize("path", captures(), ids=lambda path: path.rsplit("/", 1)[-1])
+@pytest.mark.parametrize(
+    "path", [path if "dialogue" in path else pytest.param(path, marks=pytest.mark.slow) for path in captures()],
+    ids=lambda path: path.rsplit("/", 1)[-1],
+)  # fmt: skip
 def test_the_same_packets_on_any_port_give_the_same_tables(path: str) -> None:
     wire = wire_of([path])
     assert named(moved(wire).tables()) == named(wire.tables())

@@ -123,6 +123,6 @@ def together(change: Packaging, frames: Packaging, written: Packaging) -> Packag
     return Packaging(change.change, frames.encapsulation, written.write, written.micro, frames.ipv6, change.before, excused)
 
 
-def in_turn(each: Iterable[str], others: Iterable[str], share: int = 4) -> list[tuple[str, str]]:
-    """Pairs of one with every fourth of the others (or another `share` of them), beginning elsewhere each time: all come, and meet many."""
+def in_turn(each: Iterable[str], others: Iterable[str], share: int = 8) -> list[tuple[str, str]]:
+    """Pairs of one with every eighth of the others (or another `share` of them), beginning elsewhere each time: all come, and meet many."""
     return [(one, other) for place, one in enumerate(each) for turn, other in enumerate(others) if (place + turn) % share == 0]

@@ -74,6 +74,7 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
         assert between == {c.name for c in table.ranged}
 
 
+@pytest.mark.slow  # a process of its own imports Great Expectations
 def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     """pyspark ends such a process when Great Expectations asks it for Spark Connect (`python -c`, workers of pytest-xdist)."""
     lakes.write(tmp_path, lakes.tables(), ["streams"])
@@ -145,7 +146,8 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     made["deliveries"] = put("ack_latency_us", 1, -5)(repeat(2)(made["deliveries"]))
     made["frames"] = put("first_ns", 0, 9)(made["frames"])
     made["sessions"] = put("opened_ns", 2, 2**62)(made["sessions"])
-    rows = run(lakes.write(tmp_path, made))
+    names = ["captures", "streams", "raw_frames", "frames", "sessions", "deliveries"]
+    rows = run(lakes.write(tmp_path, made, names), tables=names)
     told = {failure(row) for row in rows if not row["success"]}
     stream = f"{0:020x}"
     assert "captures.status: 1 of 1 rows have truncated (1), not complete" in told

@@ -1,6 +1,6 @@
 """Whatever crosses the wire, judging ends, opportunities add up and evidence stays short and printable."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stompcap.rules import judge
@@ -33,7 +33,7 @@ def conversation(steps, seen):
 
 
 @given(st.lists(st.tuples(st.lists(STEPS, max_size=14), st.booleans()), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 def test_any_octets(talks):
     tables = judge(analysed(*(conversation(*talk) for talk in talks)))
     for row in tables["compliance"].to_pylist():

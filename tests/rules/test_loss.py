@@ -23,7 +23,7 @@ Row = dict[str, object]
 Key = tuple[object, ...]
 LOST = 0.01
 LONG = 60  # packets; some connections are longer
-SEEDS = 100
+SEEDS = 60
 POWER = 0.97  # of the opportunities that the whole capture can judge, so many are still judged: more than two packets bear on one
 TABLES = ("compliance", "compliance_findings", "heartbeat_violations")
 
@@ -140,15 +140,14 @@ def test_runs_of_lost_packets(width: int, whole: Wire, told: Seen) -> None:
     """A sample of what `test_whichever_packets_are_lost` goes through: where the run begins is drawn for each connection by itself."""
     place, flows = places(whole), whole.segments.column("flow").to_numpy()
     length = Counter(flows.tolist())
-    for seed in (1, 2):
-        chance = random.Random(seed)
-        first = {flow: chance.randrange(count) for flow, count in length.items()}
-        begin = np.array([first[flow] for flow in flows.tolist()])
-        assert invented(seen(kept(whole, (place < begin) | (place >= begin + width))), told) == []
+    chance = random.Random(width)
+    first = {flow: chance.randrange(count) for flow, count in length.items()}
+    begin = np.array([first[flow] for flow in flows.tolist()])
+    assert invented(seen(kept(whole, (place < begin) | (place >= begin + width))), told) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("width", [1, 3])
 def test_whichever_packets_are_lost(width: int, whole: Wire, told: Seen) -> None:
     """Of connections that are long enough to lose any: the others are those of the whole capture."""
     place, flow = places(whole), whole.segments.column("flow").to_numpy()

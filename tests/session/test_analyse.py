@@ -36,7 +36,6 @@ DIALOGUES = st.builds(lambda v, lines: OPENINGS[v] + "\n".join(lines), st.sample
 SCOPES = st.sampled_from(["auto", "subscription", "connection"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(DIALOGUES, SCOPES)
 def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
     analysis = run(text, options=Options(ack_scope=scope))
@@ -75,7 +74,7 @@ def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
         assert row["late"] + row["violations"] + row["dead"] == len(listed) <= row["gaps"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(DIALOGUES, min_size=2, max_size=4))
 def test_sessions_analysed_together_are_as_they_are_alone(texts: list[str]) -> None:
     together, alone = run(*texts).tables, [run(text).tables for text in texts]

@@ -55,7 +55,7 @@ STEADY = {
 }
 
 
-STEADY_CUTS = range(20, 720, 20)  # the longest says six lines again and again
+STEADY_CUTS = range(40, 720, 40)  # the longest says six lines again and again
 Steady = tuple[dict[str, pa.Table], dict[str, pa.Table], dict[str, pa.Table], list[Counter[str]]]
 
 
@@ -70,7 +70,7 @@ def steady() -> Steady:
     > BEGIN transaction:long
     """
     sessions = made(*(opening + "".join(said.replace("{n}", str(n)) for n in range(120)) for said in STEADY.values()))
-    assert max(sessions["segments"]["packet"].to_pylist()) in range(STEADY_CUTS.stop, STEADY_CUTS.stop + 20)
+    assert max(sessions["segments"]["packet"].to_pylist()) in range(STEADY_CUTS.stop, STEADY_CUTS.stop + STEADY_CUTS.step)
     sizes: list[Counter[str]] = []
     return sessions, whole(sessions, Options(retention=16)), resumed(sessions, STEADY_CUTS, Options(retention=16), sizes), sizes
 
@@ -83,7 +83,7 @@ def test_what_goes_on_for_ever_needs_no_more_and_more(kind: str, steady: Steady)
     assert differences(tables, found) == []
     last = max(sessions["segments"]["packet"].to_pylist())
     sizes = [size[stream] for packet, size in zip(STEADY_CUTS, steady[3], strict=False) if packet < last]
-    assert len(sizes) > 4
+    assert len(sizes) > 2
     assert sizes[-1] <= sizes[(len(sizes) + 1) // 2] + 8, sizes
 
 
@@ -94,7 +94,7 @@ def test_thousands_beside_one_that_stays() -> None:
     sessions = made(OPEN + main + "".join((each + news * (n % 100 == 0)).format(n) for n in range(2000)))
     sizes: list[Counter[str]] = []
     options = Options(retention=16)
-    tables, found = whole(sessions, options), resumed(sessions, range(300, 6000, 300), options, sizes)
+    tables, found = whole(sessions, options), resumed(sessions, range(500, 6000, 500), options, sizes)
     for name in ("subscriptions", "deliveries", "compliance", "compliance_findings"):
         assert rows_of(tables, name) == rows_of(found, name), name
     assert max(size.total() for size in sizes[:-1]) < 200
@@ -111,7 +111,7 @@ def test_a_state_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(TEXTS, SCOPES, st.sampled_from([2, 3, 6]))
 def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, most: int) -> None:
     sessions = made(*texts)
@@ -134,7 +134,7 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
 def test_no_rule_finds_more_of_what_is_forgotten() -> None:
     """The examples of all rules."""
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))
-    tables = (resumed(examples, range(2, 40, 3), Options(open_limit=limit)) for limit in (65_536, 0))
+    tables = (resumed(examples, range(2, 40, 5), Options(open_limit=limit)) for limit in (65_536, 0))
     full, short = (each["compliance_findings"].to_pylist() for each in tables)
     true = {(f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) for f in full}
     assert [f for f in short if (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) not in true] == []

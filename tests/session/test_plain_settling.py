@@ -102,5 +102,5 @@ def test_and_by_the_option(scope: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "server"), list(product(sorted(OPENINGS), sorted(SERVERS))))
 def test_many_dialogues(version: str, server: str) -> None:
-    for seed in range(20):
+    for seed in range(10):
         compared(version, server, SERVERS[server], "auto", f"{seed} {version} {server}")

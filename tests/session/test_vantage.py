@@ -93,7 +93,7 @@ def told(texts: list[str]) -> list[dict[str, list[dict[str, object]]]]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.tuples(MODES, MODES), STEPS)
 def test_the_place_of_the_capture_changes_times_alone(modes: tuple[str, str], steps: list[tuple[str, int, str, int]]) -> None:
     talk = talked(modes, steps)

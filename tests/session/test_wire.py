@@ -64,7 +64,7 @@ def test_captures_follow_their_rank() -> None:
     assert commands(dialogue) == [">CONNECT", "<CONNECTED", ">SEND", "<RECEIPT"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms())
 def test_the_order_of_the_tables_does_not_matter(random: object) -> None:
     made = tables([Session(OPEN + "> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n> DISCONNECT\n", f"{n:020d}") for n in range(3)])
@@ -110,7 +110,6 @@ def test_numbers_of_columns() -> None:
     assert (first[0], first[1], first[2]) == (second[1], -1, second[0])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 9)), max_size=30))
 def test_rows_by_key(rows: list[tuple[int, int, int]]) -> None:
     session, side, offset = (np.array([r[i] for r in rows], np.int64) for i in range(3))
@@ -122,7 +121,6 @@ def test_rows_by_key(rows: list[tuple[int, int, int]]) -> None:
 NAMES = st.sampled_from(["ack", "acks", "a", "", "id", "größe"])
 
 
-@settings(deadline=None)
 @given(st.lists(st.dictionaries(NAMES, st.text(max_size=5), max_size=4), max_size=8), NAMES, st.integers(0, 3))
 def test_values_by_name(maps: list[dict[str, str]], name: str, skip: int) -> None:
     column = pa.array([list(m.items()) for m in maps], HEADER_MAP).slice(skip)

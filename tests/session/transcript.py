@@ -135,33 +135,42 @@ def encode(what: str) -> bytes:
     return "\n".join([command, *headers, "", ""]).encode() + body.strip().encode() + b"\0"
 
 
-Direction = tuple[Octets, Rows, Ints, Ints, bool]
+Way = tuple[Session, int]
+"""A direction of a session of which packets were captured."""
 
 
-def _rows(session: Session, side: int) -> Direction:
-    """Octets, delimited rows, and per octet of the direction its time and packet (-1 where missing)."""
-    packets = [p for p in session.packets if p.side == side]
-    total = session.lengths[side]
-    octets = np.frombuffer(b"".join(p.octets for p in packets), np.uint8)
-    length: list[int] = []  # of each contiguous stretch
-    begin: list[int] = []
-    for p in packets:
-        if begin and begin[-1] + length[-1] == p.offset:
-            length[-1] += len(p.octets)
-        else:
-            begin.append(p.offset)
-            length.append(len(p.octets))
-    synced = session.syn if side == 0 else session.synack
-    runs = Runs(
-        np.zeros(len(length), np.int32), np.cumsum(np.array(length, np.int64)) - np.array(length, np.int64),
-        np.array(length, np.int64), np.array(begin, np.int64),
-        np.array([synced]), np.array([True]), np.array([total], np.int64),
-    )
-    ns, number = np.full(total, -1, np.int64), np.full(total, -1, np.int64)
-    for p in packets:
-        ns[p.offset : p.offset + len(p.octets)] = p.ns
-        number[p.offset : p.offset + len(p.octets)] = p.number
-    return octets, delimit(octets, runs), ns, number, bool(packets)
+def _captured(ways: Sequence[Way]) -> tuple[Octets, Rows]:
+    """The octets captured of some directions one behind the other, and the rows they are delimited into."""
+    octets: list[bytes] = []
+    runs: list[list[int]] = []  # contiguous stretches: direction, stream offset, octets
+    for number, (s, side) in enumerate(ways):
+        end = -1
+        for p in s.packets:
+            if p.side == side:
+                octets.append(p.octets)
+                if p.offset == end:
+                    runs[-1][2] += len(p.octets)
+                else:
+                    runs.append([number, p.offset, len(p.octets)])
+                end = p.offset + len(p.octets)
+    direction, offset, length = np.array(runs, np.int64).reshape(-1, 3).T.copy()
+    synced, total = [(s.syn, s.synack)[side] for s, side in ways], [s.lengths[side] for s, side in ways]
+    stretches = Runs(
+        direction.astype(np.int32), np.cumsum(length) - length, length, offset,
+        np.array(synced, np.bool_), np.ones(len(ways), np.bool_), np.array(total, np.int64),
+    )  # fmt: skip
+    buffer = np.frombuffer(b"".join(octets), np.uint8)
+    return buffer, delimit(buffer, stretches)
+
+
+def _arrivals(s: Session, side: int) -> tuple[Ints, Ints]:
+    """Per octet of a direction its time and packet, -1 where it is missing."""
+    ns, number = np.full(s.lengths[side], -1, np.int64), np.full(s.lengths[side], -1, np.int64)
+    for p in s.packets:
+        if p.side == side:
+            ns[p.offset : p.offset + len(p.octets)] = p.ns
+            number[p.offset : p.offset + len(p.octets)] = p.number
+    return ns, number
 
 
 def _pieces(offset: int, length: int, kind: str, ns: Ints) -> Iterable[tuple[int, int]]:
@@ -174,57 +183,49 @@ def _pieces(offset: int, length: int, kind: str, ns: Ints) -> Iterable[tuple[int
 
 
 def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Table]:
-    """Tables streams (with the times of FIN and RST), rows, frames and segments of the sessions."""
-    streams, rows, segments, frames = [], [], [], []
-    for s in sessions:
-        streams.append(_stream(s))
-        directions = [_rows(s, side) for side in (0, 1)]
-        version, source, possible = _version(directions)
-        for side, (octets, found, ns, number, present) in enumerate(directions):
-            if not present:
+    """Tables streams (with the times of FIN and RST), rows, frames and segments of the sessions; all of them delimited at once."""
+    present = [{p.side for p in s.packets} for s in sessions]
+    ways = [(s, side) for s, sides in zip(sessions, present, strict=True) for side in (0, 1) if side in sides]
+    of = np.array([n for n, sides in enumerate(present) for _ in sides], np.int64)
+    octets, found = _captured(ways)
+    known = negotiate(octets, found, of, np.array([side for _, side in ways], np.int8), len(sessions))
+    _, masked = redact(octets, found)
+    picked = found.frames()
+    decoded = iter(decode(octets, picked, known.version[of[picked.direction]]).to_pylist())
+    begin = np.searchsorted(found.direction, np.arange(len(ways) + 1)).tolist()
+    rows, segments, frames, way = [], [], [], 0
+    for n, s in enumerate(sessions):
+        version = {
+            "version": words.VERSIONS[known.version[n]] if known.version[n] >= 0 else None,
+            "version_source": words.VERSION_SOURCES[known.source[n]],
+            "possible_versions": words.POSSIBLE_VERSIONS[known.possible[n] - 1],
+        }
+        for side in (0, 1):
+            ns, number = _arrivals(s, side)
+            if side not in present[n]:
                 if s.lengths[side]:
                     rows.append(_row(s, side, 0, s.lengths[side], "gap", None, 0, ns, number, capture, False))
                 continue
-            key = {"stream_id": s.stream_id, "direction": words.DIRECTIONS[side]}
-            _, masked = redact(octets, found)
-            for i in range(len(found)):
+            for i in range(begin[way], begin[way + 1]):
                 kind = words.RAW_KINDS[found.kind[i]]
+                by = words.DELIMITERS[found.delimited_by[i]] if kind == "frame" else None
                 for offset, length in _pieces(int(found.offset[i]), int(found.length[i]), kind, ns):
-                    by = words.DELIMITERS[found.delimited_by[i]] if kind == "frame" else None
                     rows.append(_row(s, side, offset, length, kind, by, int(found.syntax[i]), ns, number, capture, bool(masked[i])))
-            picked = found.frames()
-            decoded = decode(octets, picked, np.full(len(picked), version, np.int8)).to_pylist()
-            for i, columns in enumerate(decoded):
-                row = _row(s, side, int(picked.offset[i]), int(picked.length[i]), "frame", None, 0, ns, number, capture, False)
-                row |= columns | {
-                    "version": words.VERSIONS[version] if version >= 0 else None, "version_source": words.VERSION_SOURCES[source],
-                    "possible_versions": words.POSSIBLE_VERSIONS[possible - 1],
-                }
-                frames.append({c.name: row.get(c.name) for c in FRAMES.columns})
-            for p in s.packets:
-                if p.side == side:
-                    segments.append(key | {
-                        "ts_ns": p.ns, "stream_offset": p.offset, "new_octets": len(p.octets), "capture_id": capture, "packet": p.number
-                    })
-
+                if kind == "frame":
+                    row = rows[-1] | {"redacted": False, "syntax": 0} | next(decoded) | version
+                    frames.append({c.name: row.get(c.name) for c in FRAMES.columns})
+            way += 1
+        segments += [
+            {"stream_id": s.stream_id, "direction": words.DIRECTIONS[p.side], "ts_ns": p.ns, "stream_offset": p.offset,
+             "new_octets": len(p.octets), "capture_id": capture, "packet": p.number}
+            for p in sorted(s.packets, key=lambda p: p.side)
+        ]  # fmt: skip
     return {
-        "streams": pa.Table.from_pylist(streams, STREAMS.arrow),
+        "streams": pa.Table.from_pylist([_stream(s) for s in sessions], STREAMS.arrow),
         "rows": pa.Table.from_pylist(rows, RAW_FRAMES.arrow),
         "frames": pa.Table.from_pylist(frames, FRAMES.arrow),
         "segments": pa.Table.from_pylist(segments, SEGMENTS.arrow),
     }
-
-
-def _version(directions: Sequence[Direction]) -> tuple[int, int, int]:
-    """The session's version by the decoder's own judgement."""
-    best = (-1, words.VERSION_SOURCES.index("unknown"), 0b111)
-    for side in (1, 0):
-        octets, found, _, _, present = directions[side]
-        if present:
-            version, source, possible = negotiate(octets, found, np.zeros(1, np.int64), np.array([side], np.int8), 1)
-            if int(source[0]) < best[1]:
-                best = (int(version[0]), int(source[0]), int(possible[0]))
-    return best
 
 
 def _stream(s: Session) -> dict[str, object]:

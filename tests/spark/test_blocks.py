@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
@@ -50,7 +50,6 @@ def in_tasks(flows: list[int], tasks: int, batch: int, same_hash: bool, random: 
     st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 8), st.integers(1, 20), st.integers(1, 30), st.booleans(),
     st.randoms(),
 )  # fmt: skip
-@settings(deadline=None)
 def test_every_flow_arrives_whole(flows: list[int], tasks: int, batch: int, held: int, same_hash: bool, random: Random) -> None:
     found: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:

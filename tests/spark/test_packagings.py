@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import WHOLE, Run, execute
 from stompcap.options import Options
 from tests.e2e.truth import DATA
 from tests.mangler.compare import Tables, differences, named, rows_of
@@ -35,7 +35,7 @@ def test_a_lake_of_another_packaging_has_the_same_tables(change, frames, written
     packaging = together(SEGMENTATIONS[change], ENCAPSULATIONS[frames], FILES[written])
     (folder := tmp_path / "captures").mkdir()
     paths = [str(path) for path in packaging.files(DATA / NAME, folder)]
-    result = execute(Run(lambda: spark, str(tmp_path / "lake"), Options()), STAGES, paths)
+    result = execute(Run(lambda: spark, str(tmp_path / "lake"), Options()), ("extract", *WHOLE), paths)
     assert result.status == "done"
     (folder := tmp_path / "original").mkdir()
     original = rows_of(packaging.original().files(DATA / NAME, folder))

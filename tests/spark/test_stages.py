@@ -157,9 +157,9 @@ def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
 def test_sql(staged: Path) -> None:
     done = stompcap("sql", "SELECT count(*) AS n FROM captures", "--lake", str(staged), "--format", "json")
     assert json.loads(done.stdout) == [{"n": len(CAPTURES)}], done.stderr
-    wrong = stompcap("sql", "SELECT nothing FROM captures", "--lake", str(staged))
-    assert wrong.returncode == 2
-    assert "Traceback" not in wrong.stderr
+    wrong = stompcap("sql", "SELECT * FROM sesions", "--lake", str(staged))
+    assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)
+    assert "no table sesions; did you mean sessions?" in wrong.stderr
     writing = stompcap("sql", "DELETE FROM captures", "--lake", str(staged))
     assert writing.returncode == 2
     assert "never writes" in writing.stderr

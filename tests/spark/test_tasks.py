@@ -36,9 +36,16 @@ def extracted(lake: Path) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Counter[str]]:
+    """The rows where all of it stands in memory."""
+    return extracted(tmp_path_factory.mktemp("whole"))
+
+
 @pytest.mark.parametrize("held", [40, 900])
-def test_what_stands_in_memory_changes_nothing(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = extracted(tmp_path / "whole")
+def test_what_stands_in_memory_changes_nothing(
+    held: int, whole: dict[str, Counter[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert {name for name in TOLD if not whole[name]} <= {"stalls"}
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()

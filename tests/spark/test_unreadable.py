@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 
 from pipelines import bronze, ledger
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import WHOLE, Run, execute
 from stompcap import capture
 from stompcap.options import Options
 from stompcap.spark import lake as lakes
@@ -49,7 +49,7 @@ class Fails(tasks.Read):
 
 
 def run(spark: SparkSession, lake: Path, *paths: Path, **options: Any) -> Result:
-    return execute(Run(lambda: spark, str(lake), Options(**options)), STAGES, [str(path) for path in paths])
+    return execute(Run(lambda: spark, str(lake), Options(**options)), ("extract", *WHOLE), [str(path) for path in paths])
 
 
 def captures(lake: Path) -> dict[str, dict[str, Any]]:

@@ -77,7 +77,7 @@ HOSTILE = {
 }
 
 
-SIZES = {"NULs and EOLs": 2, "empty frames": 5, "lengths that lie": 5, "NULs in a head": 10}  # MiB, of those that make many rows; else 20
+SIZES = {"NULs and EOLs": 2, "empty frames": 5, "lengths that lie": 5, "NULs in a head": 5}  # MiB, of those that make many rows; else 8
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_time_is_linear_and_memory_bounded(name: str) -> None:
         assert (length <= np.where(np.isin(kind, (FRAME, PARTIAL)), FRAME_LIMIT, HEAD_LIMIT)).all()
         return spent
 
-    assert_linear(seconds, SIZES.get(name, 20) * MIB)
+    assert_linear(seconds, SIZES.get(name, 8) * MIB)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Runs, Syntax, delimit
@@ -80,13 +80,11 @@ def test_a_passcode_cut_in_two_is_torn() -> None:
     assert Syntax.TORN in rows[1][4]
 
 
-@settings(max_examples=300, deadline=None)
 @given(octets, chunks, st.booleans(), st.sampled_from([(2, 2), (9, 9), (7, 30), LIMITS]))
 def test_any_chunking_gives_the_same_rows(data: bytes, sizes: list[int], synced: bool, limits: tuple[int, int]) -> None:
     assert limited(data, sizes, limits, synced) == limited(data, [], limits, synced)
 
 
-@settings(max_examples=300, deadline=None)
 @given(parts, st.booleans(), st.sampled_from([(2, 2), (9, 9), (7, 30), LIMITS]))
 def test_rows_tile(given_parts: list[bytes | int], synced: bool, limits: tuple[int, int]) -> None:
     buffer, runs = runs_of(given_parts, synced)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Runs, delimit, parse, redact
@@ -23,13 +23,11 @@ chunks = st.lists(st.integers(0, 12), max_size=30)
 parts = st.lists(octets | st.integers(1, 30), max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
 @given(octets, chunks, st.booleans())
 def test_any_chunking_gives_the_same_rows(data: bytes, sizes: list[int], synced: bool) -> None:
     assert chunked(data, sizes, synced) == rows_of(data, synced=synced)
 
 
-@settings(max_examples=200, deadline=None)
 @given(octets, octets, st.lists(st.tuples(st.booleans(), st.integers(0, 20)), max_size=30))
 def test_any_interleaving_of_two_directions_gives_the_same_rows(one: bytes, two: bytes, steps: list[tuple[bool, int]]) -> None:
     streams, reach, pending = (one, two), [0, 0], [0, 0]
@@ -52,7 +50,6 @@ def test_any_interleaving_of_two_directions_gives_the_same_rows(one: bytes, two:
     assert found == (rows_of(one), rows_of(two))
 
 
-@settings(max_examples=300, deadline=None)
 @given(parts, st.booleans())
 def test_rows_tile(given_parts: list[bytes | int], synced: bool) -> None:
     buffer, runs = runs_of(given_parts, synced)
@@ -67,7 +64,6 @@ def test_rows_tile(given_parts: list[bytes | int], synced: bool) -> None:
     assert b"".join(held) == buffer.tobytes()
 
 
-@settings(max_examples=200, deadline=None)
 @given(parts, st.lists(st.integers(0, 60), max_size=10), st.booleans())
 def test_windows_over_gaps(given_parts: list[bytes | int], cuts: list[int], synced: bool) -> None:
     buffer, runs = runs_of(given_parts, synced)
@@ -110,7 +106,6 @@ def serialise(command: str, headers: list[tuple[str, str]], body: bytes) -> byte
 frames = st.lists(st.tuples(commands, st.lists(st.tuples(names, values), max_size=5), st.binary(max_size=40)), max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
 @given(frames)
 def test_parse_gives_back_what_was_serialised(sent: list[tuple[str, list[tuple[str, str]], bytes]]) -> None:
     # a NUL in a header may end the frame for a reader that resynchronises: it is no octet a sender may write raw
@@ -123,7 +118,6 @@ def test_parse_gives_back_what_was_serialised(sent: list[tuple[str, list[tuple[s
         assert not frame.decode_errors
 
 
-@settings(max_examples=200, deadline=None)
 @given(frames, st.lists(st.sampled_from([b"", b"\n", b"\r\n", b"\n\n\n"]), min_size=5, max_size=5))
 def test_eols_between_frames_change_only_eol_rows(sent: list, between: list[bytes]) -> None:
     whole = [serialise(c, [], b) for c, _, b in sent]
@@ -132,7 +126,6 @@ def test_eols_between_frames_change_only_eol_rows(sent: list, between: list[byte
     assert [(r[0], *r[2:]) for r in plain] == [(r[0], *r[2:]) for r in padded if r[0] != "eol"]
 
 
-@settings(max_examples=300, deadline=None)
 @given(parts, st.booleans())
 @example([b"\r", 1, b"CONNECT\ncontent-length:3\x00SEND\na:b\n\n\x00:"], False)  # a command behind a line that is cut
 def test_masked_octets_are_delimited_alike(given_parts: list[bytes | int], synced: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Runs, Syntax, decode, delimit, redact
@@ -75,7 +75,6 @@ around = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(around, max_size=12).map(b"".join), st.booleans())
 def test_no_octet_of_a_passcode_is_left(data: bytes, synced: bool) -> None:
     octets, runs = runs_of([data], synced)

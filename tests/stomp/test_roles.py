@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Syntax, parse
@@ -66,7 +66,6 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(pieces, max_size=14).map(b"".join), st.lists(st.integers(0, 20), max_size=30), st.booleans())
 def test_any_chunking_gives_the_same_rows(data: bytes, sizes: list[int], synced: bool) -> None:
     assert chunked(data, sizes, synced) == rows_of(data, synced=synced)
@@ -76,7 +75,6 @@ def frames_in(rows: list[Tuple]) -> list[tuple[int, int]]:
     return [(row[1], row[2]) for row in rows if row[0] == "frame"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from([SEND, CONNECT, b"ACK\nid:1\n\n\x00", b"cd\x00", b"\n"]), max_size=6).map(b"".join))
 def test_a_server_may_quote_anything_a_client_sends(quoted: bytes) -> None:
     """In a body whose content-length is one too long: the next frame of the server ends it, and none of the client does."""

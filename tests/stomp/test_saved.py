@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Delimiter, Runs, State, delimit
@@ -14,7 +14,6 @@ from tests.stomp.rows import Tuple, runs_of, tuples
 from tests.stomp.test_properties import octets, parts
 
 
-@settings(max_examples=200, deadline=None)
 @given(parts, st.lists(st.integers(0, 40), max_size=8), st.booleans())
 def test_any_save_and_resume_point_gives_the_same_rows(given_parts: list[bytes | int], cuts: list[int], synced: bool) -> None:
     rows, kept = [], []
@@ -51,7 +50,6 @@ def rows_with(data: bytes, cuts: list[int], hand_over: object) -> list[Tuple]:
     return result
 
 
-@settings(max_examples=100, deadline=None)
 @example(data=b"x\n\0\x80\0", cuts=[4])
 @given(data=octets, cuts=st.lists(st.integers(0, 80), max_size=4))
 @pytest.mark.parametrize("hand_over", [lambda s: State.from_bytes(s.to_bytes()), lambda s: pickle.loads(pickle.dumps(s))])

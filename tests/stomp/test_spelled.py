@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Runs, Syntax, decode, delimit, redact
@@ -76,7 +76,6 @@ passcodes = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(passcodes, st.sampled_from([b"passcode:", b"PASSCODE:", b"PassCode :"]), st.lists(st.integers(0, 400), max_size=2))
 def test_no_spelling_of_a_passcode_is_left(passcode: bytes, name: bytes, cuts: list[int]) -> None:
     data = error(b"LOGIN\n" + name + passcode + b"\nhost:x\n\n\x00")

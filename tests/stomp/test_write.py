@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.stomp import Frame, Syntax, parse, serialise, write_frame
@@ -20,7 +20,6 @@ def leaves_a_choice(frame: Frame) -> bool:
     return mixed or half or bool(frame.syntax & (Syntax.NON_UTF8 | Syntax.BLANK_PADDED))
 
 
-@settings(max_examples=300, deadline=None)
 @given(octets, st.sampled_from(VERSIONS))
 def test_what_was_parsed_is_written(data: bytes, version: str | None) -> None:
     for frame in parse(data, version):
@@ -67,7 +66,6 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(names, values), max_size=5), st.binary(max_size=40), st.sampled_from([b"\n", b"\r\n"]))
 def test_what_is_written_is_read(headers: list[tuple[str, str]], body: bytes, eol: bytes) -> None:
     headers = [*headers, ("content-length", str(len(body)))]

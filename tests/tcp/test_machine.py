@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
@@ -101,7 +101,6 @@ FORGED_BEFORE = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=50)
 @example(FORGED_BEFORE, [], 6, "first")
 @given(mangled(), st.lists(st.integers(0, 60), max_size=5), blocks, policies)
 def test_any_cutting_gives_the_same(packets, edges, block, overlap):
@@ -113,7 +112,6 @@ def test_any_cutting_gives_the_same(packets, edges, block, overlap):
         assert same(join.blocks(fed(segments, range(segments.num_rows), block, overlap)), whole)
 
 
-@settings(deadline=None)
 @given(mangled(), blocks, policies)
 def test_what_is_handed_on_stands(packets, block, overlap):
     """Offsets ascend from block to block, ids and beginnings do not change, and octets with conflicts add up to those of the whole."""
@@ -137,14 +135,12 @@ def test_what_is_handed_on_stands(packets, block, overlap):
     assert conflicts == count_conflicts(whole, segments, {}).sum()
 
 
-@settings(deadline=None)
 @given(mangled(), policies)
 def test_a_flow_of_no_more_than_a_block_is_reassembled_at_once(packets, overlap):
     segments = rows_of(packets)
     assert same(reassemble_columns(segments, "s", overlap, max(1, segments.num_rows)), reassemble_columns(segments, "s", overlap))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=120), st.integers(5, 20), policies)
 def test_losses_and_small_moves_cost_nothing_in_any_block(fates, block, overlap):
     """Holes stay holes and what is late by less than a block is in its place."""

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
@@ -54,7 +54,6 @@ def cuts(draw):
     return size, draw(st.permutations(pieces))
 
 
-@settings(deadline=None)
 @given(cuts(), cuts(), st.integers(0, 2**32 - 1), st.sampled_from(["first", "last"]))
 def test_any_order_repetition_and_segmentation_gives_the_same_stream(client, server, isn, overlap):
     rows = [(1, isn, 2, b"", 0), (0, isn + 7, 18, b"", 0)]
@@ -79,7 +78,6 @@ def test_any_order_repetition_and_segmentation_gives_the_same_stream(client, ser
 pieces = st.lists(st.tuples(st.integers(0, 60), st.binary(min_size=2, max_size=20), st.integers(0, 20)), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(pieces, st.sampled_from(["first", "last"]))
 def test_overlaps_and_gaps_follow_the_policy(items, overlap):
     segments = table([(1, 99, 2, b"", 0)] + [(1, 100 + at, 24, data, min(kept, len(data))) for at, data, kept in items])
@@ -99,7 +97,6 @@ def test_overlaps_and_gaps_follow_the_policy(items, overlap):
     assert count_conflicts(result, segments, {})[0, 1] == conflicts
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2**32 - 1), st.integers(0, 63), st.binary(max_size=30)), max_size=30))
 def test_any_segments_at_all_are_accounted_for(rows):
     segments = table([(side, seq, flags, data, len(data)) for side, seq, flags, data in rows])
