@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipelines import bronze, gold, ledger, silver
+from pipelines import bronze, gold, ledger, lock, silver
+from pipelines.aggregates import refresh
 from pipelines.chosen import chosen, differing
 from pipelines.result import Result
 from pipelines.survey import Refused, survey
@@ -145,20 +146,19 @@ class Run(Work):
         self.admit(silver.correlate(self.spark(), self.lake, [batch], order, self.options, tables), batch, rows, tables)
 
     def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-        """Rewrite the tables that sum up all sessions."""
+        """Make the tables current that sum up all sessions."""
         from stompcap.rules import catalogue_table
 
         self.progress.begin("computing metrics")
         with self.stage("metrics", batches) as rows:
             rows.update(written)
             run_id = self.result.run_id
-            for name, table in gold.aggregates(self.lake, tables, self.spark).items():
-                rows[name] = lakes.replace(self.lake, name, table, run_id)
+            for one in gold.AGGREGATES:
+                if one.name in tables:
+                    rows[one.name] = refresh(self.lake, one, batches, run_id, self.spark)
             if "rules" in tables:
                 rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
-            for name in tables:
-                if name not in gold.SESSION_TABLES:
-                    lakes.commit(self.lake, name, [], batches, run_id)
+                lakes.commit(self.lake, "rules", [], batches, run_id)
 
     # -- inputs -------------------------------------------------------------------------------------------------------------
 
@@ -169,16 +169,23 @@ class Run(Work):
 
 
 def execute(
-    job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_tables: Sequence[str] | None = None, *, whole: bool = False
+    job: Run,
+    stages: Sequence[str],
+    named: Sequence[str] = (),
+    metric_tables: Sequence[str] | None = None,
+    *,
+    whole: bool = False,
+    wait_s: float = 0,
 ) -> Result:
     """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError.
 
     `metric_tables` narrows the stage metrics to some of its tables; `whole` has the stage validate judge the lake though nothing is new.
+    `wait_s`: how long to wait for another run that holds the lake.
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
     lakes.create(job.lake)
-    with ledger.held(job.lake):
+    with lock.held(job.lake, wait_s, job.progress):
         try:
             if "extract" in stages:
                 job.extract(named, whole="metrics" in stages)

@@ -13,6 +13,8 @@ from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from stompcap.spark.session import LazySession
@@ -56,6 +58,13 @@ MaxDecompressed = Annotated[
         help=f"Octets that a compressed capture may decompress to; {LIMIT_VARIABLE} or 64 GiB where it is not given.",
     ),
 ]  # fmt: skip
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait", min=0, metavar="[SECONDS]", show_default=False,
+        help="Wait for another run that holds the lake, so long at most; without a number until it has ended.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="A machine-readable summary on standard output, nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more, with tracebacks of errors.")]
@@ -77,10 +86,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Where:
-    """Where Spark runs, and how it is set."""
+    """Where Spark runs and how it is set, and how long the command waits for a lake that another one holds."""
 
     master: Master = None
     conf: Conf = None
+    wait: Wait = 0.0
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,14 @@ def options(
     from stompcap.rules import settings_of
 
     return replace(found, settings=settings_of(settings))
+
+
+def with_seconds(words: Sequence[str]) -> list[str]:
+    """A command line in which every --wait has its seconds."""
+    found: list[str] = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        found.append("--wait=inf" if word == "--wait" and not after.replace(".", "", 1).isdecimal() else word)
+    return found
 
 
 def demand_place(output: str) -> None:

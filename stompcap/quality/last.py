@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from stompcap.spark import lake as lakes
+from stompcap.spark import contents
 from stompcap.spark.places import location
 
 
@@ -22,7 +22,7 @@ def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
     if not entered:
         return 0, []
-    when, uri = max(zip(entered, lakes.files(delta), strict=True))
+    when, uri = max(zip(entered, contents.uris(delta), strict=True))
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     with pq.ParquetFile(path, filesystem=filesystem) as file:
         rows = file.read().to_pylist()

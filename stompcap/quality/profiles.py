@@ -22,7 +22,7 @@ from stompcap.quality import invariants, ranges
 from stompcap.quality.invariants import INVARIANTS, Invariant
 from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
-from stompcap.spark import lake as lakes
+from stompcap.spark import contents
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -134,7 +134,7 @@ def _plan(locations: dict[str, str], since: int) -> list[Part]:
     for name, location in locations.items():
         delta = DeltaTable(location)
         added = pa.table(delta.get_add_actions()).select(["num_records", "modification_time"]).to_pylist()
-        for action, uri in zip(added, lakes.files(delta), strict=True):
+        for action, uri in zip(added, contents.uris(delta), strict=True):
             files.append((action["num_records"] or 0, name, uri, action["modification_time"] >= since))
     tasks = min(len(files), 2 + sum(rows for rows, *_ in files) // TASK_ROWS)
     plan: list[Part] = [[] for _ in range(tasks)]
