@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltalake import DeltaTable
-
 from pipelines.periods import Periods
-from stompcap.spark import contents, log, query
+from stompcap.spark import contents, log, opening, query
 from stompcap.spark.contents import Files
 from stompcap.spark.places import location
 from stompcap.spark.query import Query
@@ -24,14 +22,15 @@ from stompcap.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from deltalake import DeltaTable
     from pyspark.sql import SparkSession
 
     from pipelines.gold import Aggregate
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
     """Make an aggregate current, under the names of batches that were taken in; rows written. `spark` answers where much is new."""
-    sources = {name: DeltaTable(location(lake, name)) for name in one.times}
-    noted = log.transactions(DeltaTable(location(lake, one.name)))
+    sources = {name: opening.table(location(lake, name)) for name in one.times}
+    noted = log.transactions(opening.table(location(lake, one.name)))
     note = Note(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
     periods = changed(one, sources, {name: noted.get(SOURCE + name) for name in sources})
     if periods is None:

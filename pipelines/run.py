@@ -21,6 +21,7 @@ from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import StompcapError
 from stompcap.spark import lake as lakes
+from stompcap.spark import opening
 
 if TYPE_CHECKING:
     from stompcap.capture import Survey
@@ -184,7 +185,14 @@ def execute(
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
-    lakes.create(job.lake)
+    with opening.kept(job.lake):
+        lakes.create(job.lake)
+        return _execute(job, stages, named, metric_tables, whole, wait_s)
+
+
+def _execute(
+    job: Run, stages: Sequence[str], named: Sequence[str], metric_tables: Sequence[str] | None, whole: bool, wait_s: float
+) -> Result:
     with lock.held(job.lake, wait_s, job.progress):
         try:
             if "extract" in stages:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 from pyarrow import fs
 
-from stompcap.spark import contents
+from stompcap.spark import contents, opening
 from stompcap.spark.places import location
 
 
@@ -18,7 +17,7 @@ def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
 
     A validation judges all tables and is one file, of which the newest is read; in one that was compacted the latest run counts.
     """
-    delta = DeltaTable(location(lake, "quality_results"))
+    delta = opening.table(location(lake, "quality_results"))
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
     if not entered:
         return 0, []

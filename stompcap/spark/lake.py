@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import contents, log
+from stompcap.spark import contents, log, opening
 from stompcap.spark.places import DataFile, location
 from stompcap.spark.rewriting import UNIT, Note, exchange, tidy, written
 from stompcap.tables import TABLES, Table
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-CHECKPOINTS = ("delta.checkpointInterval", "20")
+CHECKPOINTS = ("delta.checkpointInterval", "10")
 """Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
 
 
@@ -53,10 +53,11 @@ def _create_table(lake: str, table: Table) -> None:
     """One table, in one commit, if it is not there; else the columns it lacks, in one commit."""
     where = location(lake, table.name)
     if DeltaTable.is_deltatable(where):
-        delta = DeltaTable(where)
+        delta = opening.table(where)
         there = {field.name for field in delta.schema().fields}
         if delta.metadata().configuration.get(CHECKPOINTS[0]) is None:
             delta.alter.set_table_properties(dict([CHECKPOINTS]))
+            delta.create_checkpoint()
         if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
             delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
         return
@@ -93,7 +94,7 @@ def demand(lake: str) -> None:
 
 def done(lake: str, table: str) -> set[str]:
     """The units of work that a table has taken in."""
-    noted = log.transactions(DeltaTable(location(lake, table)))
+    noted = log.transactions(opening.table(location(lake, table)))
     return {name.removeprefix(UNIT) for name in noted if name.startswith(UNIT)}
 
 
@@ -103,7 +104,7 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
     """
     listed = list(files)
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
         return 0
     exchange(delta, listed, [], Note(run_id, tuple(units)))
@@ -119,7 +120,7 @@ def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
     """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     if filters or not is_local(lake):
         return delta.to_pyarrow_table(columns=columns, filters=filters)
     from pyarrow import parquet  # a whole table needs no dataset, whose import takes longer than this
@@ -146,6 +147,6 @@ def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[
     rows = rows.cast(TABLES[table].arrow)
     if small(lake, table).equals(rows):
         return 0
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     exchange(delta, written(lake, table, rows), contents.files(delta), Note(run_id, tuple(units)))
     return int(rows.num_rows)

@@ -55,9 +55,9 @@ def transactions(table: DeltaTable) -> dict[str, int]:
 
 
 def changes(table: DeltaTable, since: int) -> list[Change] | None:
-    """The files that were added and removed with their rows after version `since`, some perhaps both; None where the log has forgotten.
+    """The files that brought rows or took them away after version `since`; None where the log has forgotten.
 
-    Files that were only put together anew bring no change.
+    One that came and went is none of them, nor are files that were only put together anew.
     """
     table_id, folder, root = table.metadata().id, _folder(table), _root(table)
     if since > table.version():
@@ -66,7 +66,8 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
         commits = [_commit(table_id, f"{folder}/{number:020d}.json") for number in range(since + 1, table.version() + 1)]
     except FileNotFoundError:
         return None
-    return [Change(f"{root}/{unquote(path)}", added) for commit in commits for path, added in commit.changes]
+    came, went = ({path for commit in commits for path, added in commit.changes if added is way} for way in (True, False))
+    return [Change(f"{root}/{unquote(path)}", path in came) for path in sorted(came ^ went)]
 
 
 def _root(table: DeltaTable) -> str:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
-from stompcap.spark import contents
+from stompcap.spark import contents, opening
 from stompcap.spark.contents import Files
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
@@ -67,7 +66,7 @@ def ask(
 
 def whole(lake: str, table: str) -> Files:
     """All files of a table of a lake."""
-    return Files.of(table, contents.files(DeltaTable(location(lake, table))))
+    return Files.of(table, contents.files(opening.table(location(lake, table))))
 
 
 def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:

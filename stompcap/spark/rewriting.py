@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import parquet
 
-from stompcap.spark import contents
+from stompcap.spark import contents, opening
 from stompcap.spark.places import DataFile, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from deltalake import DeltaTable
 
     from stompcap.spark.contents import File
 
@@ -86,7 +88,7 @@ def replace_where(lake: str, table: str, column: str, values: pa.Array | None, r
 
     Only files that may hold such rows are read and written anew.
     """
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     held = contents.files(delta, [column])
     mine = held if values is None else [file for file in held if may_hold(file, column, values)]
     before = read(table, mine)
@@ -118,15 +120,16 @@ def ordered(table: str, rows: pa.Table) -> pa.Table:
 
 
 def tidy(lake: str, table: str) -> int:
-    """Put a table's small files together where it has more than `MOST_SMALL` of them; files that are gone.
+    """Put a table's small files together where it has more than `MOST_SMALL` of them; how many these were.
 
     A commit of a run adds a file or two to a table: without this, whatever reads the table would cost more with every run.
     """
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     small = [file for file in contents.files(delta) if file.size < SMALL_OCTETS]
     if len(small) <= MOST_SMALL:
         return 0
-    rows = read(table, small)
-    made = written(lake, table, rows)
-    exchange(delta, made, small, Note("tidy"), rows_stay=True)
-    return len(small) - len(made)
+    from stompcap.spark.files import write
+
+    rows = read(table, small)  # a megabyte of each at most
+    exchange(delta, [write(lake, table, rows)] if rows.num_rows else [], small, Note("tidy"), rows_stay=True)
+    return len(small)
