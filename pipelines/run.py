@@ -52,13 +52,13 @@ class Run(Work):
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
         named_again = [again.row | {"path": again.path} for again in found.again]
         for row in named_again:
-            self.result.tell(row["path"], row, "known")
+            self.result.enter(row["path"], row, "known")
         for one in found.captures:
             row, is_new = one.row, bronze.is_new(one, ids)
             if is_new and changed(row, self._before(row["path"], known)):
                 says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
                 self.result.warnings.append(f"{row['path']}: {says}")
-            self.result.tell(row["path"], row, row["status"] if is_new else "known")
+            self.result.enter(row["path"], row, row["status"] if is_new else "known")
             named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
         if named_again:
             stages = STAGES if whole else ("extract",)
@@ -128,7 +128,7 @@ class Run(Work):
             self.aggregate(batches, rows, tables)
 
     def _ready(self, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
-        """The batches that lack some of the tables and have all those needed for them; says so of others."""
+        """The batches that lack some of the tables and have all those needed for them; warns of others."""
         waiting = set(ledger.pending(self.lake, needed))
         if waiting:
             self.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")

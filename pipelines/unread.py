@@ -34,8 +34,8 @@ def lines(rows: Iterable[dict[str, Any]], ports: Collection[int]) -> list[str]:
         name = "STOMP" if row["protocol"] == "stomp" else NAMES.get((row["protocol"], row["transport"]), "other")
         counts[name, 0 if name == "other" else row["server_port"]] += row["connections"]
     spoken = any(name == "STOMP" for name, _ in counts)
-    told = [(name, port, n) for (name, port), n in counts.most_common() if name in OPAQUE and (port in ports or not spoken)]
-    named = [f"{_connections(name, n)} to port {port}, {REMEDY[name]}" for name, port, n in told]
+    opaque = [(name, port, n) for (name, port), n in counts.most_common() if name in OPAQUE and (port in ports or not spoken)]
+    named = [f"{_connections(name, n)} to port {port}, {REMEDY[name]}" for name, port, n in opaque]
     if spoken or not counts:
         return named
     rest = [_connections(name, n) + (f" to port {port}" if port else "") for (name, port), n in counts.most_common() if name not in OPAQUE]

@@ -25,15 +25,15 @@ POINT = "stream_id, direction, word, stream_offset"
 def offenders(lake: str, rules: Sequence[Invariant], spark: Callable[[], SparkSession]) -> dict[str, dict[str, Any]]:
     """Per invariant how many points its two sides do not hold equally often, and the first of them with how often each side does."""
     found = ask(lake, [_offenders(rule) for rule in rules], spark) if rules else {}
-    told = {}
+    broken = {}
     for rule in rules:
         rows = found[rule.name].to_pylist()
         named = dict(zip(("one_side", "other_side"), rule.names, strict=True))
-        told[rule.name] = {
+        broken[rule.name] = {
             "broken": rows[0]["broken"] if rows else 0,
             "first": [{named.get(key, key): value for key, value in row.items() if key != "broken"} for row in rows],
         }
-    return told
+    return broken
 
 
 def _offenders(rule: Invariant) -> Query:

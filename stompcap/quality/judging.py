@@ -110,13 +110,13 @@ def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, A
 
 def _checked(run_id: str, result: ExpectationValidationResult, profile: Profile) -> list[dict[str, Any]]:
     """A row for each check of a table's rows, out of the one verdict on all of them."""
-    broken, told = set(result.result.get("unexpected_list", [])), []
+    broken, checked = set(result.result.get("unexpected_list", [])), []
     for check in checks(profile.table):
         faults = profile.faults.get(check.label, Faults())
         row = _row(run_id, result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
         held = bool(result.success or (broken and check.label not in broken))
-        told.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
-    return told
+        checked.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
+    return checked
 
 
 def _profiled(profile: Profile, repeated: int, column: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -24,6 +25,6 @@ def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
     when, uri = max(zip(entered, contents.uris(delta), strict=True))
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     with pq.ParquetFile(path, filesystem=filesystem) as file:
-        rows = file.read().to_pylist()
-    run_id = max(rows, key=lambda row: row["checked_ts"])["run_id"]
-    return when, [row for row in rows if row["run_id"] == run_id]
+        rows = file.read()
+    latest = rows.sort_by([("checked_ts", "descending")]).column("run_id")[0]
+    return when, rows.filter(pc.equal(rows.column("run_id"), latest)).to_pylist()

@@ -37,7 +37,7 @@ TASK_ROWS = 1024 * 1024
 """Rows a task takes, unless a file alone has more; a task costs as much as half of them."""
 
 DRIVER_ROWS = 2 * TASK_ROWS
-"""Rows of all tables that threads of this process look at; beyond, Spark's processes do."""
+"""Rows of all tables that threads of this process read; beyond, Spark's processes do."""
 
 REPORT = pa.schema([
     ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
@@ -51,10 +51,10 @@ Part = list[tuple[int, str, str, bool]]
 
 @dataclass
 class Profile:
-    """What one table holds: rows, rows that repeat a key (as far as one file tells), and per checked column its values with their rows.
+    """What one table holds: rows, rows that repeat a key (as far as one file shows), and per checked column its values with their rows.
 
     `faults` are the rows that break a check of their own (stompcap.quality.ranges), by its label. `torn` says that rows of one stream
-    (or one key) lie in several files, in which case only a query tells whether keys repeat.
+    (or one key) lie in several files, in which case only a query decides whether keys repeat.
     """
 
     table: Table
@@ -175,7 +175,7 @@ def _reports(plan: list[Part], look: _Look, spark: Callable[[], SparkSession]) -
 
 
 def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fresh: bool) -> dict[str, Any]:
-    """The report on one Parquet file, a row group at a time; what each row shows by itself is looked at in a fresh one."""
+    """The report on one Parquet file, a row group at a time; what each row shows by itself is checked in a fresh one."""
     filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]

@@ -1,7 +1,7 @@
 """What a row shows by itself: its numbers lie in their columns' ranges, its times and counts in their order.
 
 Both are declared with the tables (`Column.least` and `most`, `Table.ascending`). A row group whose Parquet statistics lie within a
-range is not read for it. Files never change, so what was looked at once need not be looked at again (`stompcap.quality.validate`).
+range is not read for it. Files never change, so what was checked once need not be checked again (`stompcap.quality.validate`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Check:
         return pc.fill_null(pc.invert(inside[0] if len(inside) == 1 else pc.and_(*inside)), False)
 
     def told_by(self, group: pq.RowGroupMetaData, place: int, kind: pa.DataType) -> bool:
-        """Whether the statistics of a row group tell that all of it holds; those of DOUBLE leave NaN out."""
+        """Whether the statistics of a row group show that all of it holds; those of DOUBLE leave NaN out."""
         if self.lesser is not None or kind != self.column.type or not (pa.types.is_integer(kind) or kind == TIMESTAMP):
             return False
         bounds = group.column(place).statistics

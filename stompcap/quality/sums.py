@@ -1,4 +1,4 @@
-"""Sums of hashes modulo 2^64: what tells multisets of points apart, added up row group by row group, in any order.
+"""Sums of hashes modulo 2^64: what distinguishes multisets of points, added up row group by row group, in any order.
 
 A point's hash is splitmix64's finaliser over its parts (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
 strings being hashed once for each distinct value. Two different multisets agree by chance once in 2^64.

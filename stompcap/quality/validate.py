@@ -2,7 +2,7 @@
 
 One pass adds up what the tables hold (stompcap.quality.profiles); the suites judge the small sums, as pandas frames. Where an
 invariant's sums differ, a query finds the points that break it. The whole lake is judged each time, as a key
-or a stream may come again in a later batch: sums make that cheap. What each row shows by itself is looked at once, in a run, unless
+or a stream may come again in a later batch: sums make that cheap. What each row shows by itself is checked once, in a run, unless
 something of it did not hold. Nothing is asked of the network, nothing is left cached.
 """
 
@@ -39,10 +39,10 @@ def _judging() -> ModuleType:
     """The module that judges, and Great Expectations with it.
 
     That asks for Spark Connect, and pyspark ends the process where its packages are lacking and the program has no file, as with
-    `python -c` (pyspark.sql.connect.utils.check_dependencies). So it is told meanwhile that there is no such module.
+    `python -c` (pyspark.sql.connect.utils.check_dependencies). So the import system is made to find no such module meanwhile.
     """
     hidden = [name for name in CONNECT if find_spec("grpc") is None and name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is how the import system is told
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None marks a module as missing
     try:
         return importlib.import_module("stompcap.quality.judging")
     finally:

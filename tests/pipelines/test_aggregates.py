@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -167,11 +168,21 @@ def test_files_put_together_change_no_hour(tmp_path: Path) -> None:
     since = DeltaTable(location(lake, "deliveries")).version()
     of_hours(lake, *range(40, 60))
     delta = DeltaTable(location(lake, "deliveries"))
-    assert len(delta.file_uris()) < 60
+    files = contents.files(delta)
+    assert len(files) < 60
+    assert sum(file.rows for file in files) == 60
+    assert max(file.added_ms for file in files) == _latest(delta)
     found = log.changes(delta, since)
     assert found is not None
     assert [one.added for one in found] == [True] * 20
     assert log.changes(delta, delta.version()) == []
+
+
+def _latest(table: DeltaTable) -> int:
+    """When the last rows came, by the log."""
+    commits = sorted(Path(table.table_uri.removeprefix("file://"), "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for commit in commits for line in commit.read_text().splitlines()]
+    return max(action["add"]["modificationTime"] for action in actions if action.get("add", {}).get("dataChange"))
 
 
 def test_an_aggregate_has_few_files_however_many_runs_made_it(tmp_path: Path) -> None:
