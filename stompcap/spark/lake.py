@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-CHECKPOINTS = ("delta.checkpointInterval", "10")
+CHECKPOINT_COMMITS = "10"
 """Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
 
 
@@ -50,16 +50,17 @@ def create(lake: str) -> None:
 
 
 def _create_table(lake: str, table: Table) -> None:
-    """One table, in one commit, if it is not there; else the columns it lacks, in one commit."""
+    """One table, in one commit, if it is not there; else the columns and settings that it lacks."""
     where = location(lake, table.name)
+    settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
     if DeltaTable.is_deltatable(where):
         delta = opening.table(where)
         there = {field.name for field in delta.schema().fields}
-        if delta.metadata().configuration.get(CHECKPOINTS[0]) is None:
-            delta.alter.set_table_properties(dict([CHECKPOINTS]))
-            delta.create_checkpoint()
         if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
             delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
+        if not settings.items() <= delta.metadata().configuration.items():
+            delta.alter.set_table_properties(settings)
+            delta.create_checkpoint()
         return
     constraints = {
         f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
@@ -70,13 +71,7 @@ def _create_table(lake: str, table: Table) -> None:
         mode="ignore",
         name=table.name,
         description=table.comment,
-        configuration={
-            "delta.minReaderVersion": "1",
-            "delta.minWriterVersion": "3",
-            CHECKPOINTS[0]: CHECKPOINTS[1],
-            "delta.dataSkippingStatsColumns": ",".join(table.statistics),
-            **constraints,
-        },
+        configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},
         raise_if_key_not_exists=False,
     )
 
