@@ -34,6 +34,10 @@ class Bounds:
         empty = nulls is not None and nulls == action["num_records"]
         return Bounds(least, most, (least is not None and most is not None) or empty, nulls is None or nulls > 0)
 
+    def may_hold(self, value: Any) -> bool:
+        """Whether a row of the file may have this value."""
+        return not self.known or (self.least is not None and self.least <= value <= self.most)
+
 
 @dataclass(frozen=True)
 class File:
