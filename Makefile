@@ -8,7 +8,7 @@ LEFT_OUT := not slow and not brokers and not cluster and not airflow
 LAKE := demo-lake
 REPORT := report.html
 
-.PHONY: help setup demo test lint docs bench score record dist kernels airflow clean
+.PHONY: help setup demo test lint docs bench growth score record dist kernels airflow clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)
+
+growth: setup ## Measure what a run costs as a lake grows; GROWTH="--sizes 1,10,100" are its options
+	@$(PY) -m benchmarks.growth $(GROWTH)
 
 score: setup ## Print how many stream sides of public traces are put together as others do; STOMPCAP_TRACES is their folder
 	@$(PY) -m benchmarks.score

@@ -120,7 +120,7 @@ def _extract(
     """The manifest of all tasks."""
     named = [(one.row["path"], one.row["capture_id"]) for one in captures]
     steps = _Steps(captures, progress)
-    with watched(steps.look, here=session.local()) as meter:
+    with watched(steps.report, here=session.local()) as meter:
         spark = session()
         number = tasks_for(captures, spark.sparkContext.defaultParallelism)
         work = tasks.Extract(lake, named, batch, options, tuple(outputs), meter)
@@ -137,8 +137,8 @@ class _Steps:
         self._reading = True
         progress.begin("reading packets", self._octets)
 
-    def look(self, meter: Meter) -> None:
-        """Tell what the tasks have told."""
+    def report(self, meter: Meter) -> None:
+        """Report how far the tasks are, by what they have counted."""
         read, done = meter.done("read"), meter.done("segments")
         if self._reading and (done or read >= self._octets):
             self._reading = False

@@ -29,10 +29,12 @@ def chosen(options: Options, stages: Iterable[str]) -> dict[str, str]:
 
 
 def _words(name: str, value: Any) -> str:
-    """An option as it is given on the command line, but for a settings file, of which the contents are told."""
+    """An option as it is given on the command line, but for a settings file, of which the contents are given."""
     flag = f"--{name.replace('_', '-')}"
     if name == "ports":
         return f"{flag} {','.join(str(port) for port in sorted(value - STOMP_PORTS))}"
+    if name == "idle_timeout":
+        return f"{flag} {value}s"
     if name == "tunnels":
         return "--no-tunnels"
     if isinstance(value, Settings):
@@ -42,15 +44,15 @@ def _words(name: str, value: Any) -> str:
 
 def _settings(settings: Settings) -> str:
     """The settings that are not as by default."""
-    told = []
+    given = []
     for rule_id, setting in sorted(settings.rules):
-        told += [f"{rule_id}.enabled=false"] if not setting.enabled else []
-        told += [f"{rule_id}.level={setting.level}"] if setting.level else []
+        given += [f"{rule_id}.enabled=false"] if not setting.enabled else []
+        given += [f"{rule_id}.level={setting.level}"] if setting.level else []
     for one in fields(Thresholds):
         value = getattr(settings.thresholds, one.name)
         if value != one.default:
-            told.append(f"{one.name}={value:g}")
-    return ", ".join(told) or "nothing that differs from the defaults"
+            given.append(f"{one.name}={value:g}")
+    return ", ".join(given) or "nothing that differs from the defaults"
 
 
 def recorded(lake: str) -> dict[str, dict[str, str]]:

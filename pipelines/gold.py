@@ -1,24 +1,59 @@
-"""Gold: what people ask, aggregated over all sessions of a lake."""
+"""Gold: what people ask, aggregated over the sessions of a lake (`pipelines.aggregates` keeps it current)."""
 
 from __future__ import annotations
 
+import datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stompcap.spark.query import Query, ask
+from stompcap.spark.query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pipelines.periods import Periods
 
 SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
 TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
+LIFE = ("opened_ts", "last_ts")
+"""Columns of sessions between which lies all that belongs to one."""
 
-ACK_LATENCY = Query(
-    "ack_latency",
-    ("deliveries", "sessions"),
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A table of figures by hour or day, of the rows of one table and of their sessions.
+
+    `sql` computes it of the rows whose column `by` lies in a period, as `{within}` says. `period` is its own column that has the hour or
+    day, `unit` how long one lasts. `rows` is the table that is counted, `periods` SQL for the periods that its rows fall into.
+    `attributes` are columns of sessions that it is grouped by. `times` are, of each table, the columns by which files are chosen.
     """
+
+    name: str
+    period: str
+    unit: datetime.timedelta
+    rows: str
+    periods: str
+    attributes: str
+    times: Mapping[str, Sequence[str]]
+    by: str
+    sql: str
+
+    def query(self, periods: Periods | None = None) -> Query:
+        """The question for some periods, all by default."""
+        within = "true" if periods is None else periods.condition(self.by)
+        return Query(self.name, tuple(self.times), self.sql.format(within=within))
+
+
+ACK_LATENCY = Aggregate(
+    name="ack_latency",
+    period="hour_ts",
+    unit=datetime.timedelta(hours=1),
+    rows="deliveries",
+    periods="SELECT date_trunc('HOUR', delivered_ts) AS period FROM {rows} WHERE status <> 'auto'",
+    attributes="server_product",
+    times={"deliveries": ("delivered_ts",), "sessions": LIFE},
+    by="d.delivered_ts",
+    sql="""
     SELECT hour_ts, destination, ack_mode, settled_by, server_product,
            count(*) AS deliveries,
            count_if(status = 'settled') AS settled,
@@ -36,30 +71,32 @@ ACK_LATENCY = Query(
                d.status, d.octets_missing,
                CASE WHEN d.status = 'settled' AND NOT d.octets_missing THEN d.ack_latency_us END AS latency_us
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id
-        WHERE d.status <> 'auto'
+        WHERE d.status <> 'auto' AND {within}
     ) asking
     GROUP BY hour_ts, destination, ack_mode, settled_by, server_product
     ORDER BY hour_ts, destination, ack_mode, settled_by, server_product""",
 )
 """Exact percentiles of ack latency per hour, destination, mode, way of settling and broker; what is uncertain is only counted."""
 
-COMPLIANCE_SUMMARY = Query(
-    "compliance_summary",
-    ("compliance", "sessions"),
-    """
-    SELECT c.rule_id, s.server_product, s.client_product, s.version,
+COMPLIANCE_SUMMARY = Aggregate(
+    name="compliance_summary",
+    period="day",
+    unit=datetime.timedelta(days=1),
+    rows="compliance",
+    periods="SELECT CAST(opened_ts AS DATE) AS period FROM {rows}",
+    attributes="server_product, client_product, version",
+    times={"compliance": ("opened_ts",), "sessions": ("opened_ts",)},
+    by="s.opened_ts",
+    sql="""
+    SELECT CAST(s.opened_ts AS DATE) AS day, c.rule_id, s.server_product, s.client_product, s.version,
            count(*) AS sessions,
            sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
            CAST(sum(c.failed) AS DOUBLE) / nullif(sum(c.passed) + sum(c.failed), 0) AS failure_rate
     FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
-    GROUP BY c.rule_id, s.server_product, s.client_product, s.version
-    ORDER BY c.rule_id, s.server_product, s.client_product, s.version""",
+    WHERE {within}
+    GROUP BY day, c.rule_id, s.server_product, s.client_product, s.version
+    ORDER BY day, c.rule_id, s.server_product, s.client_product, s.version""",
 )
-"""Sums and failure rate per rule, broker, client library and version."""
+"""Sums and failure rate per day on which sessions began, rule, broker, client library and version."""
 
 AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)
-
-
-def aggregates(lake: str, tables: Sequence[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
-    """Those of the tables named that sum up all sessions, by name; `spark` gives the session that a large lake needs."""
-    return ask(lake, [query for query in AGGREGATES if query.name in tables], spark)

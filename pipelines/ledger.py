@@ -1,4 +1,4 @@
-"""The ledger of a lake: which captures and batches it holds, which stages each batch has been through, who is working on it.
+"""The ledger of a lake: which captures and batches it holds, which stages each batch has been through.
 
 A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it; what a table has taken in of it
 stands in that table's own transaction log, so that no second record can disagree. `runs` is for people, and keeps
@@ -8,47 +8,19 @@ the options that each stage was given.
 from __future__ import annotations
 
 import datetime
-import fcntl
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version
 
 
-@contextmanager
-def held(lake: str) -> Iterator[None]:
-    """Hold a lake on a local file system against other runs; raises LakeBusy where another one has it.
-
-    The lock is the kernel's and ends with the process, however it ends. Object stores have none: one scheduler per lake there.
-    """
-    if "://" in lake:
-        yield
-        return
-    path = os.path.join(lake, ".lock")
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise EnvironmentProblem(f"{lake}: the lake cannot be written ({error.strerror}); check its permissions") from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LakeBusy(f"{lake}: another run holds the lake; try again when it has ended") from error
-        yield
-    finally:
-        os.close(handle)
-
-
 def known(lake: str) -> list[dict[str, Any]]:
-    """The captures in the lake: what tells them, and the files that go on where they end, again; those that could not be read are not."""
+    """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
     columns = ["capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return [row for row in rows if row["status"] != UNREADABLE]
@@ -94,11 +66,10 @@ def captures(lake: str) -> dict[str, int]:
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
-    """The batches in the lake that one of the tables has not taken in: the tables' own transactions tell."""
+    """The batches in the lake that one of the tables has not taken in: the tables' own transactions say."""
     rows = lakes.small(lake, "captures", ["batch_id", "status"]).to_pylist()
     known = {row["batch_id"] for row in rows if row["status"] != UNREADABLE}
-    names = sorted(known)
-    complete = known.intersection(*(lakes.done(lake, table, names) for table in tables))
+    complete = known.intersection(*(lakes.done(lake, table) for table in tables))
     return sorted(known - complete)
 
 

@@ -1,4 +1,4 @@
-"""What a run did, as its summary and `--json` tell it."""
+"""What a run did, as its summary and `--json` report it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Result:
         names = ("run_id", "lake", "status", "seconds", "captures", "stages", "rows", "warnings", "data_docs")
         return {name: value for name, value in asdict(self).items() if name in names}
 
-    def tell(self, path: str, row: Mapping[str, Any], status: str) -> None:
+    def enter(self, path: str, row: Mapping[str, Any], status: str) -> None:
         """Enter a capture, with a warning where it is damaged."""
         self.captures.append({"path": path, "capture_id": row["capture_id"], "status": status})
         if row["damage"]:
             self.warnings.append(f"{path}: {row['status']}: {row['damage']}")
 
     def refuse(self, problem: Refused) -> None:
-        """Enter an input that cannot be read, in the place of what was told of the same capture before."""
+        """Enter an input that cannot be read, in the place of what was entered for the same capture before."""
         self.refused.append(f"{problem.path}: {problem.remedy}")
         self.warnings.append(f"{problem.path}: {problem.remedy}")
-        told = [one for one in self.captures if one["capture_id"] and one["capture_id"] == problem.capture_id]
-        for one in told:
+        entered = [one for one in self.captures if one["capture_id"] and one["capture_id"] == problem.capture_id]
+        for one in entered:
             one["status"] = UNREADABLE
-        if problem.path not in {one["path"] for one in told}:
+        if problem.path not in {one["path"] for one in entered}:
             self.captures.append({"path": problem.path, "capture_id": problem.capture_id, "status": UNREADABLE})

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipelines import bronze, gold, ledger, silver
+from pipelines import bronze, gold, ledger, lock, silver
+from pipelines.aggregates import refresh
 from pipelines.chosen import chosen, differing
 from pipelines.result import Result
 from pipelines.survey import Refused, survey
@@ -21,6 +22,7 @@ from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import StompcapError
 from stompcap.spark import lake as lakes
+from stompcap.spark import opening
 
 if TYPE_CHECKING:
     from stompcap.capture import Survey
@@ -53,13 +55,13 @@ class Run(Work):
         self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
         named_again = [again.row | {"path": again.path} for again in found.again]
         for row in named_again:
-            self.result.tell(row["path"], row, "known")
+            self.result.enter(row["path"], row, "known")
         for one in found.captures:
             row, is_new = one.row, bronze.is_new(one, ids)
             if is_new and changed(row, self._before(row["path"], known)):
                 says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
                 self.result.warnings.append(f"{row['path']}: {says}")
-            self.result.tell(row["path"], row, row["status"] if is_new else "known")
+            self.result.enter(row["path"], row, row["status"] if is_new else "known")
             named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
         if named_again:
             stages = STAGES if whole else ("extract",)
@@ -143,7 +145,7 @@ class Run(Work):
             self.aggregate(batches, rows, tables)
 
     def _ready(self, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
-        """The batches that lack some of the tables and have all those needed for them; says so of others."""
+        """The batches that lack some of the tables and have all those needed for them; warns of others."""
         waiting = set(ledger.pending(self.lake, needed))
         if waiting:
             self.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")
@@ -162,20 +164,19 @@ class Run(Work):
         self.admit(silver.correlate(self.spark(), self.lake, [batch], order, self.options, tables), batch, rows, tables)
 
     def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-        """Rewrite the tables that sum up all sessions."""
+        """Make the tables current that sum up all sessions."""
         from stompcap.rules import catalogue_table
 
         self.progress.begin("computing metrics")
         with self.stage("metrics", batches) as rows:
             rows.update(written)
             run_id = self.result.run_id
-            for name, table in gold.aggregates(self.lake, tables, self.spark).items():
-                rows[name] = lakes.replace(self.lake, name, table, run_id)
+            for one in gold.AGGREGATES:
+                if one.name in tables:
+                    rows[one.name] = refresh(self.lake, one, batches, run_id, self.spark)
             if "rules" in tables:
                 rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
-            for name in tables:
-                if name not in gold.SESSION_TABLES:
-                    lakes.commit(self.lake, name, [], batches, run_id)
+                lakes.commit(self.lake, "rules", [], batches, run_id)
 
     # -- inputs -------------------------------------------------------------------------------------------------------------
 
@@ -186,16 +187,30 @@ class Run(Work):
 
 
 def execute(
-    job: Run, stages: Sequence[str], named: Sequence[str] = (), metric_tables: Sequence[str] | None = None, *, whole: bool = False
+    job: Run,
+    stages: Sequence[str],
+    named: Sequence[str] = (),
+    metric_tables: Sequence[str] | None = None,
+    *,
+    whole: bool = False,
+    wait_s: float = 0,
 ) -> Result:
     """Do the named stages on a lake, made where it is missing and held while it lasts; raises StompcapError.
 
     `metric_tables` narrows the stage metrics to some of its tables; `whole` has the stage validate judge the lake though nothing is new.
+    `wait_s`: how long to wait for another run that holds the lake.
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
-    lakes.create(job.lake)
-    with ledger.held(job.lake):
+    with opening.kept(job.lake):
+        lakes.create(job.lake)
+        return _execute(job, stages, named, metric_tables, whole, wait_s)
+
+
+def _execute(
+    job: Run, stages: Sequence[str], named: Sequence[str], metric_tables: Sequence[str] | None, whole: bool, wait_s: float
+) -> Result:
+    with lock.held(job.lake, wait_s, job.progress):
         try:
             if "extract" in stages:
                 job.extract(named, whole="metrics" in stages)

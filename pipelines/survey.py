@@ -1,7 +1,7 @@
 """What the files named are: captures the lake has already, new ones with the parts to read them in, files that cannot be read.
 
-A file of this machine is looked at by this process, beside the start of Spark; what lies elsewhere, and is much, by Spark's tasks. A
-file that is a known capture to the last octet is told by its digest alone, so that a run that finds nothing new needs no Spark.
+A file of this machine is examined by this process, beside the start of Spark; what lies elsewhere, and is much, by Spark's tasks. A
+file that is a known capture to the last octet is recognised by its digest alone, so that a run that finds nothing new needs no Spark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stompcap.spark.session import LazySession
 
 DRIVER_OCTETS = 1 << 28
-"""Octets of files that the driver of a cluster looks at by itself."""
+"""Octets of files that the driver of a cluster examines by itself."""
 
 READ_OCTETS = 1 << 24
 
@@ -44,7 +44,7 @@ class Refused:
 
     @classmethod
     def of(cls, found: Survey | CaptureError) -> Refused:
-        """What a look at a file found."""
+        """What examining a file found."""
         if isinstance(found, CaptureError):
             return cls(found.path, found.remedy)
         return cls(found.row["path"], found.row["damage"], found.row["capture_id"], found.row)
@@ -60,7 +60,7 @@ class KnownFile:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What a look at the files found: captures, such as the lake has, empty files, files refused."""
+    """What examining the files found: captures, such as the lake has, empty files, files refused."""
 
     captures: list[Survey]
     again: list[KnownFile]
@@ -86,8 +86,8 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         digests = dict(zip(candidates, pool.map(lambda path: _digest(path, counter), candidates), strict=True))
     again = [KnownFile(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
-    told = {one.path for one in again}
-    rest = [path for path in paths if path not in told]
+    known_paths = {one.path for one in again}
+    rest = [path for path in paths if path not in known_paths]
     if len(again) + len(rest) > len(paths):
         raise AssertionError("a capture stands twice in the lake")
     if any(path in digests for path in rest):
@@ -113,15 +113,15 @@ def _name(path: str) -> str:
 
 def _digest(path: str, counter: Counter) -> str | None:
     """The SHA-256 of a file; None where it cannot be read, for which `tasks.examined` finds the words."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with open(uris.local(path), "rb", buffering=0) as file:
             while octets := file.read(READ_OCTETS):
-                told.update(octets)
+                digest.update(octets)
                 counter.add(len(octets))
     except OSError:
         return None
-    return told.hexdigest()
+    return digest.hexdigest()
 
 
 def beginnings(known: Iterable[dict[str, Any]], source: str) -> Callable[[str], list[Known]]:

@@ -59,7 +59,7 @@ def unfinished(lake: str) -> list[Unfinished]:
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
     """The tables that have rows of a batch."""
-    return [table for table in TABLES if table != "batches" and lakes.done(lake, table, [batch.batch_id])]
+    return [table for table in TABLES if table != "batches" and batch.batch_id in lakes.done(lake, table)]
 
 
 def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from stompcap.spark import query
+from stompcap.spark import contents, opening, query
+from stompcap.spark.places import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -24,7 +25,9 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
         SELECT protocol, transport, server_port, count(*) AS connections FROM streams WHERE batch_id = '{batch}'
         GROUP BY protocol, transport, server_port
     """  # noqa: S608  the batch is a digest of our own
-    return lines(query.ask(lake, [query.Query("unread", ("streams",), sql)], spark)["unread"].to_pylist(), ports)
+    files = contents.files(opening.table(location(lake, "streams")), ["batch_id"])
+    mine = {"streams": contents.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
+    return lines(query.ask(lake, [query.Query("unread", ("streams",), sql)], spark, mine)["unread"].to_pylist(), ports)
 
 
 def lines(rows: Iterable[dict[str, Any]], ports: Collection[int]) -> list[str]:
@@ -34,8 +37,8 @@ def lines(rows: Iterable[dict[str, Any]], ports: Collection[int]) -> list[str]:
         name = "STOMP" if row["protocol"] == "stomp" else NAMES.get((row["protocol"], row["transport"]), "other")
         counts[name, 0 if name == "other" else row["server_port"]] += row["connections"]
     spoken = any(name == "STOMP" for name, _ in counts)
-    told = [(name, port, n) for (name, port), n in counts.most_common() if name in OPAQUE and (port in ports or not spoken)]
-    named = [f"{_connections(name, n)} to port {port}, {REMEDY[name]}" for name, port, n in told]
+    opaque = [(name, port, n) for (name, port), n in counts.most_common() if name in OPAQUE and (port in ports or not spoken)]
+    named = [f"{_connections(name, n)} to port {port}, {REMEDY[name]}" for name, port, n in opaque]
     if spoken or not counts:
         return named
     rest = [_connections(name, n) + (f" to port {port}" if port else "") for (name, port), n in counts.most_common() if name not in OPAQUE]

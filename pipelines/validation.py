@@ -1,4 +1,4 @@
-"""The stage validate: the lake against its expectations, and the page that tells of it."""
+"""The stage validate: the lake against its expectations, and the page that shows the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def validate(work: Work, *, whole: bool = False) -> None:
         results = _judge(work, batches, 0 if whole or failed else entered)
         failed = [row for row in results if not row["success"]]
     elif failed:
-        stands = f" (run {results[0]['run_id']} found so; stompcap validate looks again)"
+        stands = f" (run {results[0]['run_id']} found so; stompcap validate checks again)"
     work.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
     work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
     work.result.data_docs = docs if results and (docs := data_docs(work.lake)) and os.path.exists(docs) else None
@@ -44,10 +44,10 @@ def _judge(work: Work, batches: Sequence[str], since: int) -> list[dict[str, Any
         results = validate(work.spark, work.lake, run_id, since=since)
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(work.lake, "quality_results", results, units, run_id)
-        told: list[dict[str, Any]] = results.to_pylist()
+        judged: list[dict[str, Any]] = results.to_pylist()
         if docs := data_docs(work.lake):
-            write_checks(work.lake, docs, told)
-    return told
+            write_checks(work.lake, docs, judged)
+    return judged
 
 
 def data_docs(lake: str) -> str | None:

@@ -43,14 +43,14 @@ class Work:
         self.options = options
         self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake)
-        self._entered = self._told = time.monotonic() if entered is None else entered
+        self._entered = self._lapped = time.monotonic() if entered is None else entered
 
     def lap(self, name: str) -> None:
         """Enter a part of the run into its result: the seconds since the part before it ended, and those since the run began."""
         now = time.monotonic()
-        self.result.stages.append({"name": name, "seconds": round(now - self._told, 3)})
+        self.result.stages.append({"name": name, "seconds": round(now - self._lapped, 3)})
         self.result.seconds = round(now - self._entered, 3)
-        self._told = now
+        self._lapped = now
 
     @contextmanager
     def stage(self, name: str, inputs: Sequence[str], within: Sequence[str] = ()) -> Iterator[dict[str, int]]:
@@ -84,7 +84,7 @@ class Work:
                     rows[table] = rows.get(table, 0) + count
 
     def refuse(self, problems: Sequence[Refused]) -> None:
-        """Say what cannot be read; captures among it get their row, and are looked at again by the next run."""
+        """Say what cannot be read; captures among it get their row, and are examined again by the next run."""
         for problem in problems:
             self.result.refuse(problem)
         rows = [problem.row for problem in problems if problem.row]

@@ -14,6 +14,8 @@ from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from stompcap.spark.session import LazySession
@@ -65,6 +67,15 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print more, with tracebacks of errors.")]
 
 
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait", min=0, metavar="[SECONDS]", show_default=False,
+        help="Wait for another run that holds the lake, for so long at most; without a number until it has ended.",
+    ),
+]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Reading:
     """How captures are read."""
@@ -82,10 +93,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Where:
-    """Where Spark runs, and its settings."""
+    """Where Spark runs and its settings, and how long the command waits for a lake that another run holds."""
 
     master: Master = None
     conf: Conf = None
+    wait: Wait = 0.0
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,14 @@ def options(
     from stompcap.rules import settings_of
 
     return replace(found, settings=settings_of(settings))
+
+
+def with_seconds(words: Sequence[str]) -> list[str]:
+    """A command line in which every --wait has its seconds."""
+    found: list[str] = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        found.append("--wait=inf" if word == "--wait" and not after.replace(".", "", 1).isdecimal() else word)
+    return found
 
 
 def _seconds(option: str, text: str) -> int:

@@ -113,12 +113,13 @@ def outcome(signals: Signals | None = None) -> int:
 def _command() -> int:
     import typer
 
+    from stompcap.cli.common import with_seconds
     from stompcap.cli.main import NAME, app
 
     try:
         if f"_{NAME.upper()}_COMPLETE" in os.environ:  # a shell asks for words to complete
             app(prog_name=NAME)
-        with typer.main.get_command(app).make_context(NAME, sys.argv[1:]) as context:
+        with typer.main.get_command(app).make_context(NAME, with_seconds(sys.argv[1:])) as context:
             context.command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as over:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import common, render
+from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes
+from stompcap.units import count, size
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -24,10 +27,13 @@ Out = Annotated[str, typer.Option("-o", "--output", help="The file to write.")]
 Retain = Annotated[int, typer.Option("--retain-hours", min=168, help="How long to keep files that no table uses; at least 7 days.")]
 
 
+WHERE, VERBOSITY = common.Where(), common.Verbosity()
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command in (sql, report, maintain):
-        app.command()(command)
+        app.command()(grouped(command))
 
 
 def sql(
@@ -101,21 +107,26 @@ def report(
 def maintain(
     lake: common.Lake,
     retain_hours: Retain = 168,
-    master: common.Master = None,
-    conf: common.Conf = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    where: common.Where = WHERE,
+    verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Compact small files, and remove files that no table uses any more."""
-    del verbose
-    from pipelines import ledger
+    """Merge small files, clustered by time and stream, and remove files that no table uses any more."""
+    from pipelines import lock
+    from stompcap.spark import upkeep
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
-    with ledger.held(lake), shown(quiet) as progress:
-        spark = common.session(master, conf)()
+    with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
+        session, done = common.session(where.master, where.conf), []
         for name in TABLES:
-            progress.begin(f"compacting {name}")
-            lakes.maintain(spark, lake, name, retain_hours)
-    if not quiet:
-        print(visible(f"maintained {len(TABLES)} tables of {lake}"))
+            progress.begin(f"maintaining {name}")
+            done.append(upkeep.maintain(session, lake, name, retain_hours))
+    total = upkeep.total(done)
+    if verbosity.as_json:
+        print(json.dumps({"status": "done", "lake": lake, "tables": [vars(one) for one in done], "total": vars(total)}))
+    elif not verbosity.quiet:
+        rows = [
+            (one.table, *map(count, (one.files_before, one.files_after, one.removed)), size(one.octets_before), size(one.octets_after))
+            for one in (*done, total)
+        ]
+        render.emit(("table", "files before", "after", "removed from disk", "octets before", "after"), rows, "table")

@@ -157,7 +157,7 @@ def perform(
     # spark-submit mixes standard error into standard output, where --json promises a single object
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, began)
-        result = execute(job, stages, captures, metric_tables, whole=whole)
+        result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait)
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:

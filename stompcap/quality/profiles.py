@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
@@ -22,7 +21,7 @@ from stompcap.quality import invariants, ranges
 from stompcap.quality.invariants import INVARIANTS, Invariant
 from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
-from stompcap.spark import lake as lakes
+from stompcap.spark import contents, opening
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -132,9 +131,9 @@ def _plan(locations: dict[str, str], since: int) -> list[Part]:
     """The files of each task: rows, table, URI, whether new at `since`. Large ones first, each to the task with the fewest rows."""
     files: Part = []
     for name, location in locations.items():
-        delta = DeltaTable(location)
+        delta = opening.table(location)
         added = pa.table(delta.get_add_actions()).select(["num_records", "modification_time"]).to_pylist()
-        for action, uri in zip(added, lakes.files(delta), strict=True):
+        for action, uri in zip(added, contents.uris(delta), strict=True):
             files.append((action["num_records"] or 0, name, uri, action["modification_time"] >= since))
     tasks = min(len(files), 2 + sum(rows for rows, *_ in files) // TASK_ROWS)
     plan: list[Part] = [[] for _ in range(tasks)]

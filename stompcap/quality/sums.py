@@ -70,7 +70,8 @@ class Rows:
     def numbers(self, name: str) -> NDArray[np.int64]:
         """A column of numbers or timestamps; null is 0."""
         if name not in self._numbers:
-            column = self._table.column(name).combine_chunks().cast(pa.int64())
+            column = self._table.column(name).combine_chunks()
+            column = (column.cast(pa.int32()) if pa.types.is_date(column.type) else column).cast(pa.int64())
             self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
         return self._numbers[name]
 

@@ -20,7 +20,7 @@ from stompcap.rules.pending import PENDING, Pending
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.rules.tally import COUNTS, IDS, Tally
 from stompcap.session.analysis import Analysis
-from stompcap.session.columns import I64, Bools, flat
+from stompcap.session.columns import I64, Bools, flat, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.settings import Settings
 from stompcap.tables import words
@@ -79,7 +79,7 @@ def follow(analysis: Analysis, before: RuleState, settings: Settings | None = No
             waiting += _count(ctx, tally, number, rule, judged)
         if waiting:
             undecided.append(_decide(ctx, tally, number, rule, pending.joined(waiting)))
-    closed, counts = tally.compliance(streams, before.counts, ctx.closing)
+    closed, counts = tally.compliance(streams, timestamps(ctx.sessions.opened_ns), before.counts, ctx.closing)
     tables = {"compliance": closed, "compliance_findings": tally.compliance_findings(streams)}
     return Judgement(tables, RuleState(counts, pending.write(undecided, IDS, streams)))
 

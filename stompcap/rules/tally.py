@@ -15,7 +15,7 @@ from stompcap.session.columns import I64, Bools
 from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
-COUNTS = COMPLIANCE.arrow.remove(COMPLIANCE.arrow.get_field_index("passed"))
+COUNTS = pa.schema([COMPLIANCE.arrow.field(name) for name in ("stream_id", "rule_id", "applicable", "failed", "not_evaluable")])
 IDS = pa.array([rule.id for rule in RULES], pa.string())
 
 
@@ -50,8 +50,11 @@ class Tally:
             self.levels.append(levels[failed.version, failed.lenient.astype(np.int64)])  # version -1 is the last row: not known
             self.findings.append(failed)
 
-    def compliance(self, streams: pa.Array, before: pa.Table, closing: Bools) -> tuple[pa.Table, pa.Table]:
-        """The table compliance of sessions that close, by session and then in the catalogue's order, and COUNTS of the others."""
+    def compliance(self, streams: pa.Array, opened: pa.Array, before: pa.Table, closing: Bools) -> tuple[pa.Table, pa.Table]:
+        """The table compliance of sessions that close, by session and then in the catalogue's order, and COUNTS of the others.
+
+        `streams` are the sessions' ids, `opened` when they began.
+        """
         counts = np.concatenate(self.counts, axis=1)
         if before.num_rows:
             codes = [pc.index_in(before.column(name), value_set=of) for name, of in (("rule_id", IDS), ("stream_id", streams))]
@@ -64,7 +67,8 @@ class Tally:
         session, rule = np.divmod(pairs, len(RULES))
         applicable, failed, unevaluable = sums
         keys, passed = [streams.take(pa.array(session)), IDS.take(pa.array(rule))], applicable - failed - unevaluable
-        table = pa.table([*keys, applicable, passed, failed, unevaluable], schema=COMPLIANCE.arrow)
+        columns = [*keys, applicable, passed, failed, unevaluable, opened.take(pa.array(session))]
+        table = pa.table(columns, schema=COMPLIANCE.arrow)
         closed = pa.array(closing[session], pa.bool_())
         return table.filter(closed), table.filter(pc.invert(closed)).select(COUNTS.names).cast(COUNTS)
 

@@ -138,8 +138,10 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
     columns |= {
         "opened_ns": times(facts.opened_ns),
         "closed_ns": times(facts.closed_ns),
+        "last_ns": times(facts.last_ns),
         "opened_ts": timestamps(facts.opened_ns),
         "closed_ts": timestamps(facts.closed_ns),
+        "last_ts": timestamps(facts.last_ns),
         "connect_command": asked.column("command"),
         "accept_version": asked.header("accept-version"),
         "host": asked.header("host"),

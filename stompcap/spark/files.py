@@ -6,6 +6,7 @@ write, and the driver commits (`stompcap.spark.lake.commit`). A file no commit n
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import uuid
@@ -123,11 +124,9 @@ class Statistics:
 
 
 def _moment(value: Any, up: bool = False) -> Any:
-    """A timestamp as Delta writes it in statistics, rounded away from the rows it bounds."""
-    if not hasattr(value, "isoformat"):
-        return value
-    import datetime
-
+    """A date or timestamp as Delta writes it in statistics, a timestamp rounded away from the rows it bounds."""
+    if not isinstance(value, datetime.datetime):
+        return value.isoformat() if isinstance(value, datetime.date) else value
     whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
     if up and whole != value:
         whole += datetime.timedelta(milliseconds=1)

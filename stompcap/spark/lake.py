@@ -7,18 +7,16 @@ Identifiers") so that a retry commits nothing twice. Statistics are the writer's
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake import DeltaTable, Schema
 
 from stompcap.errors import EnvironmentProblem
+from stompcap.spark import contents, log, opening
 from stompcap.spark.places import DataFile, location
+from stompcap.spark.rewriting import UNIT, Note, exchange, tidy, written
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -26,18 +24,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+CHECKPOINT_COMMITS = "10"
+"""Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
 
 
 def is_local(lake: str) -> bool:
     """Whether a lake lies in a file system of this machine; else it has a URI."""
     return "://" not in lake
-
-
-def files(table: DeltaTable) -> list[str]:
-    """The data files of a table, as its log names them: paths where they are local (the log escapes these), else URIs."""
-    remote = not table.table_uri.startswith("file://")
-    return [uri if remote else unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
 
 
 def create(lake: str) -> None:
@@ -57,13 +50,17 @@ def create(lake: str) -> None:
 
 
 def _create_table(lake: str, table: Table) -> None:
-    """One table, in one commit, if it is not there; else the columns it lacks, in one commit."""
+    """One table, in one commit, if it is not there; else the columns and settings that it lacks."""
     where = location(lake, table.name)
+    settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
     if DeltaTable.is_deltatable(where):
-        delta = DeltaTable(where)
+        delta = opening.table(where)
         there = {field.name for field in delta.schema().fields}
         if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
             delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
+        if not settings.items() <= delta.metadata().configuration.items():
+            delta.alter.set_table_properties(settings)
+            delta.create_checkpoint()
         return
     constraints = {
         f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
@@ -74,12 +71,7 @@ def _create_table(lake: str, table: Table) -> None:
         mode="ignore",
         name=table.name,
         description=table.comment,
-        configuration={
-            "delta.minReaderVersion": "1",
-            "delta.minWriterVersion": "3",
-            "delta.dataSkippingStatsColumns": ",".join(table.statistics),
-            **constraints,
-        },
+        configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},
         raise_if_key_not_exists=False,
     )
 
@@ -95,10 +87,10 @@ def demand(lake: str) -> None:
         raise EnvironmentProblem(f"{lake}: no lake here; make one with: stompcap run CAPTURE... --lake {lake}")
 
 
-def done(lake: str, table: str, units: Sequence[str]) -> set[str]:
-    """Those of the units of work that the table has taken in."""
-    delta = DeltaTable(location(lake, table))
-    return {unit for unit in units if delta.transaction_version(_application(unit)) is not None}
+def done(lake: str, table: str) -> set[str]:
+    """The units of work that a table has taken in."""
+    noted = log.transactions(opening.table(location(lake, table)))
+    return {name.removeprefix(UNIT) for name in noted if name.startswith(UNIT)}
 
 
 def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str) -> int:
@@ -107,51 +99,30 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
     """
     listed = list(files)
-    delta = DeltaTable(location(lake, table))
-    if all(delta.transaction_version(_application(unit)) is not None for unit in units):
+    delta = opening.table(location(lake, table))
+    if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
         return 0
-    now = int(time.time() * 1000)
-    actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, now, True, f.statistics) for f in listed]
-    delta.create_write_transaction(
-        actions,
-        mode="append",
-        schema=delta.schema(),
-        commit_properties=_properties(run_id, units),
-    )
+    exchange(delta, listed, [], Note(run_id, tuple(units)))
+    if listed:
+        tidy(lake, table)
     return sum(f.rows for f in listed)
-
-
-def _properties(run_id: str, units: Sequence[str]) -> CommitProperties:
-    """What a commit says of itself."""
-    return CommitProperties(
-        custom_metadata={"userMetadata": json.dumps({"run_id": run_id})},
-        app_transactions=[Transaction(_application(unit), 1) for unit in units],
-    )
-
-
-def _application(unit: str) -> str:
-    """The application id (Delta protocol, Transaction Identifiers) of a unit of work: one per table and unit, never a clock."""
-    return f"stompcap:{unit}"
 
 
 def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: str) -> int:
     """Append a small Arrow table that the driver already holds, in one transaction; rows added."""
-    from stompcap.spark.files import write
-
-    files = [write(lake, table, rows)] if rows.num_rows else []
-    return commit(lake, table, files, units, run_id)
+    return commit(lake, table, written(lake, table, rows), units, run_id)
 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
     """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
-    delta = DeltaTable(location(lake, table))
+    delta = opening.table(location(lake, table))
     if filters or not is_local(lake):
         return delta.to_pyarrow_table(columns=columns, filters=filters)
     from pyarrow import parquet  # a whole table needs no dataset, whose import takes longer than this
 
     schema = TABLES[table].arrow
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    parts = [parquet.ParquetFile(path).read(wanted.names) for path in files(delta)]  # those of an older version may lack some
+    parts = [parquet.ParquetFile(path).read(wanted.names) for path in contents.uris(delta)]  # those of an older version may lack some
     return pa.concat_tables([wanted.empty_table(), *parts], promote_options="permissive").select(wanted.names).cast(wanted)
 
 
@@ -168,29 +139,9 @@ def views(spark: SparkSession, lake: str) -> None:
 
 def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[str] = ()) -> int:
     """Replace a small table the driver holds, unless it says the same already; rows written. `units` as for `commit`."""
-    from stompcap.spark.files import write
-
     rows = rows.cast(TABLES[table].arrow)
     if small(lake, table).equals(rows):
         return 0
-    delta = DeltaTable(location(lake, table))
-    files = [write(lake, table, rows)] if rows.num_rows else []
-    now = int(time.time() * 1000)
-    delta.create_write_transaction(
-        [AddAction(file.path, file.size, {}, now, True, file.statistics) for file in files],
-        mode="overwrite",
-        schema=delta.schema(),
-        commit_properties=_properties(run_id, units),
-    )
+    delta = opening.table(location(lake, table))
+    exchange(delta, written(lake, table, rows), contents.files(delta), Note(run_id, tuple(units)))
     return int(rows.num_rows)
-
-
-def maintain(spark: SparkSession, lake: str, table: str, retain_hours: int) -> None:
-    """Compact a table's small files and remove files no version within `retain_hours` names."""
-    from delta.tables import DeltaTable as SparkTable
-
-    # VACUUM lists a table's files in as many tasks as this says, ten thousand by default, whatever there is to list
-    spark.conf.set(LISTING_TASKS, str(2 * spark.sparkContext.defaultParallelism))
-    held = SparkTable.forPath(spark, location(lake, table))
-    held.optimize().executeCompaction()
-    held.vacuum(float(retain_hours))

@@ -8,19 +8,22 @@ the answers are the same.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
-from stompcap.spark import lake as lakes
+from stompcap.spark import contents, opening
+from stompcap.spark.contents import Files
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from duckdb import DuckDBPyConnection
+    from pyarrow.dataset import Dataset
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
@@ -44,25 +47,37 @@ class Query:
     sql: str
 
 
-def rows(lake: str, tables: Sequence[str]) -> int:
-    """The rows of some tables of a lake, by their logs alone."""
-    return sum(DeltaTable(location(lake, name)).count() for name in tables)
-
-
-def ask(lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
+def ask(
+    lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession], parts: Mapping[str, Files] | None = None
+) -> dict[str, pa.Table]:
     """The answers by name; each must be small, an aggregate or a LIMIT.
 
-    `spark` gives the session that answers where the tables have more than `DRIVER_ROWS` rows together; it gets a temporary view of
+    `parts` are, of some tables, the only files that have rows that count: by what the queries themselves say, for Spark goes by that
+    alone. `spark` gives the session that answers where there are more than `DRIVER_ROWS` rows together; it gets a temporary view of
     each table then. KeyError for a table that no lake has.
     """
+    parts = parts or {}
     tables = sorted({TABLES[table].name for query in queries for table in query.tables})
-    if rows(lake, tables) > DRIVER_ROWS:
+    held = {name: parts[name] if name in parts else whole(lake, name) for name in tables}
+    if sum(part.rows for part in held.values()) > DRIVER_ROWS:
         return _by_spark(lake, queries, tables, spark())
-    return in_process({name: DeltaTable(location(lake, name)) for name in tables}, queries)
+    return in_process(held, queries)
 
 
-def in_process(tables: Mapping[str, DeltaTable | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:
-    """The answers of DuckDB, over tables of a lake or tables in memory."""
+def whole(lake: str, table: str) -> Files:
+    """All files of a table of a lake."""
+    return Files.of(table, contents.files(opening.table(location(lake, table))))
+
+
+def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:
+    """The answers of DuckDB, over files of a lake or tables in memory, by the names that the queries have for them."""
+    with opened(tables) as database:
+        return {query.name: _whole_numbers(database.sql(query.sql).to_arrow_table()) for query in queries}
+
+
+@contextmanager
+def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with views of these tables."""
     import duckdb
 
     with duckdb.connect(config={"memory_limit": MEMORY}) as database:
@@ -71,13 +86,33 @@ def in_process(tables: Mapping[str, DeltaTable | pa.Table], queries: Sequence[Qu
         for name, table in tables.items():
             if isinstance(table, pa.Table):
                 database.register(name, table)
-            elif not (files := lakes.files(table)):
-                database.register(name, TABLES[name].arrow.empty_table())
-            elif any(mark in path for path in files for mark in NOT_PLAIN):
-                database.register(name, table.to_pyarrow_dataset())
+            elif not table.uris:
+                database.register(name, TABLES[table.table].arrow.empty_table())
+            elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
+                database.register(name, _dataset(table))
             else:
-                database.read_parquet(files).create_view(name)
-        return {query.name: _whole_numbers(database.sql(query.sql).to_arrow_table()) for query in queries}
+                _view(database, name, table)
+        yield database
+
+
+def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
+    """A view of the files; a column that none of them has, being older than it, is null."""
+    held = database.read_parquet(list(files.uris), union_by_name=True)
+    schema = TABLES[files.table].arrow
+    if set(schema.names) <= set(held.columns):
+        held.create_view(name)
+        return
+    held.create_view(f"held_{name}")
+    database.register(f"no_{name}", schema.empty_table())
+    database.execute(f"CREATE VIEW {name} AS SELECT * FROM no_{name} UNION ALL BY NAME SELECT * FROM held_{name}")  # noqa: S608  our names
+
+
+def _dataset(files: Files) -> Dataset:
+    """The files as a dataset; what an older file has no column for is null."""
+    from pyarrow.dataset import dataset
+
+    places = [contents.place(uri) for uri in files.uris]
+    return dataset([path for _, path in places], schema=TABLES[files.table].arrow, filesystem=places[0][0], format="parquet")
 
 
 def _whole_numbers(answer: pa.Table) -> pa.Table:
@@ -87,6 +122,8 @@ def _whole_numbers(answer: pa.Table) -> pa.Table:
 
 
 def _by_spark(lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession) -> dict[str, pa.Table]:
+    from stompcap.spark import lake as lakes
+
     def view(table: str) -> None:
         lakes.read(spark, lake, table).createOrReplaceTempView(table)
 

@@ -42,8 +42,13 @@ class Sink:
     def manifest(self, failures: Failures | None = None) -> pa.RecordBatch:
         """Close the files and name them, and the captures that could not be read."""
         files = [file for writer in self._writers.values() if (file := writer.close()) is not None]
-        told = [{FAILURES: failures.said()}] if failures else []
-        return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *told], schema=_ARROW)
+        return as_manifest(files, failures)
+
+
+def as_manifest(files: Iterable[DataFile], failures: Failures | None = None) -> pa.RecordBatch:
+    """What a task wrote as rows of MANIFEST, and the captures that it could not read."""
+    failed = [{FAILURES: failures.said()}] if failures else []
+    return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *failed], schema=_ARROW)
 
 
 def collected(manifest: Iterable[Row]) -> list[DataFile]:

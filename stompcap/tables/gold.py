@@ -2,7 +2,7 @@
 
 from stompcap.tables import words
 from stompcap.tables.bronze import DIRECTION, STREAM_ID
-from stompcap.tables.schema import Table, big, moment, real, text
+from stompcap.tables.schema import Table, big, date, moment, real, text
 
 RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
 
@@ -97,9 +97,10 @@ COMPLIANCE = Table(
         big("passed", "Opportunities kept", nullable=False),
         big("failed", "Opportunities broken: the number of findings", nullable=False),
         big("not_evaluable", "Opportunities that cannot be judged from the capture", nullable=False),
+        moment("opened_ts", "sessions.opened_ts: when the session began"),
     ),
     key=("stream_id", "rule_id"),
-    statistics=("stream_id", "rule_id"),
+    statistics=("stream_id", "rule_id", "opened_ts"),
 )
 
 COMPLIANCE_FINDINGS = Table(
@@ -124,8 +125,9 @@ COMPLIANCE_FINDINGS = Table(
 COMPLIANCE_SUMMARY = Table(
     "compliance_summary",
     "gold",
-    "Compliance per rule, broker, client library and version",
+    "Compliance per day, rule, broker, client library and version",
     (
+        date("day", "The day on which the sessions began, UTC"),
         RULE_ID,
         text("server_product", "The broker"),
         text("client_product", "The client library"),
@@ -137,8 +139,8 @@ COMPLIANCE_SUMMARY = Table(
         big("not_evaluable", "Opportunities that cannot be judged from the capture", nullable=False),
         real("failure_rate", "failed / (passed + failed)", most=1),
     ),
-    key=("rule_id", "server_product", "client_product", "version"),
-    statistics=("rule_id",),
+    key=("day", "rule_id", "server_product", "client_product", "version"),
+    statistics=("day", "rule_id"),
     ascending=(("passed", "applicable"), ("failed", "applicable"), ("not_evaluable", "applicable"), ("sessions", "applicable")),
 )
 

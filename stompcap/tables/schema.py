@@ -104,6 +104,7 @@ _SQL_SCALARS: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     pa.float64(): "DOUBLE",
     pa.binary(): "BINARY",
+    pa.date32(): "DATE",
     TIMESTAMP: "TIMESTAMP",
 }
 
@@ -143,6 +144,11 @@ def flag(name: str, comment: str, *, nullable: bool = True) -> Column:
 def real(name: str, comment: str, *, most: int | None = None) -> Column:
     """A DOUBLE column, never negative."""
     return Column(name, pa.float64(), comment, least=0, most=most)
+
+
+def date(name: str, comment: str) -> Column:
+    """A DATE column, UTC."""
+    return Column(name, pa.date32(), comment)
 
 
 def moment(name: str, comment: str) -> Column:

@@ -65,8 +65,10 @@ SESSIONS = Table(
         text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
         big("opened_ns", "Time of the stream's first captured packet", nullable=False),
         big("closed_ns", "Time of the FIN or RST that ended it; null while open"),
+        big("last_ns", "Time of the stream's last captured packet"),
         moment("opened_ts", "opened_ns in microseconds, UTC"),
         moment("closed_ts", "closed_ns in microseconds, UTC"),
+        moment("last_ts", "last_ns in microseconds, UTC"),
         text("connect_command", "CONNECT or STOMP; null if not captured", "CONNECT", "STOMP"),
         text("accept_version", "The client's accept-version header"),
         VERSION,
@@ -100,9 +102,9 @@ SESSIONS = Table(
         big("given_up", "Subscriptions, deliveries, transactions and receipts given up as unknown, because too many were open at once"),
     ),
     key=("stream_id",),
-    statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "version",
-                "server_product", "outcome"),
-    ascending=(("opened_ns", "closed_ns"), ("opened_ts", "closed_ts")),
+    statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "last_ts",
+                "version", "server_product", "outcome"),
+    ascending=(("opened_ns", "closed_ns"), ("opened_ts", "closed_ts"), ("opened_ns", "last_ns")),
 )
 
 SUBSCRIPTIONS = Table(

@@ -13,7 +13,7 @@ from tests.e2e.truth import Row
 
 LATENCY_KEY = ("hour_ts", "destination", "ack_mode", "settled_by", "server_product")
 LATENCY_COUNTS = ("deliveries", "settled", "uncertain", "unsettled", "unknown")
-SUMMARY_KEY = ("rule_id", "server_product", "client_product", "version")
+SUMMARY_KEY = ("day", "rule_id", "server_product", "client_product", "version")
 SUMMARY_SUMS = ("sessions", "applicable", "passed", "failed", "not_evaluable")
 SHARES = {"p50_us": Fraction(50, 100), "p90_us": Fraction(90, 100), "p95_us": Fraction(95, 100), "p99_us": Fraction(99, 100)}
 ROUNDED = Fraction(1, 2) + Fraction(1, 1_000_000)  # figures are whole microseconds
@@ -75,7 +75,8 @@ def wrong_summaries(tables: Mapping[str, pa.Table]) -> Iterator[str]:
     held: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
     for row in rows(tables["compliance"]):
         session = sessions[row["stream_id"]]
-        sums = held[row["rule_id"], session["server_product"], session["client_product"], session["version"]]
+        day = (EPOCH + datetime.timedelta(days=session["opened_ns"] // 86_400_000_000_000)).date()
+        sums = held[day, row["rule_id"], session["server_product"], session["client_product"], session["version"]]
         sums.update({"sessions": 1} | {name: row[name] for name in SUMMARY_SUMS[1:]})
     found = {tuple(row[name] for name in SUMMARY_KEY): row for row in rows(tables["compliance_summary"])}
     if len(found) != tables["compliance_summary"].num_rows or set(found) != set(held):

@@ -15,7 +15,8 @@ from tests.e2e.truth import captures
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pa.Table]:
     made = tables_of(captures())
-    return made | in_process({name: made[name] for name in ("deliveries", "sessions", "compliance")}, gold.AGGREGATES)
+    asked = {name: made[name] for name in ("deliveries", "sessions", "compliance")}
+    return made | in_process(asked, [one.query() for one in gold.AGGREGATES])
 
 
 def test_latencies_are_those_of_the_deliveries(tables: dict[str, pa.Table]) -> None:

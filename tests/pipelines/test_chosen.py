@@ -22,6 +22,7 @@ OTHER = {
     "keep_credentials": (True, "--keep-credentials"),
     "ack_scope": ("connection", "--ack-scope connection"),
     "overlap": ("last", "--overlap last"),
+    "idle_timeout": (3600, "--idle-timeout 3600s"),
     "settings": (SETTINGS, "--settings with CN-05.level=I, FR-20.enabled=false, receipt_wait_s=30"),
     "vlan": (True, "--vlan"),
     "tunnels": (False, "--no-tunnels"),

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from stompcap.spark import contents
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
+from tests.report.sample import table as sample
 
 
 def test_a_lake_of_an_older_version_is_given_the_columns_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +27,22 @@ def test_a_lake_of_an_older_version_is_given_the_columns_it_lacks(tmp_path: Path
     lakes.append(where, "runs", pa.Table.from_pylist([row | {"options": [("vlan", "--vlan")]}], schema=whole.arrow), ["s:extract"], "s")
     assert sorted(map(str, lakes.small(where, "runs", ["options"]).column(0).to_pylist())) == ["None", "[('vlan', '--vlan')]"]
     assert DeltaTable(f"{where}/runs").to_pyarrow_table().num_rows == 2
+
+
+def test_files_of_an_older_lake_are_chosen_by_new_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, whole = str(tmp_path / "old"), TABLES["compliance"]
+    columns = tuple(column for column in whole.columns if column.name != "opened_ts")
+    monkeypatch.setitem(lakes.TABLES, "compliance", replace(whole, columns=columns, statistics=("stream_id", "rule_id")))
+    monkeypatch.setattr(lakes, "CHECKPOINT_COMMITS", "100")
+    lakes.create(where)
+    lakes.append(where, "compliance", sample("compliance", [{"stream_id": "a"}]).select([column.name for column in columns]), ["a"], "r")
+    monkeypatch.undo()
+    lakes.create(where)
+    settled = DeltaTable(f"{where}/compliance").version()
+    lakes.create(where)
+    lakes.append(where, "compliance", sample("compliance", [{"stream_id": "b", "opened_ts": 10**15}]), ["b"], "r")
+    table = DeltaTable(f"{where}/compliance")
+    table.create_checkpoint()
+    assert table.version() == settled + 1
+    held = contents.files(DeltaTable(f"{where}/compliance"), ["opened_ts"])
+    assert sorted((file.bounds["opened_ts"].known, file.rows) for file in held) == [(False, 1), (True, 1)]

@@ -1,10 +1,18 @@
-"""What is seen and cannot be read is told."""
+"""What is seen and cannot be read is reported."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
-from pipelines.unread import lines
+from pipelines.unread import lines, unread
+from stompcap.spark import lake as lakes
+from tests.report.sample import table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PORTS = {61612, 15674, 61613}
 
@@ -36,3 +44,18 @@ PORTS = {61612, 15674, 61613}
 def test_lines(rows: list[tuple[str, str, int, int]], expected: list[str]) -> None:
     names = ("protocol", "transport", "server_port", "connections")
     assert lines([dict(zip(names, row, strict=True)) for row in rows], PORTS) == expected
+
+
+def test_only_connections_of_the_batch_count(tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    for batch in "abc":
+        row = {"stream_id": batch, "batch_id": batch, "protocol": "tls", "transport": "tls", "server_port": 61612}
+        lakes.append(lake, "streams", table("streams", [row]), [batch], "run")
+
+    def no_spark() -> SparkSession:
+        raise AssertionError("this lake is small")
+
+    assert unread(lake, "b", PORTS, no_spark) == [
+        "no connection spoke STOMP, but there were: 1 TLS connection to port 61612, not decrypted"
+    ]

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.errors import EnvironmentProblem, LakeBusy
+from stompcap.errors import EnvironmentProblem
 from stompcap.spark import files, lake
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.tables import TABLES
@@ -75,15 +75,6 @@ def test_a_lake_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(EnvironmentProblem, match="file"):
         lake.create(str(tmp_path / "file"))
-
-
-def test_a_lake_is_held_by_one(tmp_path: Path) -> None:
-    from pipelines import ledger
-
-    with ledger.held(str(tmp_path)), pytest.raises(LakeBusy), ledger.held(str(tmp_path)):
-        pass
-    with ledger.held(str(tmp_path)):
-        pass
 
 
 @given(st.lists(st.integers(1, 6), max_size=12), st.integers(1, 7), st.integers(1, 9))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines import gold
+from pipelines import aggregates, gold
 from stompcap.spark import lake as lakes
 from stompcap.spark import query
 from tests.report.sample import table
@@ -41,7 +41,8 @@ def test_an_uncertain_latency_is_counted_and_in_no_figure(spark: SparkSession, t
     ]  # fmt: skip
     lakes.append(lake, "deliveries", table("deliveries", deliveries), ["unit"], "run")
     lakes.append(lake, "sessions", table("sessions", [{"stream_id": "s", "server_product": "RabbitMQ"}]), ["unit"], "run")
-    [row] = gold.aggregates(lake, ["ack_latency"], lambda: spark)["ack_latency"].to_pylist()
+    aggregates.refresh(lake, gold.ACK_LATENCY, [], "run", lambda: spark)
+    [row] = lakes.small(lake, "ack_latency").to_pylist()
     assert (row["hour_ts"], row["server_product"]) == (HOUR, "RabbitMQ")
     counts = ("deliveries", "settled", "uncertain", "unsettled", "unknown")
     assert [row[name] for name in counts] == [6, 3, 1, 2, 1]
@@ -77,19 +78,22 @@ LATENCIES = {  # hour, destination, settled_by, broker: deliveries, settled, unc
 COMPLIANCE = [  # session, rule, passed, failed, not evaluable
     ("s", "FR-01", 7, 1, 2), ("u", "FR-01", 2, 0, 0), ("t", "FR-01", 0, 0, 4), ("t", "HB-01", 1, 2, 0), ("s", "HB-01", 3, 0, 0),
 ]  # fmt: skip
-SUMMARIES = {  # rule, broker, client, version: sessions, applicable, passed, failed, not evaluable, rate
-    ("FR-01", "Artemis", None, None): (1, 4, 0, 0, 4, None),
-    ("FR-01", "RabbitMQ", "stompjs", "1.2"): (2, 12, 9, 1, 2, 0.1),
-    ("HB-01", "Artemis", None, None): (1, 3, 1, 2, 0, 2 / 3),
-    ("HB-01", "RabbitMQ", "stompjs", "1.2"): (1, 3, 3, 0, 0, 0.0),
+DAY, NEXT = HOUR.date(), HOUR.date() + datetime.timedelta(days=1)
+SUMMARIES = {  # day, rule, broker, client, version: sessions, applicable, passed, failed, not evaluable, rate
+    (DAY, "FR-01", "RabbitMQ", "stompjs", "1.2"): (2, 12, 9, 1, 2, 0.1),
+    (DAY, "HB-01", "RabbitMQ", "stompjs", "1.2"): (1, 3, 3, 0, 0, 0.0),
+    (NEXT, "FR-01", "Artemis", None, None): (1, 4, 0, 0, 4, None),
+    (NEXT, "HB-01", "Artemis", None, None): (1, 3, 1, 2, 0, 2 / 3),
 }
+OPENED = {"s": HOUR, "u": HOUR + datetime.timedelta(hours=16.99), "t": HOUR + datetime.timedelta(hours=17)}
 
 
 @pytest.mark.usefixtures("engine")
 def test_figures_computed_by_hand(spark: SparkSession, tmp_path: Path) -> None:
     lake, rabbit = str(tmp_path), {"server_product": "RabbitMQ", "client_product": "stompjs", "version": "1.2"}
     lakes.create(lake)
-    sessions = [{"stream_id": "s"} | rabbit, {"stream_id": "u"} | rabbit, {"stream_id": "t", "server_product": "Artemis"}]
+    products = {"s": rabbit, "u": rabbit, "t": {"server_product": "Artemis"}}
+    sessions = [{"stream_id": stream, "opened_ts": OPENED[stream]} | columns for stream, columns in products.items()]
     compliance = [
         {"stream_id": stream, "rule_id": rule, "applicable": good + bad + unclear, "passed": good, "failed": bad, "not_evaluable": unclear}
         for stream, rule, good, bad, unclear in COMPLIANCE
@@ -97,10 +101,32 @@ def test_figures_computed_by_hand(spark: SparkSession, tmp_path: Path) -> None:
     deliveries = [row | {"stream_offset": at} for at, row in enumerate(DELIVERED)]
     for name, rows in (("deliveries", deliveries), ("sessions", sessions), ("compliance", compliance)):
         lakes.append(lake, name, table(name, rows), ["unit"], "run")
-    found = gold.aggregates(lake, ["ack_latency", "compliance_summary"], lambda: spark)
-    latencies = [list(row.values()) for row in found["ack_latency"].to_pylist()]
+    for one in gold.AGGREGATES:
+        aggregates.refresh(lake, one, [], "run", lambda: spark)
+    latencies = [list(row.values()) for row in lakes.small(lake, "ack_latency").to_pylist()]
     assert {(hour.hour, destination, by, broker): tuple(rest) for hour, destination, _, by, broker, *rest in latencies} == LATENCIES
-    summaries = [list(row.values()) for row in found["compliance_summary"].to_pylist()]
-    assert {tuple(row[:4]): tuple(row[4:]) for row in summaries} == SUMMARIES
+    summaries = [list(row.values()) for row in lakes.small(lake, "compliance_summary").to_pylist()]
+    assert {tuple(row[:5]): tuple(row[5:]) for row in summaries} == SUMMARIES
     assert len(latencies) == len(LATENCIES)
     assert len(summaries) == len(SUMMARIES)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_later_batch_counts_in_its_hours_and_days(spark: SparkSession, tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    for batch, (hour, latency) in enumerate([(0, 100), (30, 500), (0, 300)]):
+        stream, when = {"stream_id": f"{batch}"}, HOUR + datetime.timedelta(hours=hour)
+        delivery = {"delivered_ts": when, "status": "settled", "ack_latency_us": latency, "octets_missing": False}
+        compliance = {"opened_ts": when, "rule_id": "FR-01", "applicable": 2, "passed": 1, "failed": 1}
+        session = {"opened_ts": when, "last_ts": when}
+        for name, row in (("sessions", session), ("deliveries", delivery), ("compliance", compliance)):
+            lakes.append(lake, name, table(name, [stream | row]), [str(batch)], "run")
+        for one in gold.AGGREGATES:
+            aggregates.refresh(lake, one, [str(batch)], "run", lambda: spark)
+    latencies = [(row["hour_ts"], row["deliveries"], row["p50_us"]) for row in lakes.small(lake, "ack_latency").to_pylist()]
+    assert sorted(latencies) == [(HOUR, 2, 200), (HOUR + datetime.timedelta(hours=30), 1, 500)]
+    rows = lakes.small(lake, "compliance_summary").to_pylist()
+    summaries = [(row["day"], row["sessions"], row["failed"], row["failure_rate"]) for row in rows]
+    assert sorted(summaries) == [(DAY, 2, 2, 0.5), (NEXT, 1, 1, 0.5)]
+    assert lakes.done(lake, "ack_latency") == {"0", "1", "2"}

@@ -42,7 +42,7 @@ def test_schemas_are_sound(name: str) -> None:
         assert not column.comment.endswith("."), column.name
         assert column.sql_type
         if column.name in table.statistics:
-            assert column.sql_type in {"STRING", "BIGINT", "INT", "TIMESTAMP", "DOUBLE", "BOOLEAN"}, column.name
+            assert column.sql_type in {"STRING", "BIGINT", "INT", "TIMESTAMP", "DATE", "DOUBLE", "BOOLEAN"}, column.name
 
 
 # Columns of streams that the contract names once for both directions.

@@ -1,0 +1,48 @@
+"""Hours or days, as rows fall into them."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from stompcap.tables.schema import TIMESTAMP
+
+Moment = datetime.datetime
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Some hours or days by their beginnings, null among them where rows have no time; each is as long as `unit`."""
+
+    begins: pa.Array
+    unit: datetime.timedelta
+
+    @property
+    def ranges(self) -> list[tuple[Moment, Moment]]:
+        """From when (included) to when (excluded) they last, those that meet as one."""
+        found: list[tuple[Moment, Moment]] = []
+        for begin in sorted(self.begins.drop_null().cast(TIMESTAMP).to_pylist()):
+            if found and found[-1][1] >= begin:
+                found[-1] = found[-1][0], begin + self.unit
+            else:
+                found.append((begin, begin + self.unit))
+        return found
+
+    def condition(self, column: str) -> str:
+        """SQL: a TIMESTAMP column lies in one of them."""
+        among = [f"({column} >= TIMESTAMP '{_sql(begin)}' AND {column} < TIMESTAMP '{_sql(end)}')" for begin, end in self.ranges]
+        if self.timeless:
+            among.append(f"{column} IS NULL")
+        return f"({' OR '.join(among)})" if among else "false"
+
+    @property
+    def timeless(self) -> bool:
+        """Whether null is among them."""
+        return bool(self.begins.null_count)
+
+
+def _sql(moment: Any) -> str:
+    return f"{moment.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,45 @@
+"""Tables of a lake as deltalake opens them; while a run holds the lake each is opened once, and asked for its newer commits after that.
+
+To open a table is to read its log from the last checkpoint on, which a run would otherwise do a hundred times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from deltalake import DeltaTable
+
+from stompcap.spark.places import location
+
+_KEPT: dict[str, DeltaTable] = {}
+_HOLDERS: list[str] = []
+_LOCK = Lock()
+
+
+@contextmanager
+def kept(lake: str) -> Iterator[None]:
+    """Keep the tables of a lake open; nobody else makes or removes tables of it meanwhile."""
+    with _LOCK:
+        _HOLDERS.append(location(lake, ""))
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _HOLDERS.remove(location(lake, ""))
+            for where in [where for where in _KEPT if not where.startswith(tuple(_HOLDERS))]:
+                del _KEPT[where]
+
+
+def table(where: str) -> DeltaTable:
+    """The table that lies somewhere, as it is now; of a lake that is kept, one object for all who ask."""
+    with _LOCK:
+        if where in _KEPT:
+            _KEPT[where].update_incremental()
+            return _KEPT[where]
+    found = DeltaTable(where)
+    with _LOCK:
+        if where.startswith(tuple(_HOLDERS)):
+            _KEPT[where] = found
+    return found

@@ -1,0 +1,132 @@
+"""Upkeep of a lake's tables: small files put together, clustered for the usual filters, and files removed that no table names any more.
+
+Files that follow each other in time are put together, and their rows are sorted by stream: who asks for a time opens few files, and who
+asks for a stream reads few of their row groups. What is large enough stays, so upkeep costs what has come since the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from stompcap.spark import contents
+from stompcap.spark.contents import File, Files
+from stompcap.spark.files import TableWriter
+from stompcap.spark.places import DataFile, location
+from stompcap.spark.query import opened
+from stompcap.spark.rewriting import Note, exchange
+from stompcap.spark.sink import MANIFEST, as_manifest, collected
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+TARGET_OCTETS = 1 << 26
+"""Octets of files that become one; a file of half of it is left as it is."""
+
+DRIVER_OCTETS = 1 << 28
+"""Octets of small files of a table that this process puts together by itself; more are Spark's."""
+
+BATCH_ROWS = 1 << 16
+IN_PARTS = ("ack_latency", "compliance_summary", "rules")
+"""Tables that runs replace in parts: their files stay small, so that a part costs little, and runs keep them few."""
+
+RUN = "maintain"
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What was done to a table: its files and octets before and after, and how many files were removed from its folder."""
+
+    table: str
+    files_before: int
+    files_after: int
+    removed: int
+    octets_before: int
+    octets_after: int
+
+
+def total(done: Iterable[Upkeep]) -> Upkeep:
+    """What was done to several tables together."""
+    return Upkeep("total", *(sum(figures) for figures in zip(*([*vars(one).values()][1:] for one in done), strict=True)))
+
+
+def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Upkeep:
+    """Put a table's small files together and remove files that no version within `retain_hours` names.
+
+    Readers of those versions are not disturbed. `spark` gives the session that is asked for where much is to be done.
+    """
+    delta = DeltaTable(location(lake, table))
+    before = contents.files(delta, _clustering(table))
+    gone = [] if table in IN_PARTS else packs(before, table)
+    if gone:
+        small = [file for pack in gone for file in pack]
+        made = _together(spark, lake, table, [Files.of(table, pack) for pack in gone], sum(file.size for file in small))
+        exchange(delta, made, small, Note(RUN), rows_stay=True)
+    delta = DeltaTable(location(lake, table))
+    delta.create_checkpoint()
+    delta.cleanup_metadata()
+    removed = delta.vacuum(retain_hours, dry_run=False, full=True)
+    after = contents.files(DeltaTable(location(lake, table)))
+    octets = (sum(file.size for file in files) for files in (before, after))
+    return Upkeep(table, len(before), len(after), len(removed), *octets)
+
+
+def _clustering(table: str) -> list[str]:
+    """The column that says when a row was, among those of which files have statistics; none of a table without."""
+    return [name for name in TABLES[table].statistics if name.endswith(("_ts", "_ns"))][:1]
+
+
+def packs(files: Sequence[File], table: str) -> list[list[File]]:
+    """The small files that become one each, in order of time."""
+    found: list[list[File]] = [[]]
+    octets = 0
+    for file in sorted((file for file in files if file.size < TARGET_OCTETS // 2), key=lambda file: _when(file, table)):
+        if octets + file.size > TARGET_OCTETS:
+            found.append([])
+            octets = 0
+        found[-1].append(file)
+        octets += file.size
+    return [pack for pack in found if len(pack) > 1]
+
+
+def _when(file: File, table: str) -> tuple[bool, Any]:
+    """What orders files by time: of their rows, else of when they were added; files whose rows have none come first."""
+    column = _clustering(table)
+    least = file.bounds[column[0]].least if column else file.added_ms
+    return least is not None, 0 if least is None else least
+
+
+def _together(spark: Callable[[], SparkSession], lake: str, table: str, found: list[Files], octets: int) -> list[DataFile]:
+    """A new file for each pack."""
+    if octets <= DRIVER_OCTETS:
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(lambda files: clustered(lake, files), found))
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield as_manifest([clustered(lake, found[number]) for number in batch.column(0).to_pylist()])
+
+    return collected(spark().range(0, len(found), 1, len(found)).mapInArrow(work, MANIFEST).collect())
+
+
+def clustered(lake: str, files: Files) -> DataFile:
+    """The rows of some files as one file that no commit names yet, sorted by stream and the rest of the key."""
+    table = TABLES[files.table]
+    order = ", ".join(sorted(table.key, key=lambda name: name != "stream_id"))
+    writer = TableWriter(lake, table.name)
+    with opened({table.name: files}) as database:
+        rows = database.sql(f"SELECT {', '.join(table.arrow.names)} FROM {table.name} ORDER BY {order}")  # noqa: S608  our own names
+        for batch in rows.to_arrow_reader(BATCH_ROWS):
+            writer.write(pa.Table.from_batches([batch]))
+    file = writer.close()
+    if file is None:
+        raise ValueError(f"{table.name}: files without rows")
+    return file

@@ -1,0 +1,52 @@
+"""Tables that a run keeps open are as others have left them, and forgotten when it ends."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from stompcap.spark import lake as lakes
+from stompcap.spark import opening
+from stompcap.spark.places import location
+from stompcap.tables import TABLES
+from tests.report.sample import table
+
+ROWS = table("stalls", [{"stream_id": "s", "direction": "c2s"}])
+
+
+def make(lake: Path) -> str:
+    """A lake with the table stalls alone."""
+    where = location(str(lake), "stalls")
+    DeltaTable.create(where, schema=TABLES["stalls"].arrow)
+    return where
+
+
+def test_a_kept_table_is_one_object_that_sees_new_commits(tmp_path: Path) -> None:
+    where = make(tmp_path)
+    with opening.kept(str(tmp_path)):
+        first = opening.table(where)
+        lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
+        assert opening.table(where) is first
+        assert first.count() == 1
+        other = DeltaTable(where)
+        other.delete()
+        assert opening.table(where).count() == 0
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_nothing_is_kept_afterwards(inner: bool, tmp_path: Path) -> None:
+    where = make(tmp_path)
+    with opening.kept(str(tmp_path)):
+        if inner:
+            with opening.kept(str(tmp_path)):
+                lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
+            assert opening.table(where) is opening.table(where)
+        lakes.append(str(tmp_path), "stalls", ROWS, ["two"], "run")
+    shutil.rmtree(where)
+    make(tmp_path)
+    assert opening.table(where).count() == 0
+    assert opening.table(where) is not opening.table(where)
+    assert lakes.done(str(tmp_path), "stalls") == set()
