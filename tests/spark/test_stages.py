@@ -142,12 +142,12 @@ def test_an_empty_folder_is_nothing_to_do(tmp_path: Path) -> None:
 
 
 def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
-    from pipelines import ledger
+    from pipelines import lock
     from stompcap.spark import lake
 
     place = str(tmp_path / "lake")
     lake.create(place)
-    with ledger.held(place):
+    with lock.held(place):
         done = stompcap("run", CAPTURES[0], "--lake", place)
     assert done.returncode == 5
     assert "another run" in done.stderr
