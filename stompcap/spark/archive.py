@@ -24,13 +24,13 @@ KEPT = 3  # archives, of 200 MB each: other checkouts and environments of this u
 
 def path(runtime: java.Java, class_path: Sequence[Path]) -> Path:
     """Where the archive lies for this Java runtime, this Spark and these JARs; it need not be there."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for word in (runtime.home.resolve(), jars.spark_home(), *class_path):
-        told.update(f"{word}\n".encode())
+        digest.update(f"{word}\n".encode())
     release = runtime.home / "release"
     if release.is_file():
-        told.update(release.read_bytes())
-    return jars.cache().parent / f"classes-{told.hexdigest()[:16]}.jsa"
+        digest.update(release.read_bytes())
+    return jars.cache().parent / f"classes-{digest.hexdigest()[:16]}.jsa"
 
 
 def options(runtime: java.Java, class_path: Sequence[Path]) -> str:
@@ -64,8 +64,8 @@ def record(archive: Path, command: Sequence[str]) -> None:
             timeout=LONGEST_S, check=False, preexec_fn=processes.bound(),
         )  # fmt: skip
         if done.returncode or not made.is_file():
-            told = (done.stderr or "").strip().splitlines()
-            raise EnvironmentProblem(f"the class-data archive could not be made ({told[-1] if told else 'no archive was written'})")
+            lines = (done.stderr or "").strip().splitlines()
+            raise EnvironmentProblem(f"the class-data archive could not be made ({lines[-1] if lines else 'no archive was written'})")
         os.replace(made, archive)
         for old in sorted(archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
             old.unlink(missing_ok=True)

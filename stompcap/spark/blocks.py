@@ -48,7 +48,7 @@ def pack(batches: Iterable[pa.RecordBatch], tasks: int) -> Iterator[pa.RecordBat
         yield pa.RecordBatch.from_arrays(arrays, schema=BLOCKS)
 
 
-def told(failures: Failures) -> pa.RecordBatch:
+def reported(failures: Failures) -> pa.RecordBatch:
     """The captures that could not be read, as a row of BLOCKS for any task."""
     return pa.RecordBatch.from_pylist([{"task": 0, "block": None, FAILURES: failures.said()}], schema=BLOCKS)
 
@@ -67,7 +67,7 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
 
 
 def unpack(batches: Iterable[pa.RecordBatch], spill: PayloadSpill, failures: Failures) -> Iterator[pa.Table]:
-    """The segments of rows of BLOCKS, table by table; payload they carry is written to `spill`, `failures` hear what is told."""
+    """The segments of rows of BLOCKS, table by table; payload they carry is written to `spill`, `failures` get what is reported."""
     for batch in batches:
         failures.hear(batch.column(FAILURES).drop_null().to_pylist())
         for block in batch.column("block"):

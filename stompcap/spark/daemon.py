@@ -2,7 +2,7 @@
 
 Spark's own (`pyspark.daemon`) imports nothing ahead, so each worker imports all of it again. What is frozen here is never looked at
 again by Python's garbage collector, in this process or in the workers. A process that forks must have no other thread: BLAS starts
-some when numpy is imported, unless it is told not to; the rest start theirs when first used.
+some when numpy is imported, unless a variable forbids it; the rest start theirs when first used.
 """
 
 from __future__ import annotations

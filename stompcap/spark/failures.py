@@ -1,4 +1,4 @@
-"""Captures that tasks fail at, for a reason that nobody foresaw: which they are, told to the driver beside the rows of the others.
+"""Captures that tasks fail at, for a reason that nobody foresaw: reported to the driver beside the rows of the others.
 
 A task goes on with what is left, so that one pass finds all of them. What it wrote is of no use then: the driver leaves these
 captures out and has the rest done anew.
@@ -18,7 +18,7 @@ from stompcap.errors import unforeseen
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FAILURES = "failures"  # the column they are told in
+FAILURES = "failures"  # the column that reports them
 
 
 class Failures(dict[int, str]):

@@ -1,6 +1,6 @@
 """Column functions: the decoder applied to any binary column."""
 
-# No postponed annotations here: Spark reads them at run time to tell the kind of function.
+# No postponed annotations here: Spark reads them at run time to find the kind of function.
 
 from functools import cache
 from typing import TYPE_CHECKING, Any

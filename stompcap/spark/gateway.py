@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Half of a cold start is the JVM compiling itself. This is for the short-lived one in which Spark's launcher puts the command line of the
 # real one together.
 LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -Xshare:auto")
-TOLD = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+INFO = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 ENDED = "the JVM ended before Spark began"
 LOOK_S = 0.02
 PATIENCE_S = 10.0
@@ -58,12 +58,12 @@ class Jvm:
         process.wait()
         self.ended.set()
 
-    def connection(self, told: Path) -> tuple[str, str]:
+    def connection(self, file: Path) -> tuple[str, str]:
         """Port and secret of its gateway, which it writes to that file; raises EnvironmentProblem where it ends before."""
-        while not told.is_file():
+        while not file.is_file():
             if self.ended.wait(LOOK_S):
                 raise EnvironmentProblem(ENDED)
-        octets = told.read_bytes()  # two of Java's writeInt, the secret behind the second
+        octets = file.read_bytes()  # two of Java's writeInt, the secret behind the second
         self.connected = True
         return str(int.from_bytes(octets[:4], "big")), octets[8 : 8 + int.from_bytes(octets[4:8], "big")].decode()
 
@@ -96,16 +96,16 @@ def start(settings: Mapping[str, str], said: IO[bytes] | None) -> Any:
 
     global _jvm
     with tempfile.TemporaryDirectory(prefix="stompcap-", ignore_cleanup_errors=True) as folder:
-        told = Path(folder, "gateway")
-        environment = {LAUNCHER[0]: LAUNCHER[1], **os.environ, "SPARK_CONNECT_MODE": "0", TOLD: str(told)}
+        file = Path(folder, "gateway")
+        environment = {LAUNCHER[0]: LAUNCHER[1], **os.environ, "SPARK_CONNECT_MODE": "0", INFO: str(file)}
         with _lock:
             if _over:
                 raise EnvironmentProblem("this process ends")
             _jvm = Jvm(_command(settings), environment, said)
         atexit.register(stop)
-        port, secret = _jvm.connection(told)
+        port, secret = _jvm.connection(file)
     named = {"PYSPARK_GATEWAY_PORT": port, "PYSPARK_GATEWAY_SECRET": secret}
-    os.environ.update(named)  # the way in which spark-submit tells a Python program of its JVM
+    os.environ.update(named)  # as spark-submit passes its JVM to a Python program
     try:
         return launch_gateway()
     finally:

@@ -51,11 +51,11 @@ def inspect(home: Path) -> Java | None:
     if not os.access(program, os.X_OK):
         return None
     try:
-        told = (home / "release").read_text(encoding="utf-8", errors="replace")
+        output = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        told = _ask(program, "-version") + _ask(program, "--list-modules")
-    version = feature_version(told)
-    return None if version is None else Java(home, version, MODULE in told)
+        output = _ask(program, "-version") + _ask(program, "--list-modules")
+    version = feature_version(output)
+    return None if version is None else Java(home, version, MODULE in output)
 
 
 def _ask(program: Path, option: str) -> str:

@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_S = 0.02
 FORCED_S = 3.0
-"""How long a process that was told to end is waited for: one in the middle of a write to a disk that hangs does not."""
+"""How long to wait for a process that was asked to end: one in the middle of a write to a disk that hangs does not."""
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +66,7 @@ def adopt() -> None:
 
 
 def descendants(root: int) -> list[int]:
-    """The processes that come from this one, those that have ended left out; empty where the system does not tell."""
+    """The processes that come from this one, those that have ended left out; empty where the system does not list them."""
     children = defaultdict(list)
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdecimal():

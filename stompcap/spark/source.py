@@ -67,7 +67,7 @@ class PcapReader(DataSourceReader):
             raise TypeError(f"not a partition of this source: {partition!r}")
         for part in partition.parts:
             for batch in capture.packets(part, tunnels=self.tunnels):
-                # Spark asks for the very schema it was told, in which every column may be null
+                # Spark asks for the very schema it was given, in which every column may be null
                 loose = pa.schema([field.with_nullable(True).remove_metadata() for field in batch.schema])
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=loose)
 

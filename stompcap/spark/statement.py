@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 QUERIES = ("SELECT", "VALUES", "TABLE")
 MIXED = ("WITH", "FROM", "MAP", "REDUCE")
-"""A query, or an INSERT, UPDATE or DELETE behind it: the parser tells."""
+"""A query, or an INSERT, UPDATE or DELETE behind it: by the parser."""
 QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "EXPLAIN")
 REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, SHOW, DESCRIBE or EXPLAIN"
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.errors import CaptureError, NoCapture, unforeseen
 from stompcap.progress import Meter
-from stompcap.spark.blocks import pack, told, unpack
+from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.failures import Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
@@ -59,9 +59,9 @@ def _freeze_loaded() -> None:
 
 
 def examined(
-    path: str, options: Options, known: Iterable[Known], told: Callable[[int], None] = lambda _: None, size: int | None = None
+    path: str, options: Options, known: Iterable[Known], progress: Callable[[int], None] = lambda _: None, size: int | None = None
 ) -> Found | CaptureError | None:
-    """What one file is: its survey, None for an empty file; `told` is given the octets looked at, `size` limits them.
+    """What one file is: its survey, None for an empty file; `progress` gets the octets read, `size` limits them.
 
     Of a capture that cannot be read the survey says so and why; where its octets cannot be had, or it is no capture, the error does.
     """
@@ -70,7 +70,7 @@ def examined(
     try:
         return capture.examine(
             path, options.source, options.split_octets, known, tunnels=options.tunnels, limit=options.max_decompressed, size=size,
-            progress=told,
+            progress=progress,
         )
     except NoCapture as error:
         return error
@@ -113,7 +113,7 @@ class Read:
             for task in batch.column(0).to_pylist():
                 yield from pack(self._read(task, failures), self.tasks)
         if failures:
-            yield told(failures)
+            yield reported(failures)
 
     def _read(self, task: int, failures: Failures) -> Batches:
         from stompcap import capture
@@ -154,7 +154,7 @@ class Extract:
         yield sink.manifest(failures)
 
     def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:
-        """The rows of a large flow. If it fails, the captures of the segments given last are at fault: no more can be told."""
+        """The rows of a large flow. If it fails, the captures of the segments given last are at fault: no more is known."""
         given: list[pa.Table] = []
 
         def counted(segments: pa.Table) -> pa.Table:
