@@ -7,6 +7,7 @@ next run finishes exactly that batch first: the same octets of the same files, w
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines import ledger
-from stompcap.capture import Survey
+from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
@@ -42,7 +43,10 @@ def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], option
         "batch_id": batch,
         "run_id": run_id,
         "begun_ts": ledger.now(),
-        "captures": [{name: one.row[name] for name in ("capture_id", "path", "size_octets")} for one in captures],
+        "captures": [
+            {"capture_id": one.row["capture_id"], "path": _anywhere(one.row["path"]), "size_octets": one.row["size_octets"]}
+            for one in captures
+        ],
         "options": as_json(options),
         "tool_version": version(),
     }
@@ -81,6 +85,11 @@ def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list
     with ThreadPoolExecutor(READERS) as pool:
         answers = list(pool.map(look, batch.captures))
     return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
+
+
+def _anywhere(path: str) -> str:
+    """A path that means the same file in any working directory."""
+    return path if uris.is_uri(path) else os.path.abspath(path)
 
 
 def as_json(options: Options) -> str:

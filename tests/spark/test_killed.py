@@ -107,7 +107,7 @@ def test_a_run_killed_at_any_commit_is_finished_by_one_with_more(
 
 
 def test_a_killed_run_is_finished_as_it_was_begun(run: Callable[..., Result], tmp_path: Path) -> None:
-    """Its options hold, its file may have grown since, and another file is what the second run was called with."""
+    """Its options hold, its file may have grown since, and another file is what the second run is called with."""
     grown, lake, other = tmp_path / "grown.pcap", tmp_path / "lake", tmp_path / "other"
     octets = Path(FIRST).read_bytes()
     grown.write_bytes(octets[:-100])
