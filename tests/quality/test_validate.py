@@ -122,7 +122,9 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("faults", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+@pytest.mark.parametrize(("faults", "expected"), [
+    pytest.param(*fault, id=name, marks=[] if name in ("rows lost", "rows twice") else pytest.mark.slow) for name, *fault in FAULTS
+])  # fmt: skip
 def test_planted_faults_are_told(
     tmp_path: Path, faults: dict[str, Fault], expected: set[tuple[str, str | None, str]]
 ) -> None:
