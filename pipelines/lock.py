@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
+from itertools import takewhile
 
 from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.progress import Progress
@@ -64,8 +65,9 @@ def _take(handle: int, lake: str, wait_s: float, progress: Progress) -> None:
 
 
 def _myself() -> bytes:
-    """What the lock says of this process."""
-    command = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:LONGEST]
+    """What the lock says of this process: no options, as one of them may be a secret."""
+    words = takewhile(lambda word: not word.startswith("-"), sys.argv[1:])
+    command = shlex.join([os.path.basename(sys.argv[0]), *words])[:LONGEST]
     began = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return json.dumps({"pid": os.getpid(), "host": platform.node(), "command": command, "began": began}).encode()
 

@@ -36,6 +36,15 @@ def test_a_lake_is_held_by_one_and_the_other_hears_by_whom(tmp_path: Path, monke
     assert (tmp_path / lock.NAME).read_bytes() == b""
 
 
+def test_no_option_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One may be a secret, such as the key of an object store."""
+    monkeypatch.setattr("sys.argv", ["stompcap", "run", "--conf", "spark.hadoop.fs.s3a.secret.key=hush", "a.pcap"])
+    with lock.held(str(tmp_path)):
+        written = (tmp_path / lock.NAME).read_text()
+    assert "stompcap run" in written
+    assert "hush" not in written
+
+
 def test_it_is_waited_for_and_that_is_said_once(tmp_path: Path) -> None:
     said, ended = Said(), threading.Event()
 
