@@ -57,7 +57,8 @@ LATE = both_ways("out_of_order_segments")
 RENAMED = {"*": ("stream_id",)}
 COPIES = both_ways("duplicate_segments")  # packets captured more than once, which no other counter knows
 # what was sent again counts as such, and may be the last packet; the letter T tells of octets that came again
-RESENT = {"streams": (*AGAIN, "history", "last_ns", "last_ts"), "stalls": (), "heartbeat_violations": ("excused",)}
+LAST = ("last_ns", "last_ts")
+RESENT = {"streams": (*AGAIN, "history", *LAST), "sessions": LAST, "stalls": (), "heartbeat_violations": ("excused",)}
 # no SYN: no proof of where it began, so the session's beginning is not known to be whole, and what rests on that can't be judged
 BEHEADED = {
     **RENAMED,
@@ -69,13 +70,13 @@ BEHEADED = {
     "compliance_findings": (),
 }
 # a stream without SYN is named after the first packet captured, and begins with it
-MIDSTREAM = {**RENAMED, "streams": ("first_ns", "first_ts"), "sessions": ("opened_ns", "opened_ts")}
+MIDSTREAM = {**RENAMED, "streams": ("first_ns", "first_ts"), "sessions": ("opened_ns", "opened_ts"), "compliance": ("opened_ts",)}
 
 SEGMENTATIONS: Mapping[str, Packaging] = {
     "segments of 536 octets": Packaging(segmentations.smaller(536), excused={"streams": PARTS}),
     "segments of 7 octets": Packaging(segmentations.smaller(7), excused={"streams": PARTS}),
     "every packet twice at once": Packaging(segmentations.copied_at_once, excused={"streams": COPIES}),
-    "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={"streams": (*COPIES, "last_ns", "last_ts")}),
+    "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={"streams": (*COPIES, *LAST), "sessions": LAST}),
     "sent again": Packaging(segmentations.sent_again, excused=RESENT),
     "keep-alives": Packaging(segmentations.kept_alive),
     "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": LATE}),
@@ -86,7 +87,7 @@ SEGMENTATIONS: Mapping[str, Packaging] = {
     "sequence numbers that wrap behind the SYN": Packaging(segmentations.wrapping_at_the_handshake, excused=RENAMED),
     "sequence numbers that change sign": Packaging(segmentations.half_way, excused=RENAMED),
     "no handshake": Packaging(segmentations.without_handshake, excused=BEHEADED),
-    "no bare acknowledgements": Packaging(segmentations.one_way, excused={"streams": ("history", "last_ns", "last_ts")}),
+    "no bare acknowledgements": Packaging(segmentations.one_way, excused={"streams": ("history", *LAST), "sessions": LAST}),
     "IPv6 for IPv4": Packaging(
         segmentations.over_ipv6,
         excused={**RENAMED, "streams": ("client_ip", "server_ip", "community_id"), "sessions": ("client_ip", "server_ip")},

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 from stompcap.tables import TABLES
 
-OF_THE_RUN = {"runs", "quality_results"}
+OF_THE_RUN = {"runs", "batches", "quality_results"}
 WAY_IN = {"run_id", "path"}
 """Columns that say which run wrote a row and by which path, absolute or not, it was told of the capture."""
 
