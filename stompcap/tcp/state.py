@@ -87,6 +87,9 @@ def delta(state: State, stream: Int, side: Int, seq: Int) -> Int:
         d = distance(seq, state[stream, at + REF])
         if state[stream, at + SYNCED] and d < 0:  # sent before, or impossible
             return d if state[stream, at + REF] + d >= state[stream, at + START] - 1 else FAR + 1
+        if state[stream, at + FIN_SEEN] and state[stream, at + REF] + d > state[stream, at + FIN_AT] + 1 and closed(state, stream):
+            # where Linux uses a port again at once, the new connection begins 65,537 octets behind the FIN; its SYN may not be captured
+            return FAR + 1
     elif state[stream, at + ACK_SEEN]:
         d = distance(seq, state[stream, at + ACKED])
     else:

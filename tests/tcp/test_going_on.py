@@ -1,4 +1,4 @@
-"""A flow that is silent for long goes on as another connection."""
+"""Where a flow goes on as another connection: behind a silence, and behind a FIN."""
 
 from __future__ import annotations
 
@@ -53,3 +53,18 @@ def test_a_syn_sent_again_after_a_silence_begins_a_connection():
     """Not even the same initial sequence number leads back over the silence."""
     found = reassemble_columns(rows(OPENED, 86_401 * SECOND, OPENED[0]), "s")
     assert found.stream_of.tolist() == [0, 0, 0, 1]
+
+
+def test_octets_behind_a_fin_are_of_another_connection():
+    """A port that is used again at once begins 65,537 octets behind the FIN; its SYN may not be captured."""
+    reused = (0, 14 + 65_537, 900_000, ACK, b"ef")
+    found = reassemble_columns(rows(OPENED + CLOSED, 1, reused), "s")
+    assert found.stream_of.tolist() == [0, 0, 0, 0, 0, 1]
+    assert found.streams.sides.octets.tolist() == [[2, 0], [2, 0]]
+
+
+def test_a_late_segment_before_the_fin_is_of_the_connection_that_closed():
+    late = (0, 11, 51, ACK, b"ab")
+    found = reassemble_columns(rows(OPENED + CLOSED, 300, late), "s")
+    assert found.stream_of.tolist() == [0] * 6
+    assert found.streams.sides.retransmitted_octets[0, 0] == 2
