@@ -1,22 +1,22 @@
 """Aggregates kept current at the cost of what is new.
 
-The hours or days are computed anew that rows fall into which came or went since the aggregate was made last. The versions of the tables
-that it was made from stand in its own transactions; one without them, in a new lake or in one that an older version made, is computed
-from all rows, and so is one whose tables no longer have the commits or files since then.
+An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made. Its own transactions record
+the versions of the tables that it was made from. Without them (in a new lake, or in one made by an older version), or where a table no
+longer has the commits or files since then, it is computed from all rows.
 """
 
-# ruff: noqa: S608  the SQL is put together from our own constants, and from times
+# ruff: noqa: S608  the SQL consists of our own constants and of times
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pipelines.periods import Periods
-from stompcap.spark import contents, log, opening, query
-from stompcap.spark.contents import Files
+from stompcap.spark import data_files, delta_log, open_tables, query
+from stompcap.spark.commits import SOURCE, CommitInfo, replace_where
+from stompcap.spark.data_files import Files
 from stompcap.spark.places import location
 from stompcap.spark.query import Query
-from stompcap.spark.rewriting import SOURCE, Note, replace_where
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -27,33 +27,35 @@ if TYPE_CHECKING:
 
     from pipelines.gold import Aggregate
 
+
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
     """Make an aggregate current, under the names of batches that were taken in; rows written. `spark` answers where much is new."""
-    sources = {name: opening.table(location(lake, name)) for name in one.times}
-    noted = log.transactions(opening.table(location(lake, one.name)))
-    note = Note(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
+    sources = {name: open_tables.table(location(lake, name)) for name in one.times}
+    noted = delta_log.transactions(open_tables.table(location(lake, one.name)))
+    info = CommitInfo(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
     periods = changed(one, sources, {name: noted.get(SOURCE + name) for name in sources})
     if periods is None:
         rows = query.ask(lake, [one.query()], spark)[one.name]
-        return replace_where(lake, one.name, one.period, None, rows, note)
+        return replace_where(lake, one.name, one.period, None, rows, info)
     if len(periods.begins) == 0:
-        return replace_where(lake, one.name, one.period, periods.begins, TABLES[one.name].arrow.empty_table(), note)
-    parts = {
-        name: Files.of(name, contents.touching(contents.files(table, one.times[name]), one.times[name], periods.ranges, periods.timeless))
-        for name, table in sources.items()
-    }
+        return replace_where(lake, one.name, one.period, periods.begins, TABLES[one.name].arrow.empty_table(), info)
+    parts = {}
+    for name, table in sources.items():
+        times = one.times[name]
+        found = data_files.overlapping(data_files.of(table, times), times, periods.ranges, periods.timeless)
+        parts[name] = Files.of(name, found)
     rows = query.ask(lake, [one.query(periods)], spark, parts)[one.name]
-    return replace_where(lake, one.name, one.period, periods.begins, rows, note)
+    return replace_where(lake, one.name, one.period, periods.begins, rows, info)
 
 
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:
-    """The periods whose rows are others than when the tables had the versions `since`; None where that is not known, which means all.
+    """The periods whose rows have changed since the tables had the versions `since`; None where that is not known, which means all.
 
-    Those are the periods of rows that came or went, and of the rows of sessions whose attributes are others.
+    Those are the periods of rows that were added or removed, and of the rows of sessions whose attributes have changed.
     """
-    changes = {name: None if version is None else log.changes(sources[name], version) for name, version in since.items()}
+    changes = {name: None if version is None else delta_log.changes(sources[name], version) for name, version in since.items()}
     rows, sessions = changes[one.rows], changes["sessions"]
-    if rows is None or sessions is None or not contents.there([change.uri for change in (*rows, *sessions)]):
+    if rows is None or sessions is None or not data_files.exist([change.uri for change in (*rows, *sessions)]):
         return None
     views = {
         "changed": Files(one.rows, tuple(change.uri for change in rows)),
@@ -76,8 +78,8 @@ def _during(one: Aggregate, table: DeltaTable, views: Mapping[str, Files], alter
     lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {view}" for view in ("came", "went"))
     sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
     [life] = query.in_process(views, [Query("life", (), sql)])["life"].to_pylist()
-    files = contents.files(table, one.times[one.rows])
+    files = data_files.of(table, one.times[one.rows])
     if life["first"] is None or life["last"] is None:
         return Files.of(one.rows, files)
     end = life["last"] + one.unit  # the end of a range is not in it
-    return Files.of(one.rows, contents.touching(files, one.times[one.rows], [(life["first"], end)], timeless=True))
+    return Files.of(one.rows, data_files.overlapping(files, one.times[one.rows], [(life["first"], end)], timeless=True))

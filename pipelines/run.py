@@ -22,7 +22,7 @@ from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.errors import StompcapError
 from stompcap.spark import lake as lakes
-from stompcap.spark import opening
+from stompcap.spark import open_tables
 
 if TYPE_CHECKING:
     from stompcap.capture import Survey
@@ -202,7 +202,7 @@ def execute(
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
-    with opening.kept(job.lake):
+    with open_tables.kept(job.lake):
         lakes.create(job.lake)
         return _execute(job, stages, named, metric_tables, whole, wait_s)
 

@@ -1,4 +1,4 @@
-"""Batches that a run began and did not finish: they are written down before their first commit, so that a later run can finish them.
+"""Batches that a run began and did not finish: table batches has each before its first commit, so that a later run can finish it.
 
 Each table is committed by itself. A run that is killed between two commits leaves a batch that some tables have and others lack. The
 next run finishes exactly that batch first: the same octets of the same files, with the options of the run that was killed.
@@ -16,11 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines import ledger
+from pipelines.survey import beginnings
 from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
 from stompcap.spark import lake as lakes
+from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
 
@@ -38,13 +40,13 @@ class Unfinished:
 
 
 def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options) -> None:
-    """Write down a batch; one that is written down already stays as it is."""
+    """Enter a batch into table batches, unless it is there."""
     row = {
         "batch_id": batch,
         "run_id": run_id,
         "begun_ts": ledger.now(),
         "captures": [
-            {"capture_id": one.row["capture_id"], "path": _anywhere(one.row["path"]), "size_octets": one.row["size_octets"]}
+            {"capture_id": one.row["capture_id"], "path": _absolute(one.row["path"]), "size_octets": one.row["size_octets"]}
             for one in captures
         ],
         "options": as_json(options),
@@ -55,8 +57,8 @@ def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], option
 
 def unfinished(lake: str) -> list[Unfinished]:
     """The batches that were begun and are not in table captures, in the order in which they were begun."""
-    admitted = {row["batch_id"] for row in ledger.known(lake)}
-    rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] not in admitted]
+    names = lakes.done(lake, "batches") - lakes.done(lake, "captures")
+    rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
     rows.sort(key=lambda row: row["begun_ts"])
     return [Unfinished(row["batch_id"], row["run_id"], row["captures"], from_json(row["options"])) for row in rows]
 
@@ -67,13 +69,10 @@ def partly_in(lake: str, batch: Unfinished) -> list[str]:
 
 
 def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:
-    """The captures of a batch as they were then, and what is wrong with those that cannot be had."""
-    from pipelines.survey import beginnings
-    from stompcap.spark.tasks import examined
-
+    """The captures of a batch as they were then, and the errors of those that cannot be read again."""
     before = beginnings(known, batch.options.source)
 
-    def look(capture: Mapping[str, Any]) -> Survey | str:
+    def survey(capture: Mapping[str, Any]) -> Survey | str:
         path = capture["path"]
         found = examined(path, batch.options, before(path), size=capture["size_octets"])
         if isinstance(found, CaptureError):
@@ -83,11 +82,11 @@ def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list
         return found
 
     with ThreadPoolExecutor(READERS) as pool:
-        answers = list(pool.map(look, batch.captures))
+        answers = list(pool.map(survey, batch.captures))
     return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
 
 
-def _anywhere(path: str) -> str:
+def _absolute(path: str) -> str:
     """A path that means the same file in any working directory."""
     return path if uris.is_uri(path) else os.path.abspath(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from stompcap.spark import contents, opening, query
+from stompcap.spark import data_files, open_tables, query
 from stompcap.spark.places import location
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
         SELECT protocol, transport, server_port, count(*) AS connections FROM streams WHERE batch_id = '{batch}'
         GROUP BY protocol, transport, server_port
     """  # noqa: S608  the batch is a digest of our own
-    files = contents.files(opening.table(location(lake, "streams")), ["batch_id"])
-    mine = {"streams": contents.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
+    files = data_files.of(open_tables.table(location(lake, "streams")), ["batch_id"])
+    mine = {"streams": data_files.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
     return lines(query.ask(lake, [query.Query("unread", ("streams",), sql)], spark, mine)["unread"].to_pylist(), ports)
 
 

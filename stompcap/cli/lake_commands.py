@@ -112,7 +112,7 @@ def maintain(
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more."""
     from pipelines import lock
-    from stompcap.spark import upkeep
+    from stompcap.spark import maintenance
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
@@ -120,8 +120,8 @@ def maintain(
         session, done = common.session(where.master, where.conf), []
         for name in TABLES:
             progress.begin(f"maintaining {name}")
-            done.append(upkeep.maintain(session, lake, name, retain_hours))
-    total = upkeep.total(done)
+            done.append(maintenance.maintain(session, lake, name, retain_hours))
+    total = maintenance.total(done)
     if verbosity.as_json:
         print(json.dumps({"status": "done", "lake": lake, "tables": [vars(one) for one in done], "total": vars(total)}))
     elif not verbosity.quiet:

@@ -7,10 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import fs
 
-from stompcap.spark import contents, opening
-from stompcap.spark.places import location
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.places import filesystem, location
 
 
 def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
@@ -18,13 +17,13 @@ def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
 
     A validation covers all tables and is one file, of which the newest is read; in a compacted file the latest run counts.
     """
-    delta = opening.table(location(lake, "quality_results"))
+    delta = open_tables.table(location(lake, "quality_results"))
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
     if not entered:
         return 0, []
-    when, uri = max(zip(entered, contents.uris(delta), strict=True))
-    filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
-    with pq.ParquetFile(path, filesystem=filesystem) as file:
+    when, uri = max(zip(entered, data_files.uris(delta), strict=True))
+    system, path = filesystem(uri)
+    with pq.ParquetFile(path, filesystem=system) as file:
         rows = file.read()
     latest = rows.sort_by([("checked_ts", "descending")]).column("run_id")[0]
     return when, rows.filter(pc.equal(rows.column("run_id"), latest)).to_pylist()

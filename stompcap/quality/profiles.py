@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from stompcap.quality import invariants, ranges
 from stompcap.quality.invariants import INVARIANTS, Invariant
 from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
-from stompcap.spark import contents, opening
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.places import filesystem
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -131,9 +131,9 @@ def _plan(locations: dict[str, str], since: int) -> list[Part]:
     """The files of each task: rows, table, URI, whether new at `since`. Large ones first, each to the task with the fewest rows."""
     files: Part = []
     for name, location in locations.items():
-        delta = opening.table(location)
+        delta = open_tables.table(location)
         added = pa.table(delta.get_add_actions()).select(["num_records", "modification_time"]).to_pylist()
-        for action, uri in zip(added, contents.uris(delta), strict=True):
+        for action, uri in zip(added, data_files.uris(delta), strict=True):
             files.append((action["num_records"] or 0, name, uri, action["modification_time"] >= since))
     tasks = min(len(files), 2 + sum(rows for rows, *_ in files) // TASK_ROWS)
     plan: list[Part] = [[] for _ in range(tasks)]
@@ -176,7 +176,7 @@ def _reports(plan: list[Part], reader: _Reader, spark: Callable[[], SparkSession
 
 def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fresh: bool) -> dict[str, Any]:
     """The report on one Parquet file, a row group at a time; checks of single rows are made in a fresh one."""
-    filesystem, path = fs.FileSystem.from_uri(uri) if "://" in uri else (fs.LocalFileSystem(), uri)
+    system, path = filesystem(uri)
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
     by_stream = "stream_id" in table.key
@@ -188,7 +188,7 @@ def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fre
     sums = {rule.name: Sums() for rule in rules}
     faults: dict[str, Faults] = {}
     keys, groups, others = [], [], []
-    with pq.ParquetFile(path, filesystem=filesystem, read_dictionary=sorted(strings)) as file:
+    with pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(strings)) as file:
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = strings | {c.name for c in columns if c.name not in required}
         wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import uuid
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import fs
 
-from stompcap.spark.places import DataFile, location
+from stompcap.spark.places import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
 
 COMPRESSION_LEVEL = 1
@@ -30,7 +28,7 @@ class TableWriter:
     def __init__(self, lake: str, table: str) -> None:
         self.table = TABLES[table]
         self.name = f"part-{uuid.uuid4()}.zstd.parquet"
-        self.filesystem, folder = _place(location(lake, table))
+        self.filesystem, folder = filesystem(location(lake, table))
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None
         self._statistics = Statistics(self.table)
@@ -166,11 +164,3 @@ def _check(table: Table, rows: pa.Table) -> None:
             if not pc.all(legal).as_py():
                 wrong = pc.unique(values.filter(pc.invert(legal))).to_pylist()[:3]
                 raise ValueError(f"{table.name}.{column.name} holds {wrong}, not one of {column.words}")
-
-
-def _place(path: str) -> tuple[fs.FileSystem, str]:
-    """A path or URI as pyarrow's file systems take it; a path may hold any character."""
-    if "://" in path:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(path)
-        return found
-    return fs.LocalFileSystem(), os.path.abspath(path)

@@ -14,9 +14,10 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import contents, log, opening
+from stompcap.spark import data_files, delta_log, open_tables
+from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files, written
+from stompcap.spark.commits import read as read_files
 from stompcap.spark.places import DataFile, location
-from stompcap.spark.rewriting import UNIT, Note, exchange, tidy, written
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _create_table(lake: str, table: Table) -> None:
     where = location(lake, table.name)
     settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
     if DeltaTable.is_deltatable(where):
-        delta = opening.table(where)
+        delta = open_tables.table(where)
         there = {field.name for field in delta.schema().fields}
         if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
             delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
@@ -89,7 +90,7 @@ def demand(lake: str) -> None:
 
 def done(lake: str, table: str) -> set[str]:
     """The units of work that a table has taken in."""
-    noted = log.transactions(opening.table(location(lake, table)))
+    noted = delta_log.transactions(open_tables.table(location(lake, table)))
     return {name.removeprefix(UNIT) for name in noted if name.startswith(UNIT)}
 
 
@@ -99,12 +100,12 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
     """
     listed = list(files)
-    delta = opening.table(location(lake, table))
+    delta = open_tables.table(location(lake, table))
     if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
         return 0
-    exchange(delta, listed, [], Note(run_id, tuple(units)))
+    replace_files(delta, listed, [], CommitInfo(run_id, tuple(units)))
     if listed:
-        tidy(lake, table)
+        compact(lake, table)
     return sum(f.rows for f in listed)
 
 
@@ -115,15 +116,10 @@ def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
     """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
-    delta = opening.table(location(lake, table))
-    if filters or not is_local(lake):
+    delta = open_tables.table(location(lake, table))
+    if filters:
         return delta.to_pyarrow_table(columns=columns, filters=filters)
-    from pyarrow import parquet  # a whole table needs no dataset, whose import takes longer than this
-
-    schema = TABLES[table].arrow
-    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    parts = [parquet.ParquetFile(path).read(wanted.names) for path in contents.uris(delta)]  # those of an older version may lack some
-    return pa.concat_tables([wanted.empty_table(), *parts], promote_options="permissive").select(wanted.names).cast(wanted)
+    return read_files(table, data_files.of(delta), columns)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
@@ -142,6 +138,6 @@ def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[
     rows = rows.cast(TABLES[table].arrow)
     if small(lake, table).equals(rows):
         return 0
-    delta = opening.table(location(lake, table))
-    exchange(delta, written(lake, table, rows), contents.files(delta), Note(run_id, tuple(units)))
+    delta = open_tables.table(location(lake, table))
+    replace_files(delta, written(lake, table, rows), data_files.of(delta), CommitInfo(run_id, tuple(units)))
     return int(rows.num_rows)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.spark import contents, opening
-from stompcap.spark.contents import Files
-from stompcap.spark.places import location
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.data_files import Files
+from stompcap.spark.places import filesystem, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def ask(
 
 def whole(lake: str, table: str) -> Files:
     """All files of a table of a lake."""
-    return Files.of(table, contents.files(opening.table(location(lake, table))))
+    return Files.of(table, data_files.of(open_tables.table(location(lake, table))))
 
 
 def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:
@@ -111,7 +111,7 @@ def _dataset(files: Files) -> Dataset:
     """The files as a dataset; what an older file has no column for is null."""
     from pyarrow.dataset import dataset
 
-    places = [contents.place(uri) for uri in files.uris]
+    places = [filesystem(uri) for uri in files.uris]
     return dataset([path for _, path in places], schema=TABLES[files.table].arrow, filesystem=places[0][0], format="parquet")
 
 

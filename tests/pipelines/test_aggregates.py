@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines import aggregates, gold
-from stompcap.spark import contents, log, query
+from stompcap.spark import data_files, delta_log, query
 from stompcap.spark import lake as lakes
+from stompcap.spark.commits import SOURCE, CommitInfo, ordered, read, replace_files, written
 from stompcap.spark.places import location
-from stompcap.spark.rewriting import SOURCE, Note, exchange, ordered, read, written
 from stompcap.tables import TABLES
 from tests.report.sample import table
 
@@ -81,9 +81,9 @@ def no_spark() -> SparkSession:
 def change(lake: str, name: str, rows: list[dict[str, Any]], gone: set[str]) -> None:
     """Commit rows to a table, and take those of some sessions out of it with the same transaction."""
     delta = DeltaTable(location(lake, name))
-    hit = [file for file in contents.files(delta) if gone & set(read(name, [file]).column("stream_id").to_pylist())]
+    hit = [file for file in data_files.of(delta) if gone & set(read(name, [file]).column("stream_id").to_pylist())]
     stay = read(name, hit).filter(pa.array([stream not in gone for stream in read(name, hit).column("stream_id").to_pylist()], pa.bool_()))
-    exchange(delta, written(lake, name, pa.concat_tables([stay, table(name, rows)])), hit, Note("run"))
+    replace_files(delta, written(lake, name, pa.concat_tables([stay, table(name, rows)])), hit, CommitInfo("run"))
 
 
 def refresh(lake: str) -> None:
@@ -92,7 +92,7 @@ def refresh(lake: str) -> None:
 
 
 def held(lake: str, name: str) -> pa.Table:
-    return ordered(name, read(name, contents.files(DeltaTable(location(lake, name)))))
+    return ordered(name, read(name, data_files.of(DeltaTable(location(lake, name)))))
 
 
 def computed(lake: str, one: gold.Aggregate) -> pa.Table:
@@ -168,14 +168,14 @@ def test_files_put_together_change_no_hour(tmp_path: Path) -> None:
     since = DeltaTable(location(lake, "deliveries")).version()
     of_hours(lake, *range(40, 60))
     delta = DeltaTable(location(lake, "deliveries"))
-    files = contents.files(delta)
+    files = data_files.of(delta)
     assert len(files) < 60
     assert sum(file.rows for file in files) == 60
     assert max(file.added_ms for file in files) == _latest(delta)
-    found = log.changes(delta, since)
+    found = delta_log.changes(delta, since)
     assert found is not None
     assert [one.added for one in found] == [True] * 20
-    assert log.changes(delta, delta.version()) == []
+    assert delta_log.changes(delta, delta.version()) == []
 
 
 def _latest(table: DeltaTable) -> int:
@@ -207,7 +207,7 @@ def test_an_aggregate_of_unknown_origin_is_computed_from_all_rows(tmp_path: Path
     assert [(str(row["day"]), row["sessions"]) for row in held(lake, "compliance_summary").to_pylist()] == [
         ("2026-11-20", 1), ("2026-11-22", 1),
     ]  # fmt: skip
-    noted = log.transactions(DeltaTable(location(lake, "compliance_summary")))
+    noted = delta_log.transactions(DeltaTable(location(lake, "compliance_summary")))
     assert noted[f"{SOURCE}compliance"] == DeltaTable(location(lake, "compliance")).version()
 
 

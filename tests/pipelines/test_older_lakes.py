@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.spark import contents
+from stompcap.spark import data_files
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.report.sample import table as sample
@@ -44,5 +44,5 @@ def test_files_of_an_older_lake_are_chosen_by_new_columns_too(tmp_path: Path, mo
     table = DeltaTable(f"{where}/compliance")
     table.create_checkpoint()
     assert table.version() == settled + 1
-    held = contents.files(DeltaTable(f"{where}/compliance"), ["opened_ts"])
+    held = data_files.of(DeltaTable(f"{where}/compliance"), ["opened_ts"])
     assert sorted((file.bounds["opened_ts"].known, file.rows) for file in held) == [(False, 1), (True, 1)]

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from pipelines import ledger
 from stompcap.cli import entry
-from stompcap.spark import contents, log, upkeep
+from stompcap.spark import data_files, delta_log, maintenance
 from stompcap.spark import lake as lakes
 from stompcap.spark.places import location
 from tests.report.sample import START, table
@@ -53,21 +53,21 @@ def rows(delta: DeltaTable) -> list[str]:
     return sorted(map(repr, delta.to_pyarrow_table().to_pylist()))
 
 
-@pytest.mark.parametrize("most", [upkeep.DRIVER_OCTETS, 0], ids=["in this process", "by Spark"])
+@pytest.mark.parametrize("most", [maintenance.DRIVER_OCTETS, 0], ids=["in this process", "by Spark"])
 def test_small_files_become_few_in_order_of_time(most: int, lake: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     before = DeltaTable(location(lake, "frames"))
-    octets = sum(file.size for file in contents.files(before))
-    monkeypatch.setattr(upkeep, "DRIVER_OCTETS", most)
-    monkeypatch.setattr(upkeep, "TARGET_OCTETS", octets // 2 + 10)
-    done = upkeep.maintain(lambda: spark, lake, "frames", 168)
+    octets = sum(file.size for file in data_files.of(before))
+    monkeypatch.setattr(maintenance, "DRIVER_OCTETS", most)
+    monkeypatch.setattr(maintenance, "TARGET_OCTETS", octets // 2 + 10)
+    done = maintenance.maintain(lambda: spark, lake, "frames", 168)
     after = DeltaTable(location(lake, "frames"))
     assert (done.table, done.files_before, done.files_after, done.removed) == ("frames", 6, 2, 1)
-    assert (done.octets_before, done.octets_after) == (octets, sum(file.size for file in contents.files(after)))
-    held = [pq.ParquetFile(path).read() for path in contents.uris(after)]
+    assert (done.octets_before, done.octets_after) == (octets, sum(file.size for file in data_files.of(after)))
+    held = [pq.ParquetFile(path).read() for path in data_files.uris(after)]
     assert sorted(sorted({row["stream_offset"] for row in part.to_pylist()}) for part in held) == [[0, 1, 2], [3, 4, 5]]
     assert all(part.column("stream_id").to_pylist() == sorted("abc" * 3) for part in held)
     assert rows(after) == rows(before) == rows(DeltaTable(location(lake, "frames"), version=before.version()))
-    assert log.changes(after, before.version()) == []
+    assert delta_log.changes(after, before.version()) == []
     assert {path.name for path in Path(location(lake, "frames")).glob("part-[ln]*")} == {"part-new.zstd.parquet"}
 
 
@@ -76,9 +76,9 @@ def no_spark() -> SparkSession:
 
 
 def test_a_second_time_nothing_is_to_be_done(lake: str) -> None:
-    upkeep.maintain(no_spark, lake, "frames", 168)
+    maintenance.maintain(no_spark, lake, "frames", 168)
     before = DeltaTable(location(lake, "frames")).file_uris()
-    done = upkeep.maintain(no_spark, lake, "frames", 168)
+    done = maintenance.maintain(no_spark, lake, "frames", 168)
     assert DeltaTable(location(lake, "frames")).file_uris() == before
     assert (done.files_before, done.files_after, done.removed) == (1, 1, 0)
 

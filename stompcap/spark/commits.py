@@ -1,6 +1,6 @@
-"""Commits that take files out of a table and put others in, as one transaction: parts of it replaced, small files put together.
+"""Commits to a table that add and remove files in one transaction: parts of the table replaced, small files compacted.
 
-Such a commit costs what the files cost that it names, whatever else the table holds; a reader sees the table before it or after it.
+The cost of such a commit is that of the files it names, whatever else the table contains; a reader sees the table before it or after it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,32 +18,35 @@ from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import parquet
 
-from stompcap.spark import contents, opening
-from stompcap.spark.places import DataFile, location
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.places import DataFile, filesystem, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from deltalake import DeltaTable
 
-    from stompcap.spark.contents import File
+    from stompcap.spark.data_files import File
 
 UNIT, SOURCE = "stompcap:", "stompcap-source:"
-"""How the application ids begin (Delta protocol, Transaction Identifiers) of a unit of work, and of a table that this one was made from,
-whose version is noted."""
+"""Prefixes of application ids (Delta protocol, Transaction Identifiers): of a unit of work, and of a table that this one was made from,
+with the version of that table."""
 
 FILE_ROWS = 100_000
-"""Rows of a file of a table that is replaced in parts: what a change of one of them costs at most."""
+"""Rows of a file of a table that is replaced in parts."""
 
 SMALL_OCTETS = 1 << 20
 MOST_SMALL = 32
-"""Files smaller than this that a table may have before a writer puts them together."""
+"""A table may have so many files of less than `SMALL_OCTETS` before a writer compacts them."""
+
+COMPACTED_OCTETS = 1 << 25
+"""Octets of small files that a writer compacts at a time, for their rows stand in memory; where a commit adds more, `maintain` does."""
 
 
 @dataclass(frozen=True)
-class Note:
-    """What a commit says of itself: the run, the units of work it takes in, the versions of the tables it was made from."""
+class CommitInfo:
+    """What a commit records: the run, the units of work it takes in, the versions of the tables it was made from."""
 
     run_id: str
     units: tuple[str, ...] = ()
@@ -56,13 +60,15 @@ class Note:
         return CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": self.run_id})}, app_transactions=noted)
 
 
-def exchange(delta: DeltaTable, added: Iterable[DataFile], removed: Iterable[File], note: Note, *, rows_stay: bool = False) -> None:
-    """Commit files in the place of others. `rows_stay`: they hold the same rows, and count as added when the latest of those was."""
+def replace_files(
+    delta: DeltaTable, added: Iterable[DataFile], removed: Iterable[File], info: CommitInfo, *, rows_stay: bool = False
+) -> None:
+    """Replace files by others. `rows_stay`: they have the same rows, and count as added when the latest of the others was."""
     gone, now = list(removed), int(time.time() * 1000)
     when = max((file.added_ms for file in gone), default=now) if rows_stay else now
     actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, when, not rows_stay, f.statistics) for f in added]
     actions += [RemoveAction(file.name, not rows_stay, now, file.size) for file in gone]
-    delta.create_write_transaction(actions, mode="append", schema=delta.schema(), commit_properties=note.properties)
+    delta.create_write_transaction(actions, mode="append", schema=delta.schema(), commit_properties=info.properties)
 
 
 def written(lake: str, table: str, rows: pa.Table) -> list[DataFile]:
@@ -72,38 +78,40 @@ def written(lake: str, table: str, rows: pa.Table) -> list[DataFile]:
     return [write(lake, table, rows.slice(begin, FILE_ROWS)) for begin in range(0, rows.num_rows, FILE_ROWS)]
 
 
-def read(table: str, files: Iterable[File]) -> pa.Table:
-    """The rows of some files, with the table's columns: of an older file those that it lacks are null."""
+def read(table: str, files: Iterable[File], columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of some files, with the table's columns or those named; a column that an older file lacks is null."""
     schema = TABLES[table].arrow
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns])
     parts = [schema.empty_table()]
     for file in files:
-        filesystem, path = contents.place(file.uri)
-        with parquet.ParquetFile(path, filesystem=filesystem) as held:
-            parts.append(held.read([name for name in schema.names if name in held.schema_arrow.names]))
+        system, path = filesystem(file.uri)
+        with parquet.ParquetFile(path, filesystem=system) as found:
+            parts.append(found.read([name for name in schema.names if name in found.schema_arrow.names]))
     return pa.concat_tables(parts, promote_options="permissive").select(schema.names).cast(schema)
 
 
-def replace_where(lake: str, table: str, column: str, values: pa.Array | None, rows: pa.Table, note: Note) -> int:
-    """Put rows in the place of those whose `column` has one of `values`, or of all where these are None; rows written.
+def replace_where(lake: str, table: str, column: str, values: pa.Array | None, rows: pa.Table, info: CommitInfo) -> int:
+    """Replace the rows whose `column` has one of `values`, or all rows where these are None; returns the number of rows written.
 
-    Only files that may hold such rows are read and written anew.
+    Only files that may contain such rows are rewritten.
     """
-    delta = opening.table(location(lake, table))
-    held = contents.files(delta, [column])
+    delta = open_tables.table(location(lake, table))
+    held = data_files.of(delta, [column])
     mine = held if values is None else [file for file in held if may_hold(file, column, values)]
     before = read(table, mine)
     stay = before.slice(0, 0) if values is None else before.filter(pc.invert(pc.is_in(before.column(column), value_set=values)))
     after = ordered(table, pa.concat_tables([stay, rows.select(before.column_names).cast(before.schema)]))
     if ordered(table, before).equals(after):
-        exchange(delta, [], [], note)
+        replace_files(delta, [], [], info)
         return 0
-    exchange(delta, written(lake, table, after), mine, note)
-    tidy(lake, table)
+    replace_files(delta, written(lake, table, after), mine, info)
+    compact(lake, table)
     return int(rows.num_rows)
 
 
 def may_hold(file: File, column: str, values: pa.Array) -> bool:
-    """Whether a file may have a row whose column has one of the values, null among them, by its statistics."""
+    """Whether a file may have a row whose column has one of the values, which may include null, by its statistics."""
     bounds = file.bounds[column]
     if not bounds.known or (values.null_count and bounds.nulls):
         return True
@@ -119,17 +127,19 @@ def ordered(table: str, rows: pa.Table) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in TABLES[table].key])
 
 
-def tidy(lake: str, table: str) -> int:
-    """Put a table's small files together where it has more than `MOST_SMALL` of them; how many these were.
+def compact(lake: str, table: str) -> int:
+    """Merge a table's small files where it has more than `MOST_SMALL` of them; how many these were.
 
     A commit of a run adds a file or two to a table: without this, whatever reads the table would cost more with every run.
     """
-    delta = opening.table(location(lake, table))
-    small = [file for file in contents.files(delta) if file.size < SMALL_OCTETS]
+    delta = open_tables.table(location(lake, table))
+    small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS]
     if len(small) <= MOST_SMALL:
         return 0
     from stompcap.spark.files import write
 
-    rows = read(table, small)  # a megabyte of each at most
-    exchange(delta, [write(lake, table, rows)] if rows.num_rows else [], small, Note("tidy"), rows_stay=True)
+    octets = accumulate(file.size for file in small)
+    small = [file for file, upto in zip(small, octets, strict=True) if upto <= COMPACTED_OCTETS]
+    rows = read(table, small)
+    replace_files(delta, [write(lake, table, rows)] if rows.num_rows else [], small, CommitInfo("compact"), rows_stay=True)
     return len(small)

@@ -1,7 +1,7 @@
-"""Upkeep of a lake's tables: small files put together, clustered for the usual filters, and files removed that no table names any more.
+"""Maintenance of a table: small files merged, clustered for the usual filters, and files removed that no recent version uses.
 
-Files that follow each other in time are put together, and their rows are sorted by stream: who asks for a time opens few files, and who
-asks for a stream reads few of their row groups. What is large enough stays, so upkeep costs what has come since the last one.
+Files that follow each other in time are merged, and their rows are sorted by stream: a filter on time opens few files, one on stream_id
+reads few of their row groups. Files that are large enough stay, so the cost is that of what is new since the last time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from stompcap.spark import contents
-from stompcap.spark.contents import File, Files
+from stompcap.spark import data_files
+from stompcap.spark.commits import CommitInfo, replace_files
+from stompcap.spark.data_files import File, Files
 from stompcap.spark.files import TableWriter
 from stompcap.spark.places import DataFile, location
 from stompcap.spark.query import opened
-from stompcap.spark.rewriting import Note, exchange
 from stompcap.spark.sink import MANIFEST, as_manifest, collected
 from stompcap.tables import TABLES
 
@@ -32,7 +32,7 @@ TARGET_OCTETS = 1 << 26
 """Octets of files that become one; a file of half of it is left as it is."""
 
 DRIVER_OCTETS = 1 << 28
-"""Octets of small files of a table that this process puts together by itself; more are Spark's."""
+"""Octets of small files of a table that this process merges by itself; more are Spark's."""
 
 BATCH_ROWS = 1 << 16
 IN_PARTS = ("ack_latency", "compliance_summary", "rules")
@@ -42,7 +42,7 @@ RUN = "maintain"
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class Maintained:
     """What was done to a table: its files and octets before and after, and how many files were removed from its folder."""
 
     table: str
@@ -53,30 +53,30 @@ class Upkeep:
     octets_after: int
 
 
-def total(done: Iterable[Upkeep]) -> Upkeep:
+def total(done: Iterable[Maintained]) -> Maintained:
     """What was done to several tables together."""
-    return Upkeep("total", *(sum(figures) for figures in zip(*([*vars(one).values()][1:] for one in done), strict=True)))
+    return Maintained("total", *(sum(figures) for figures in zip(*([*vars(one).values()][1:] for one in done), strict=True)))
 
 
-def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Upkeep:
-    """Put a table's small files together and remove files that no version within `retain_hours` names.
+def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Maintained:
+    """Merge a table's small files and remove files that no version within `retain_hours` names.
 
     Readers of those versions are not disturbed. `spark` gives the session that is asked for where much is to be done.
     """
     delta = DeltaTable(location(lake, table))
-    before = contents.files(delta, _clustering(table))
+    before = data_files.of(delta, _clustering(table))
     gone = [] if table in IN_PARTS else packs(before, table)
     if gone:
         small = [file for pack in gone for file in pack]
         made = _together(spark, lake, table, [Files.of(table, pack) for pack in gone], sum(file.size for file in small))
-        exchange(delta, made, small, Note(RUN), rows_stay=True)
+        replace_files(delta, made, small, CommitInfo(RUN), rows_stay=True)
     delta = DeltaTable(location(lake, table))
     delta.create_checkpoint()
     delta.cleanup_metadata()
     removed = delta.vacuum(retain_hours, dry_run=False, full=True)
-    after = contents.files(DeltaTable(location(lake, table)))
+    after = data_files.of(DeltaTable(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
-    return Upkeep(table, len(before), len(after), len(removed), *octets)
+    return Maintained(table, len(before), len(after), len(removed), *octets)
 
 
 def _clustering(table: str) -> list[str]:

@@ -1,7 +1,4 @@
-"""The files that a table consists of, as its log names them: rows, octets, and the ranges that its statistics give.
-
-A reader that wants some of the rows opens only the files that may hold them.
-"""
+"""The data files of a table, by its log: rows, octets, and the ranges of their statistics, by which a reader skips files."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyarrow import fs
+
+from stompcap.spark.places import filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,7 +75,7 @@ def uris(table: DeltaTable) -> list[str]:
     return [uri if remote else unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
 
 
-def files(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
+def of(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
     """The data files of a table, with the bounds of some columns."""
     actions = pa.table(table.get_add_actions(flatten=True))
     wanted = ["path", "size_bytes", "num_records", "modification_time"]
@@ -92,23 +90,15 @@ def files(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
     ]  # fmt: skip
 
 
-def place(uri: str) -> tuple[fs.FileSystem, str]:
-    """A path or URI as pyarrow's file systems take it; a path may hold any character."""
-    if "://" in uri:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(uri)
-        return found
-    return fs.LocalFileSystem(), uri
-
-
-def there(uris: Iterable[str]) -> bool:
+def exist(uris: Iterable[str]) -> bool:
     """Whether all these files are still there."""
-    return all(filesystem.get_file_info(path).is_file for filesystem, path in map(place, uris))
+    return all(system.get_file_info(path).is_file for system, path in map(filesystem, uris))
 
 
-def touching(files: Iterable[File], columns: Sequence[str], ranges: Sequence[tuple[Any, Any]], timeless: bool) -> list[File]:
-    """The files of which a row may last, from the first of `columns` to the last, into one of the ranges, whose ends are not in them.
+def overlapping(files: Iterable[File], columns: Sequence[str], ranges: Sequence[tuple[Any, Any]], timeless: bool) -> list[File]:
+    """The files that may have a row whose time, from the first of `columns` to the last, overlaps a range; `timeless`: or has no time.
 
-    `timeless`: or has no time.
+    The end of a range is not part of it.
     """
 
     def touches(file: File) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from stompcap.spark import lake as lakes
-from stompcap.spark import opening
+from stompcap.spark import open_tables
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
 from tests.report.sample import table
@@ -26,27 +26,27 @@ def make(lake: Path) -> str:
 
 def test_a_kept_table_is_one_object_that_sees_new_commits(tmp_path: Path) -> None:
     where = make(tmp_path)
-    with opening.kept(str(tmp_path)):
-        first = opening.table(where)
+    with open_tables.kept(str(tmp_path)):
+        first = open_tables.table(where)
         lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
-        assert opening.table(where) is first
+        assert open_tables.table(where) is first
         assert first.count() == 1
         other = DeltaTable(where)
         other.delete()
-        assert opening.table(where).count() == 0
+        assert open_tables.table(where).count() == 0
 
 
 @pytest.mark.parametrize("inner", [False, True])
 def test_nothing_is_kept_afterwards(inner: bool, tmp_path: Path) -> None:
     where = make(tmp_path)
-    with opening.kept(str(tmp_path)):
+    with open_tables.kept(str(tmp_path)):
         if inner:
-            with opening.kept(str(tmp_path)):
+            with open_tables.kept(str(tmp_path)):
                 lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
-            assert opening.table(where) is opening.table(where)
+            assert open_tables.table(where) is open_tables.table(where)
         lakes.append(str(tmp_path), "stalls", ROWS, ["two"], "run")
     shutil.rmtree(where)
     make(tmp_path)
-    assert opening.table(where).count() == 0
-    assert opening.table(where) is not opening.table(where)
+    assert open_tables.table(where).count() == 0
+    assert open_tables.table(where) is not open_tables.table(where)
     assert lakes.done(str(tmp_path), "stalls") == set()

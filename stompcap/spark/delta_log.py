@@ -1,7 +1,7 @@
-"""A table's Delta log read as it is, for what deltalake has no call: all transaction identifiers, and what changed since a version.
+"""A table's Delta log, for what deltalake has no call: all transaction identifiers, and the files that changed since a version.
 
-A log is read from its last checkpoint on, so what it costs does not grow with the number of commits. Checkpoints and commits never
-change, and are read once.
+A log is read from its last checkpoint on, so the cost does not grow with the number of commits. Checkpoints and commits never change,
+and are read once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from stompcap.spark.contents import is_remote, place
+from stompcap.spark.data_files import is_remote
+from stompcap.spark.places import filesystem
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -57,7 +58,7 @@ def transactions(table: DeltaTable) -> dict[str, int]:
 def changes(table: DeltaTable, since: int) -> list[Change] | None:
     """The files that brought rows or took them away after version `since`; None where the log has forgotten.
 
-    One that came and went is none of them, nor are files that were only put together anew.
+    Without files that came and went, and without those of a compaction.
     """
     table_id, folder, root = table.metadata().id, _folder(table), _root(table)
     if since > table.version():
@@ -81,15 +82,15 @@ def _folder(table: DeltaTable) -> str:
 
 
 def _read(uri: str) -> bytes:
-    filesystem, path = place(uri)
-    with filesystem.open_input_stream(path) as stream:
+    system, path = filesystem(uri)
+    with system.open_input_stream(path) as stream:
         octets: bytes = stream.read()
     return octets
 
 
 def _last_checkpoint(folder: str) -> dict[str, Any] | None:
-    filesystem, path = place(f"{folder}/_last_checkpoint")
-    if filesystem.get_file_info(path).type == fs.FileType.NotFound:
+    system, path = filesystem(f"{folder}/_last_checkpoint")
+    if system.get_file_info(path).type == fs.FileType.NotFound:
         return None
     found: dict[str, Any] = json.loads(_read(f"{folder}/_last_checkpoint"))
     return found
@@ -107,8 +108,8 @@ def _names(checkpoint: dict[str, Any]) -> list[str]:
 def _checkpoint(table_id: str, uri: str) -> _Commit:
     """The transaction identifiers of a checkpoint; the table's id keeps apart tables that were made at one place, one after the other."""
     del table_id
-    filesystem, path = place(uri)
-    with pq.ParquetFile(path, filesystem=filesystem) as file:
+    system, path = filesystem(uri)
+    with pq.ParquetFile(path, filesystem=system) as file:
         rows = file.read(columns=["txn.appId", "txn.version"]).column("txn").drop_null().to_pylist()
     return _Commit(tuple((row["appId"], row["version"]) for row in rows if row["appId"] is not None))
 
