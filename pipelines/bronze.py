@@ -9,21 +9,27 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deltalake import DeltaTable
+
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
+from stompcap.errors import EnvironmentProblem
 from stompcap.progress import Meter, Progress, watched
-from stompcap.spark import tasks
+from stompcap.spark import data_files, open_tables, tasks
 from stompcap.spark.blocks import DDL
+from stompcap.spark.open_state import OpenState
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
+from stompcap.spark.places import location, open_files
 from stompcap.spark.sink import MANIFEST, collected, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from stompcap.capture import Survey
     from stompcap.options import Options
+    from stompcap.spark.data_files import File
     from stompcap.spark.places import DataFile
     from stompcap.spark.session import LazySession
 
@@ -31,7 +37,7 @@ DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its 
 OCTETS_PER_TASK = 128 * 1024 * 1024
 SEGMENTS_PER_TASK = 1 << 20  # a task holds what describes them
 CARRIED_PER_TASK = 1 << 28  # octets of payload that travel with their segments
-TABLES = ("streams", "raw_frames", "segments", "stalls")
+TABLES = ("streams", "raw_frames", "segments", "stalls", "stream_state")
 
 
 def is_new(found: Survey, known: Container[str]) -> bool:
@@ -43,7 +49,49 @@ def ranked(found: Iterable[Survey], known: Container[str]) -> list[Survey]:
     """The captures not seen before, each content once, in wire order: by first packet, then id."""
     once = {one.row["capture_id"]: one for one in sorted(found, key=lambda s: str(s.row["path"]), reverse=True)}
     new = [one for one in once.values() if is_new(one, known)]
-    return sorted(new, key=lambda s: (s.row["first_ns"] is None, s.row["first_ns"] or 0, s.row["capture_id"]))
+    return sorted(new, key=lambda one: in_time(one.row))
+
+
+def in_time(row: Mapping[str, Any]) -> tuple[bool, int, str]:
+    """What orders captures, rows of table captures: the first packet's time, then the id."""
+    return row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a batch goes on from: the version of table stream_state and its files, and the captures of the source that the lake has."""
+
+    version: int
+    files: tuple[File, ...] = ()
+    captures: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def last_ns(self) -> int:
+        """The latest capture time of the source."""
+        return max((row["last_ns"] or 0 for row in self.captures), default=0)
+
+
+def before(lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None) -> Before:
+    """What a batch goes on from, given the captures that the lake has; `version` of table stream_state: None for the latest."""
+    where = location(lake, "stream_state")
+    table = open_tables.table(where) if version is None else DeltaTable(where, version=version)
+    files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
+    return Before(table.version(), tuple(files), tuple(row for row in known if row["source"] == options.source))
+
+
+class Ranks:
+    """The captures of a batch and those before it, in one order: by the first packet's time, then the id."""
+
+    def __init__(self, captures: Sequence[Survey], past: Before) -> None:
+        new = {one.row["capture_id"]: one for one in captures}
+        rows = sorted([*(row for row in past.captures if row["capture_id"] not in new), *(one.row for one in captures)], key=in_time)
+        self.order = {row["capture_id"]: rank for rank, row in enumerate(rows)}
+        self.named = [(new[name].row["path"] if name in new else "", name) for name in self.order]
+        """Path and id by rank; those before are not read again."""
+
+        self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
+        self.now_ns = max([past.last_ns, *(one.row["last_ns"] or 0 for one in captures)])
+        self.state = OpenState(past.files, self.order if past.files else {})
 
 
 def batch_of(captures: Iterable[Survey], source: str) -> str:
@@ -52,20 +100,22 @@ def batch_of(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def together(spark: SparkSession, captures: Sequence[Survey], number: int, options: Options, meter: Meter) -> DataFrame:
+def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, meter: Meter) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
-    parts = [(rank, split) for rank, one in enumerate(captures) for split in one.splits]
-    octets = [part.octets * (DEFLATED if captures[rank].row["compression"] else 1) for rank, part in parts]
+    parts = [(rank, split) for rank, _, split in ranks.splits]
+    octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for _, one, split in ranks.splits]
     reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    work = tasks.Read([[parts[i] for i in pack] for pack in packed(octets, reading)], number, options.vlan, options.tunnels, meter)
+    packs = [[parts[i] for i in pack] for pack in packed(octets, reading)]
+    work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
 
-def tasks_for(captures: Sequence[Survey], cores: int) -> int:
+def tasks_for(captures: Sequence[Survey], state: Sequence[File], cores: int) -> int:
     """Tasks that bring flows together: enough that each stays bounded, no more than cores where little is to be done."""
-    octets = sum(split.octets * (DEFLATED if one.row["compression"] else 1) for one in captures for split in one.splits)
-    segments: int = sum(one.row["tcp_segments"] for one in captures)
-    carried = sum(one.carried_octets for one in captures)
+    before = DEFLATED * sum(file.size for file in state)
+    octets = before + sum(split.octets * (DEFLATED if one.row["compression"] else 1) for one in captures for split in one.splits)
+    segments: int = sum(file.rows for file in state) + sum(one.row["tcp_segments"] for one in captures)
+    carried = before + sum(one.carried_octets for one in captures)
     bounded = max(-(-octets // OCTETS_PER_TASK), -(-segments // SEGMENTS_PER_TASK), -(-carried // CARRIED_PER_TASK))
     if bounded <= cores:
         return max(1, min(cores, -(-octets // LEAST_OCTETS)))
@@ -86,11 +136,12 @@ def extract(
     session: LazySession,
     lake: str,
     captures: Sequence[Survey],
+    past: Before,
     options: Options,
     outputs: Sequence[str] = TABLES,
     progress: Progress | None = None,
 ) -> Extracted:
-    """Write the rows of a batch of captures; files are returned, nothing is committed.
+    """Write the rows of a batch of captures, which goes on from `past`; files are returned, nothing is committed.
 
     `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass. Captures at which
     a task fails are left out, and the others done anew, until none fails.
@@ -98,12 +149,17 @@ def extract(
     left, refused = list(captures), list[Refused]()
     while left:
         batch = batch_of(left, options.source)
-        manifest = _extract(session, lake, left, batch, options, outputs, progress or Progress())
-        failures = failed(manifest)
+        ranks = Ranks(left, past)
+        manifest = _extract(session, lake, left, ranks, batch, options, outputs, progress or Progress())
+        failures = {ranks.named[rank][1]: why for rank, why in sorted(failed(manifest).items())}
         if not failures:
             return Extracted(batch, left, collected(manifest), refused)
-        refused += [_refused(left[rank].row, why) for rank, why in sorted(failures.items())]
-        left = [one for rank, one in enumerate(left) if rank not in failures]
+        bad = [one for one in left if one.row["capture_id"] in failures]
+        if not bad:
+            [why, *_] = failures.values()
+            raise EnvironmentProblem(f"{location(lake, 'stream_state')}: open connections cannot be gone on with: {why}")
+        refused += [_refused(one.row, failures[one.row["capture_id"]]) for one in bad]
+        left = [one for one in left if one not in bad]
     return Extracted("", [], [], refused)
 
 
@@ -115,16 +171,22 @@ def _refused(row: dict[str, Any], why: str) -> Refused:
 
 
 def _extract(
-    session: LazySession, lake: str, captures: Sequence[Survey], batch: str, options: Options, outputs: Sequence[str], progress: Progress
+    session: LazySession,
+    lake: str,
+    captures: Sequence[Survey],
+    ranks: Ranks,
+    batch: str,
+    options: Options,
+    outputs: Sequence[str],
+    progress: Progress,
 ) -> list[Row]:
     """The manifest of all tasks."""
-    named = [(one.row["path"], one.row["capture_id"]) for one in captures]
     steps = _Steps(captures, progress)
     with watched(steps.report, here=session.local()) as meter:
         spark = session()
-        number = tasks_for(captures, spark.sparkContext.defaultParallelism)
-        work = tasks.Extract(lake, named, batch, options, tuple(outputs), meter)
-        return together(spark, captures, number, options, meter).mapInArrow(work, MANIFEST).collect()
+        number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
+        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, meter)
+        return together(spark, ranks, number, options, meter).mapInArrow(work, MANIFEST).collect()
 
 
 class _Steps:

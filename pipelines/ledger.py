@@ -21,7 +21,10 @@ from stompcap.version import version
 
 def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
-    columns = ["capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "status", "damage"]
+    columns = [
+        "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
+        "status", "damage",
+    ]  # fmt: skip
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return [row for row in rows if row["status"] != UNREADABLE]
 
@@ -66,11 +69,12 @@ def captures(lake: str) -> dict[str, int]:
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
-    """The batches in the lake that one of the tables has not taken in: the tables' own transactions say."""
+    """The batches in the lake that one of the tables has not taken in, in the order of their runs: the tables' own transactions say."""
     rows = lakes.small(lake, "captures", ["batch_id", "status"]).to_pylist()
     known = {row["batch_id"] for row in rows if row["status"] != UNREADABLE}
     complete = known.intersection(*(lakes.done(lake, table) for table in tables))
-    return sorted(known - complete)
+    begun = lakes.small(lake, "batches", ["batch_id", "begun_ts"]).sort_by("begun_ts").column("batch_id").to_pylist()
+    return sorted(known - complete, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
 
 
 def record(

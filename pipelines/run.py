@@ -14,7 +14,7 @@ from pipelines.aggregates import refresh
 from pipelines.chosen import chosen, differing
 from pipelines.result import Result
 from pipelines.survey import Refused, survey
-from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfinished
+from pipelines.unfinished import Unfinished, begin, partly_in, read_again, replaced, unfinished
 from pipelines.unread import unread
 from pipelines.validation import validate
 from pipelines.work import Work
@@ -23,6 +23,7 @@ from stompcap.capture.find import find
 from stompcap.errors import StompcapError
 from stompcap.spark import lake as lakes
 from stompcap.spark import open_tables
+from stompcap.spark.places import OPEN, open_files
 
 if TYPE_CHECKING:
     from stompcap.capture import Survey
@@ -69,11 +70,12 @@ class Run(Work):
         self.result.captures.sort(key=lambda capture: capture["path"] or "")
         new = bronze.ranked(found.captures, ids)
         if new:
-            self._extract(new, whole=whole)
+            self._extract(new, bronze.before(self.lake, self.options, known), whole=whole)
 
     def _finish(self, batch: Unfinished) -> None:
         """Take in a batch that a run had begun when it was killed, as that run would have."""
-        captures, wrong = read_again(batch, ledger.known(self.lake))
+        known = ledger.known(self.lake)
+        captures, wrong = read_again(batch, known)
         if wrong:
             if some := partly_in(self.lake, batch):
                 says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
@@ -82,14 +84,15 @@ class Run(Work):
         self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
         job = Run(self.spark, self.lake, batch.options, self.progress, self._entered)
         job.result = self.result
-        job._extract(bronze.ranked(captures, ()), whole=self._whole)
+        past = bronze.before(self.lake, batch.options, known, batch.state_version)
+        job._extract(bronze.ranked(captures, ()), past, whole=self._whole)
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
         mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
         return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
-    def _extract(self, captures: Sequence[Survey], *, whole: bool) -> None:
+    def _extract(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool) -> None:
         outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
         if whole:
             from stompcap.quality import prepare
@@ -99,11 +102,11 @@ class Run(Work):
         self.spark()
         inputs = [one.row["capture_id"] for one in captures]
         with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
-            made = bronze.extract(self.spark, self.lake, captures, self.options, outputs, self.progress)
+            made = bronze.extract(self.spark, self.lake, captures, past, self.options, outputs, self.progress)
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
             if made.captures:
-                begin(self.lake, self.result.run_id, made.batch, made.captures, self.options)
-                self.admit(made.files, made.batch, rows, outputs)
+                begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past.version)
+                self.admit(made.files, made.batch, rows, outputs, open_files(self.options))
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
         self.refuse(made.refused)
         if made.captures:
@@ -120,8 +123,9 @@ class Run(Work):
         for batch in batches:
             self.progress.begin("decoding")
             with self.stage("decode", [batch]) as rows:
-                files = silver.decode(self.spark(), self.lake, [batch], self.options)
-                self.admit(files, batch, rows, ["frames"])
+                prefix, latest = self._replaced(batch)
+                files = silver.decode(self.spark(), self.lake, [batch], prefix, self.options)
+                self.admit(files, batch, rows, ["frames"], prefix if latest else "")
 
     def correlate(self) -> None:
         """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
@@ -160,8 +164,14 @@ class Run(Work):
 
     def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
         """Compute and admit tables made session by session."""
+        prefix, latest = self._replaced(batch)
         order = ledger.captures(self.lake)
-        self.admit(silver.correlate(self.spark(), self.lake, [batch], order, self.options, tables), batch, rows, tables)
+        files = silver.correlate(self.spark(), self.lake, [batch], order, prefix, self.options, tables)
+        self.admit(files, batch, rows, tables, prefix if latest else "")
+
+    def _replaced(self, batch: str) -> tuple[str, bool]:
+        """The prefix of a batch's files of open streams, and whether its stage replaces those that are there: no later batch has any."""
+        return replaced(self.lake).get(batch, (OPEN, False))
 
     def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
         """Make the tables current that sum up all sessions."""

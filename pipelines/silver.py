@@ -37,17 +37,26 @@ def by_stream(parts: Sequence[DataFrame], partitions: int) -> DataFrame:
     return united.repartition(partitions, "stream_id").sortWithinPartitions("stream_id")
 
 
-def decode(spark: SparkSession, lake: str, batches: Sequence[str], options: Options) -> list[DataFile]:
-    """Write the frames of batches from their raw frames."""
+def decode(spark: SparkSession, lake: str, batches: Sequence[str], prefix: str, options: Options) -> list[DataFile]:
+    """Write the frames of batches from their raw frames; names of files with rows of open streams begin with `prefix`."""
     parts = [of_batches(spark, lake, "streams", batches), of_batches(spark, lake, "raw_frames", batches)]
-    work = tasks.Decode(lake, options)
+    work = tasks.Decode(lake, prefix, options)
     return collected(by_stream(parts, _partitions(spark)).mapInArrow(work, MANIFEST).collect())
 
 
 def correlate(
-    spark: SparkSession, lake: str, batches: Sequence[str], order: dict[str, int], options: Options, outputs: Sequence[str] = SESSION_TABLES
+    spark: SparkSession,
+    lake: str,
+    batches: Sequence[str],
+    order: dict[str, int],
+    prefix: str,
+    options: Options,
+    outputs: Sequence[str] = SESSION_TABLES,
 ) -> list[DataFile]:
-    """Write what the frames of batches mean, or the per-session metrics, by `outputs`; `order` ranks captures in wire order."""
+    """Write what the frames of batches mean, or the per-session metrics, by `outputs`.
+
+    `order` ranks captures in wire order; names of files with rows of open streams begin with `prefix`.
+    """
     parts = [
         of_batches(spark, lake, "streams", batches),
         of_batches(spark, lake, "raw_frames", batches, "raw"),
@@ -55,7 +64,7 @@ def correlate(
         of_batches(spark, lake, "segments", batches),
         of_batches(spark, lake, "stalls", batches),
     ]
-    work = tasks.Correlate(lake, order, options, tuple(outputs))
+    work = tasks.Correlate(lake, order, prefix, options, tuple(outputs))
     return collected(by_stream(parts, _partitions(spark)).mapInArrow(work, MANIFEST).collect())
 
 

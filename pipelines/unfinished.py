@@ -22,6 +22,7 @@ from stompcap.errors import CaptureError
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
 from stompcap.spark import lake as lakes
+from stompcap.spark.places import open_files
 from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
@@ -37,10 +38,12 @@ class Unfinished:
     run_id: str
     captures: Sequence[Mapping[str, Any]]
     options: Options
+    state_version: int | None
+    """Of table stream_state, from which the batch goes on; None in lakes of older versions."""
 
 
-def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options) -> None:
-    """Enter a batch into table batches, unless it is there."""
+def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options, state_version: int) -> None:
+    """Enter a batch into table batches, unless it is there; `state_version` is that of table stream_state from which it goes on."""
     row = {
         "batch_id": batch,
         "run_id": run_id,
@@ -50,6 +53,7 @@ def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], option
             for one in captures
         ],
         "options": as_json(options),
+        "state_version": state_version,
         "tool_version": version(),
     }
     lakes.append(lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], run_id)
@@ -60,7 +64,15 @@ def unfinished(lake: str) -> list[Unfinished]:
     names = lakes.done(lake, "batches") - lakes.done(lake, "captures")
     rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
     rows.sort(key=lambda row: row["begun_ts"])
-    return [Unfinished(row["batch_id"], row["run_id"], row["captures"], from_json(row["options"])) for row in rows]
+    return [Unfinished(row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"]) for row in rows]
+
+
+def replaced(lake: str) -> dict[str, tuple[str, bool]]:
+    """By batch, in the order in which they were begun: the prefix of its files of open streams, and whether none later has the same."""
+    rows = sorted(lakes.small(lake, "batches", ["batch_id", "begun_ts", "options"]).to_pylist(), key=lambda row: row["begun_ts"])
+    prefixes = {row["batch_id"]: open_files(from_json(row["options"])) for row in rows}
+    latest = {prefix: batch for batch, prefix in prefixes.items()}
+    return {batch: (prefix, latest[prefix] == batch) for batch, prefix in prefixes.items()}
 
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:

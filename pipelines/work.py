@@ -71,12 +71,15 @@ class Work:
         for table, count in rows.items():
             self.result.rows[table] = self.result.rows.get(table, 0) + count
 
-    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str]) -> None:
-        """Commit the files of some tables under the name of their batch, whichever stage made them; each table by itself."""
+    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str], replaced: str = "") -> None:
+        """Commit the files of some tables under the name of their batch, whichever stage made them; each table by itself.
+
+        Files whose names begin with `replaced`, if any, are replaced by them: they have rows of open streams that the batch goes on with.
+        """
 
         def commit(table: str) -> int:
             mine = [file for file in files if file.table == table]
-            return lakes.commit(self.lake, table, mine, [batch], self.result.run_id)
+            return lakes.commit(self.lake, table, mine, [batch], self.result.run_id, replaced)
 
         with ThreadPoolExecutor(COMMITS_AT_ONCE) as pool:
             for table, count in zip(tables, pool.map(commit, tables), strict=True):

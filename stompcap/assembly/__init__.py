@@ -2,7 +2,8 @@
 
 from stompcap.assembly.analyser import SessionAnalyser
 from stompcap.assembly.assembly import Assembly
+from stompcap.assembly.open_flows import segments_of
 from stompcap.assembly.parts import Part, Sessions
 from stompcap.assembly.redecode import redecode
 
-__all__ = ["Assembly", "Part", "SessionAnalyser", "Sessions", "redecode"]
+__all__ = ["Assembly", "Part", "SessionAnalyser", "Sessions", "redecode", "segments_of"]

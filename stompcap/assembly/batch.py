@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly import choice
+from stompcap.assembly.open_flows import OpenFlows
 from stompcap.assembly.parts import Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
@@ -41,12 +42,14 @@ class Batch:
         said: NDArray[np.int8],
         conflicts: Ints,
         kept: NDArray[np.bool_],
+        going_on: OpenFlows | None = None,
         lasting: ZeroWindows = NO_STALLS,
     ) -> None:
         self.assembly = assembly
         self.reassembly = reassembly
         self.conflicts = conflicts
         self.lasting = lasting
+        self.going_on = going_on if going_on is not None and going_on.streams.any() else None
         self.spoken = choice.spoken_by(said)
         self.protocol = choice.protocols(kept, said)
         self.transport = choice.transports(said)
@@ -74,7 +77,11 @@ class Batch:
         """The rows of a window, then the sessions made of them."""
         part = self._part(window)
         yield part
-        yield Part({}, self._sessions(window, part))
+        yield Part({}, self._sessions(window, part), part.going_on)
+
+    def others(self, streams: Ints) -> Part:
+        """The rows of streams whose octets are not kept."""
+        return Part({"streams": self.streams(streams)}, going_on=self._ids())
 
     def _part(self, window: Window) -> Part:
         a, streams = self.assembly, window.streams
@@ -84,6 +91,8 @@ class Batch:
         of = np.repeat(streams, 2)
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
         view = shown(window.octets, window.rows, a.options, self._passcodes(window))
+        if self.going_on is not None:
+            self.going_on.take(window.extents, view.octets)
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
@@ -92,7 +101,11 @@ class Batch:
         if window.last:
             tables["streams"] = self.streams(streams)
         tables["segments"] = self._segments(window)
-        return Part(tables)
+        return Part(tables, going_on=self._ids())
+
+    def _ids(self) -> pa.Array | None:
+        """The ids of streams that later captures may go on with."""
+        return None if self.going_on is None else self.going_on.ids()
 
     def _passcodes(self, window: Window) -> stomp.Passcodes:
         """The passcodes that the connections of a window have given so far; none where they are to be kept."""
@@ -122,8 +135,9 @@ class Batch:
     def streams(self, which: Ints) -> pa.Table:
         """Rows of table streams."""
         a = self.assembly
+        final = np.ones(len(self.reassembly.streams), np.bool_) if self.going_on is None else ~self.going_on.streams
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, self.conflicts, a.options.source, a.batch_id
+            self.reassembly, which, self.client, self.protocol, self.transport, self.conflicts, final, a.options.source, a.batch_id
         )
 
     def _learn(self, window: Window) -> None:

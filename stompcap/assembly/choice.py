@@ -8,12 +8,14 @@ commands do; without those, the port.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
+from stompcap.capture.columns import NOT_KEPT
 from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp.peek import CLIENT, SERVER
@@ -23,6 +25,7 @@ from stompcap.stomp.peek import TLS as SAYS_TLS
 from stompcap.stomp.peek import UNKNOWN as SAYS_NOTHING
 from stompcap.stomp.peek import WEBSOCKET as SAYS_WEBSOCKET
 from stompcap.tables.words import PROTOCOLS, TRANSPORTS
+from stompcap.tcp.block import column
 from stompcap.tcp.results import Extents, Reassembly
 
 Ints = NDArray[np.int64]
@@ -62,12 +65,12 @@ def detect_protocols(
 ) -> tuple[Bools, NDArray[np.int8]]:
     """Which streams' octets are kept, and the role of each side: arrays of shape (streams,) and (streams, 2).
 
-    Only the `wanted` streams are examined; the others have no role codes.
+    Only the `wanted` streams are examined; the others have no role codes. Roles that an earlier run found stand.
     """
     streams = reassembly.streams
     expected = np.isin(streams.low_port, list(options.ports)) | np.isin(streams.high_port, list(options.ports))
-    said = np.full((len(streams), 2), SAYS_NOTHING, np.int8)
-    _enter_roles(said, np.repeat(wanted, 2), GLANCE, reassembly, segments, sources, expected)
+    said, reassembly = _found_earlier(reassembly, segments)
+    _enter_roles(said, np.repeat(wanted, 2) & (said.reshape(-1) == SAYS_NOTHING), GLANCE, reassembly, segments, sources, expected)
     depth = DEEPEST if options.all_ports else DEEPER
     silent = wanted & ((said == SAYS_NOTHING) | (said == SAYS_OTHER)).all(axis=1)
     longer = np.zeros(2 * len(streams), bool)
@@ -77,6 +80,24 @@ def detect_protocols(
     refuses = np.isin(said, (SAYS_TLS, SAYS_HTTP, SAYS_WEBSOCKET)).any(axis=1)
     kept = wanted & ~refuses & (speaks | (expected & (streams.sides.octets.sum(axis=1) > 0)))
     return kept, said
+
+
+def _found_earlier(reassembly: Reassembly, segments: pa.Table) -> tuple[NDArray[np.int8], Reassembly]:
+    """The roles that segments of earlier runs tell, and the reassembly without the octets that these runs did not keep."""
+    said = np.full((len(reassembly.streams), 2), SAYS_NOTHING, np.int8)
+    earlier = column(segments, "earlier")
+    rows = np.flatnonzero(earlier >= NOT_KEPT)
+    if not rows.size:
+        return said, reassembly
+    side = np.where(column(segments, "forward")[rows], LOW, HIGH)
+    np.maximum.at(said, (reassembly.stream_of[rows], side), earlier[rows] - np.int8(NOT_KEPT))
+    extents = reassembly.extents
+    return said, replace(reassembly, extents=extents.take(earlier[extents.row] < NOT_KEPT))
+
+
+def not_kept(kept: Bools, reassembly: Reassembly, segments: pa.Table) -> Ints:
+    """The segments of streams to be kept whose octets an earlier run did not keep."""
+    return np.flatnonzero((column(segments, "earlier") >= NOT_KEPT) & kept[reassembly.stream_of])
 
 
 def _enter_roles(

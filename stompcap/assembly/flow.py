@@ -63,7 +63,7 @@ class Flow:
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
         kept, said = choice.detect_protocols(reassembly, segments, a.sources, a.options, unknown)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
-        batch = Batch(a, segments, reassembly, said, conflicts, kept, step.lasting)
+        batch = Batch(a, segments, reassembly, said, conflicts, kept, lasting=step.lasting)
         detected = found.over.copy()
         for stream, one in before.items():
             conflicts[stream] += one.conflicts

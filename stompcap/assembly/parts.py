@@ -29,10 +29,11 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows, by table; and the sessions made of them, if any."""
+    """Some rows, by table; and the sessions made of them, if any. `going_on`: ids of streams that later captures may go on with."""
 
     tables: Mapping[str, pa.Table]
     sessions: Sessions | None = None
+    going_on: pa.Array | None = None
 
 
 def only_stomp(sessions: Sessions) -> Sessions:

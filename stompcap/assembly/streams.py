@@ -24,10 +24,11 @@ def stream_rows(
     protocol: NDArray[np.int8],
     transport: NDArray[np.int8],
     conflicts: Ints,
+    final: NDArray[np.bool_],
     source: str,
     batch_id: str,
 ) -> pa.Table:
-    """Rows of table streams for the streams `which`; what follows, up to `conflicts`, is of all streams."""
+    """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams."""
     s = reassembly.streams
     low_is_client = client[which] == 0
     low = [addresses.text(bytes(address)) for address in s.low[which]]
@@ -59,6 +60,7 @@ def stream_rows(
         "close_kind": coded(words.CLOSE_KINDS, s.close_kind[which]),
         "closed_by": coded(words.CLOSERS, closer),
         "rst_ns": pa.array(any_rst, mask=any_rst < 0),
+        "final": pa.array(final[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
         "batch_id": constant(batch_id, which.size),
     }

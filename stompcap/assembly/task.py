@@ -17,7 +17,8 @@ class Task:
     """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
     `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
-    octets are final (stompcap.tcp.settle).
+    octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which
+    flows are open or over; without it all are over.
     """
 
     def __init__(
@@ -28,10 +29,12 @@ class Task:
         window: int = WINDOW,
         spilled: Callable[[], Source] | None = None,
         block: int = BLOCK,
+        now_ns: int | None = None,
     ) -> None:
         self.window = window
         self.block = block
         self.batch_id = batch_id
         self.options = options
+        self.now_ns = now_ns
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)

@@ -193,6 +193,7 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
         "endpoints": fixed_binary(pick(decoded.endpoints)),
         "forward": pick(decoded.forward).astype(bool),
         "bad_checksum": pick(decoded.bad_checksum).astype(bool),
+        "earlier": np.zeros(count, np.int8),
         "place": np.full(count, -1, np.int64) if carry else np.where(place < 0, place, place + base),
         "payload": carried(batch.records.octets, place, sizes, copies) if carry else copied(copies, count),
     }

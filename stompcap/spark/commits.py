@@ -19,7 +19,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import parquet
 
 from stompcap.spark import data_files, open_tables
-from stompcap.spark.places import DataFile, filesystem, location
+from stompcap.spark.places import OPEN, DataFile, filesystem, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def compact(lake: str, table: str) -> int:
     A commit of a run adds a file or two to a table: without this, whatever reads the table would cost more with every run.
     """
     delta = open_tables.table(location(lake, table))
-    small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS]
+    small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS and not file.name.startswith(OPEN)]
     if len(small) <= MOST_SMALL:
         return 0
     from stompcap.spark.files import write

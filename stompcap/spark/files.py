@@ -25,9 +25,10 @@ DICTIONARY_LIMIT = 64 * 1024
 class TableWriter:
     """Collects rows of one table into one Parquet file; makes no file where no row came."""
 
-    def __init__(self, lake: str, table: str) -> None:
+    def __init__(self, lake: str, table: str, prefix: str = "") -> None:
+        """`prefix`: what the file's name begins with."""
         self.table = TABLES[table]
-        self.name = f"part-{uuid.uuid4()}.zstd.parquet"
+        self.name = f"{prefix}part-{uuid.uuid4()}.zstd.parquet"
         self.filesystem, folder = filesystem(location(lake, table))
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None

@@ -94,7 +94,7 @@ def done(lake: str, table: str) -> set[str]:
     return {name.removeprefix(UNIT) for name in noted if name.startswith(UNIT)}
 
 
-def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str) -> int:
+def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str, replaced: str = "") -> int:
     """Admit files to a table in one transaction that bears the names of the units of work they come from; rows added.
 
     Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
@@ -103,7 +103,8 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     delta = open_tables.table(location(lake, table))
     if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
         return 0
-    replace_files(delta, listed, [], CommitInfo(run_id, tuple(units)))
+    gone = [file for file in data_files.of(delta) if file.name.startswith(replaced)] if replaced else []
+    replace_files(delta, listed, gone, CommitInfo(run_id, tuple(units)))
     if listed:
         compact(lake, table)
     return sum(f.rows for f in listed)

@@ -18,7 +18,7 @@ from stompcap.spark import data_files
 from stompcap.spark.commits import CommitInfo, replace_files
 from stompcap.spark.data_files import File, Files
 from stompcap.spark.files import TableWriter
-from stompcap.spark.places import DataFile, location
+from stompcap.spark.places import OPEN, DataFile, location
 from stompcap.spark.query import opened
 from stompcap.spark.sink import MANIFEST, as_manifest, collected
 from stompcap.tables import TABLES
@@ -85,10 +85,11 @@ def _clustering(table: str) -> list[str]:
 
 
 def packs(files: Sequence[File], table: str) -> list[list[File]]:
-    """The small files that become one each, in order of time."""
+    """The small files that become one each, in order of time; without those of open streams, which the next run replaces."""
+    small = (file for file in files if file.size < TARGET_OCTETS // 2 and not file.name.startswith(OPEN))
     found: list[list[File]] = [[]]
     octets = 0
-    for file in sorted((file for file in files if file.size < TARGET_OCTETS // 2), key=lambda file: _when(file, table)):
+    for file in sorted(small, key=lambda file: _when(file, table)):
         if octets + file.size > TARGET_OCTETS:
             found.append([])
             octets = 0

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyarrow import fs
+
+    from stompcap.options import Options
+
+OPEN = "open-"
+"""Prefix of the names of data files with rows of open streams, which the next run replaces."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,15 @@ class DataFile:
 def location(lake: str, table: str) -> str:
     """Where a table of the lake lies."""
     return f"{lake.rstrip('/')}/{table}"
+
+
+def open_files(options: Options) -> str:
+    """Prefix of the names of data files with rows of streams that a run with these options may go on with.
+
+    Streams are gone on with by runs that bring segments together alike: of one source, with the same rules for overlaps, VLANs and tunnels.
+    """
+    alike = json.dumps([options.source, options.overlap, options.vlan, options.tunnels])
+    return f"{OPEN}{hashlib.sha256(alike.encode()).hexdigest()[:16]}-"
 
 
 def filesystem(uri: str) -> tuple[fs.FileSystem, str]:

@@ -1,4 +1,4 @@
-"""Where a task's rows go: one Parquet file a table, and a manifest of them back to the driver."""
+"""Where a task's rows go: a Parquet file a table, another for rows of open streams, and a manifest of them back to the driver."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.spark.failures import FAILURES, Failures
 from stompcap.spark.files import TableWriter, fitted
@@ -20,19 +21,32 @@ _ARROW = pa.schema([*_FILE, (FAILURES, pa.string())])
 
 
 class Sink:
-    """Writes rows of the named tables below a lake; rows of other tables are not wanted and go nowhere."""
+    """Writes rows of the named tables below a lake; rows of other tables are not wanted and go nowhere.
 
-    def __init__(self, lake: str, tables: Iterable[str]) -> None:
-        self._writers = {name: TableWriter(lake, name) for name in tables}
+    Rows of open streams go to files whose names begin with `prefix`.
+    """
+
+    def __init__(self, lake: str, tables: Iterable[str], prefix: str) -> None:
+        names = list(tables)
+        self._writers = {name: TableWriter(lake, name) for name in names}
+        self._open = {name: TableWriter(lake, name, prefix) for name in names}
 
     def wants(self, table: str) -> bool:
         """Whether rows of that table are written."""
         return table in self._writers
 
-    def write(self, table: str, rows: pa.Table) -> None:
-        """Append rows of the table's schema."""
-        if table in self._writers:
-            self._writers[table].write(rows)
+    def write(self, table: str, rows: pa.Table, going_on: pa.Array | None = None) -> None:
+        """Append rows of the table's schema; `going_on` are the ids of open streams."""
+        if table not in self._writers:
+            return
+        if going_on is not None and len(going_on):
+            is_open = pc.is_in(rows.column("stream_id"), value_set=going_on)
+            if pc.all(is_open).as_py():
+                self._open[table].write(rows)
+                return
+            self._open[table].write(rows.filter(is_open))
+            rows = rows.filter(pc.invert(is_open))
+        self._writers[table].write(rows)
 
     def check(self, table: str, rows: pa.Table) -> None:
         """Raise what `write` would raise of such rows, and write nothing."""
@@ -41,7 +55,8 @@ class Sink:
 
     def manifest(self, failures: Failures | None = None) -> pa.RecordBatch:
         """Close the files and name them, and the captures that could not be read."""
-        files = [file for writer in self._writers.values() if (file := writer.close()) is not None]
+        writers = [*self._writers.values(), *self._open.values()]
+        files = [file for writer in writers if (file := writer.close()) is not None]
         return as_manifest(files, failures)
 
 

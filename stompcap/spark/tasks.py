@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.errors import CaptureError, NoCapture, unforeseen
@@ -23,6 +24,7 @@ from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.failures import Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
+from stompcap.spark.places import open_files
 from stompcap.spark.sink import Sink
 from stompcap.tcp.flows import by_flow
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from stompcap.capture import Known, Split
     from stompcap.capture import Survey as Found
     from stompcap.options import Options
+    from stompcap.spark.open_state import OpenState
 
 Batches = Iterator[pa.RecordBatch]
 FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
@@ -97,9 +100,13 @@ class Survey:
 
 @dataclass(frozen=True)
 class Read:
-    """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts."""
+    """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts.
+
+    The files of `state` are shared out among the tasks by number.
+    """
 
     packs: Sequence[Sequence[tuple[int, Split]]]
+    state: OpenState
     tasks: int
     vlan: bool
     tunnels: bool
@@ -118,6 +125,8 @@ class Read:
     def _read(self, task: int, failures: Failures) -> Batches:
         from stompcap import capture
 
+        for file in self.state.files[task :: len(self.packs)]:
+            yield from self.state.segments(file)
         for rank, split in self.packs[task]:
             try:
                 yield from capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
@@ -128,19 +137,23 @@ class Read:
 
 @dataclass(frozen=True)
 class Extract:
-    """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass."""
+    """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
+
+    `now_ns` is the latest capture time of the source, by which flows are open or over.
+    """
 
     lake: str
     captures: Sequence[tuple[str, str]]  # path and id, by rank
     batch_id: str
     options: Options
     outputs: tuple[str, ...]
+    now_ns: int
     meter: Meter = field(default_factory=Meter)
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
         _freeze_loaded()
-        sink, spill, failures = Sink(self.lake, self.outputs), PayloadSpill(), Failures()
+        sink, spill, failures = Sink(self.lake, self.outputs, open_files(self.options)), PayloadSpill(), Failures()
         made = _Made(self, sink, spill)
         with ExitStack() as until_done:
             for flows in by_flow(unpack(batches, spill, failures), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
@@ -176,32 +189,34 @@ class _Made:
         from stompcap.assembly import Assembly, SessionAnalyser
 
         order = {name: rank for rank, (_, name) in enumerate(work.captures)}
-        self.assembly = Assembly(work.captures, work.batch_id, work.options, spilled=lambda: spill.octets)
+        self.assembly = Assembly(work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns)
         self.analyser = SessionAnalyser(order, work.options, sink.wants)
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:
         """Write the rows that come of parts, the segments of which are counted when what is made of them was taken."""
-        for table, rows in self._rows(parts):
-            self.sink.write(table, rows)
+        for part in parts:
+            for table, rows in self._rows(part):
+                self.sink.write(table, rows, part.going_on)
 
     def check(self, segments: pa.Table) -> None:
         """Fail as `write` does with what small flows come to, and write nothing."""
-        for table, rows in self._rows(self.assembly.parts(segments)):
-            self.sink.check(table, rows)
+        for part in self.assembly.parts(segments):
+            for table, rows in self._rows(part):
+                self.sink.check(table, rows)
 
-    def _rows(self, parts: Iterator[Part]) -> Iterator[tuple[str, pa.Table]]:
-        for part in parts:
-            yield from part.tables.items()
-            if part.sessions is not None and self.sink.wants("sessions"):
-                yield from self.analyser(part.sessions).items()
+    def _rows(self, part: Part) -> Iterator[tuple[str, pa.Table]]:
+        yield from part.tables.items()
+        if part.sessions is not None and self.sink.wants("sessions"):
+            yield from self.analyser(part.sessions).items()
 
 
 @dataclass(frozen=True)
 class Decode:
-    """Raw frames of whole streams to frames."""
+    """Raw frames of whole streams to frames; names of files with rows of open streams begin with `prefix`."""
 
     lake: str
+    prefix: str
     options: Options
 
     def __call__(self, batches: Batches) -> Batches:
@@ -209,19 +224,20 @@ class Decode:
         from stompcap.assembly import redecode
 
         _freeze_loaded()
-        sink = Sink(self.lake, ("frames",))
+        sink = Sink(self.lake, ("frames",), self.prefix)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
-            sink.write("frames", redecode(tables["streams"], tables["raw_frames"], self.options))
+            sink.write("frames", redecode(tables["streams"], tables["raw_frames"], self.options), going_on(tables["streams"]))
         yield sink.manifest()
 
 
 @dataclass(frozen=True)
 class Correlate:
-    """Frames of whole streams to sessions and what belongs to them, and to the metrics of each session."""
+    """Frames of whole streams to sessions and what belongs to them, and to the metrics of each session; `prefix` as for Decode."""
 
     lake: str
     order: dict[str, int]
+    prefix: str
     options: Options
     outputs: tuple[str, ...]
 
@@ -230,14 +246,19 @@ class Correlate:
         from stompcap.assembly import SessionAnalyser, Sessions
 
         _freeze_loaded()
-        sink = Sink(self.lake, self.outputs)
+        sink = Sink(self.lake, self.outputs, self.prefix)
         analyser = SessionAnalyser(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = tables_of(group)
             sessions = Sessions(**tables)
             for table, rows in analyser(sessions).items():
-                sink.write(table, rows)
+                sink.write(table, rows, going_on(sessions.streams))
         yield sink.manifest()
+
+
+def going_on(streams: pa.Table) -> pa.Array:
+    """The ids of the streams, rows of table streams, that later captures may go on with."""
+    return streams.column("stream_id").filter(pc.equal(streams.column("final"), False)).combine_chunks()
 
 
 def tables_of(group: pa.Table) -> dict[str, pa.Table]:

@@ -92,6 +92,7 @@ STREAMS = Table(
         big("fin_ns_c2s", "Time of the client's first FIN"),
         big("fin_ns_s2c", "Time of the server's first FIN"),
         big("rst_ns", "Time of the first RST"),
+        flag("final", "No later capture can change the rows of the stream: its connection ended, or was silent for the idle timeout"),
         big("clock_steps_back", "Packets with an earlier time than the packet before them; packets are not ordered by time"),
         *_per_direction(),
         BATCH_ID,

@@ -1,9 +1,9 @@
-"""Operations: runs, quality, and the state that open streams need in the next run."""
+"""Operations: runs, batches, quality, and the segments of connections that later captures may go on with."""
 
 import pyarrow as pa
 
 from stompcap.tables import words
-from stompcap.tables.schema import COUNTS, WORDS, Column, Table, big, flag, moment, text
+from stompcap.tables.schema import COUNTS, WORDS, Column, Table, big, flag, integer, moment, text
 
 CAPTURE = pa.struct([("capture_id", pa.string()), ("path", pa.string()), ("size_octets", pa.int64())])
 
@@ -37,6 +37,7 @@ BATCHES = Table(
         moment("begun_ts", "When"),
         Column("captures", pa.list_(CAPTURE), "Its captures: id, path, and how many octets of the file were there"),
         text("options", "The options of that run, as JSON"),
+        big("state_version", "Version of table stream_state that the batch goes on from"),
         text("tool_version", "Version of stompcap"),
     ),
     key=("batch_id",),
@@ -64,16 +65,31 @@ QUALITY_RESULTS = Table(
 STREAM_STATE = Table(
     "stream_state",
     "operations",
-    "State of an open stream for the next run",
+    "One row per TCP segment of the connections that later captures may go on with; replaced by each run that reads captures of the source",
     (
-        text("stream_id", "The stream", nullable=False),
+        text("stream_id", "Its connection", nullable=False),
         text("source", "The capture point", nullable=False),
-        big("last_ns", "Time of its last captured packet", nullable=False),
-        text("run_id", "The last run that read it", nullable=False),
-        Column("state", pa.binary(), "Saved state of reassembler, delimiter and session machine; null until the stream is carried over"),
+        text("capture_id", "Its capture", nullable=False),
+        big("packet", "Its number in that capture", nullable=False),
+        big("ts_ns", "Capture time", nullable=False),
+        big("flow", "Hash of the endpoints", nullable=False, least=None),
+        Column("endpoints", pa.binary(), "Low address (16 octets, IPv4 mapped), low port, high address, high port", nullable=False),
+        flag("forward", "Sent by the low endpoint", nullable=False),
+        big("seq", "Sequence number", nullable=False),
+        big("ack", "Acknowledgement number", nullable=False),
+        integer("flags", "TCP flags", nullable=False),
+        integer("window", "Window as in the header", nullable=False),
+        big("ip_id", "IPv4 identification; -1 for IPv6", nullable=False, least=None),
+        integer("ttl", "Time to live, or hop limit", nullable=False),
+        big("wire_octets", "Octets of TCP payload", nullable=False),
+        big("captured_octets", "Those of them that were captured", nullable=False),
+        flag("bad_checksum", "Its TCP checksum was wrong as captured", nullable=False),
+        big("outer", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None),
+        text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
+        Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection does not speak STOMP"),
     ),
-    key=("stream_id",),
-    statistics=("stream_id", "source", "last_ns"),
+    key=("stream_id", "capture_id", "packet"),
+    statistics=("stream_id", "source", "capture_id", "ts_ns"),
 )
 
 TABLES = (RUNS, BATCHES, QUALITY_RESULTS, STREAM_STATE)

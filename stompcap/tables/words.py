@@ -9,6 +9,9 @@ UNREADABLE = "unreadable"
 
 CAPTURE_STATUSES = ("complete", "truncated", "damaged", UNREADABLE)
 
+ROLES = ("unknown", "client", "server", "tls", "http", "websocket", "other")
+"""What the first octets of a direction show its sender to be, by the codes of stompcap.stomp.peek."""
+
 TRANSPORTS = ("tcp", "tls", "websocket", "wss")
 PROTOCOLS = ("stomp", "tls", "http", "other")
 CLOSE_KINDS = ("fin", "rst", "open")

@@ -10,12 +10,17 @@ another connection. What is remembered of a flow can then be dropped after that 
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stompcap.capture.columns import ACK, RST
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
+from stompcap.tcp.results import Streams
 from stompcap.tcp.state import (
     AFRESH,
     CLOSE_BY,
+    CLOSE_RST,
     DATA_SEEN,
     FAR,
     FIRST_DATA,
@@ -69,6 +74,17 @@ def silent(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int
         if not closed(state, stream):
             return False
     return True
+
+
+def may_go_on(streams: Streams, flow: NDArray[np.int64], now_ns: int, idle_ns: int) -> NDArray[np.bool_]:
+    """Of each stream, whether segments that come at `now_ns` or later may belong to its flow; `flow` numbers the flow of each."""
+    last = np.zeros(int(flow.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(last, flow, streams.last_ns)
+    ended = np.ones(len(last), np.bool_)
+    np.logical_and.at(ended, flow, (streams.close_kind == CLOSE_RST) | (streams.sides.fin_ns >= 0).all(axis=1))
+    silence = now_ns - last
+    over = np.where(silence > idle_ns, silence < CLOCK_SET_NS, (silence > LINGER_NS) & ended)
+    return ~over[flow]
 
 
 @kernel

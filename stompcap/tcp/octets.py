@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import SPILLED
+from stompcap.capture.columns import NOT_KEPT, SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.remote import RANGE_OCTETS
 from stompcap.kernel import kernel
@@ -18,6 +18,7 @@ from stompcap.tcp.results import Extents, Reassembly, covering
 
 Octets = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
+STAR = ord("*")  # what the octets of passcodes are overwritten with
 STRETCHES = 8192  # read before a mapped file's pages are released
 BETWEEN_OCTETS = 1 << 20  # less is read along rather than requested around
 REQUESTS = 4  # in parallel
@@ -33,11 +34,14 @@ def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, 
 
 
 @kernel
-def count_different(kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, counts: Int64s, into: Int64s) -> None:
-    """Add to `counts[into[i]]` how many octets of each pair of stretches differ."""
+def count_different(
+    kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, masked: NDArray[np.uint8], counts: Int64s, into: Int64s
+) -> None:
+    """Add to `counts[into[i]]` how many octets of each pair of stretches differ; where one is `masked`, an asterisk equals any octet."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
-            if kept[kept_at[i] + k] != again[again_at[i] + k]:
+            first, second = kept[kept_at[i] + k], again[again_at[i] + k]
+            if first != second and not (masked[i] and (first == STAR or second == STAR)):
                 counts[into[i]] += 1
 
 
@@ -114,11 +118,27 @@ def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: 
 
 
 def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> Int64s:
-    """How many octets captured again differ from those kept: shape (streams, 2), second index the side."""
+    """How many octets captured again differ from those kept: shape (streams, 2), second index the side.
+
+    Octets that an earlier run did not keep are left out, and those that it masked differ from none.
+    """
     counts = np.zeros(2 * len(reassembly.streams), np.int64)
-    overlaps, extents = reassembly.overlaps, reassembly.extents
-    if not len(overlaps):
+    if not len(reassembly.overlaps):
         return counts.reshape(-1, 2)
+    one, two = captured_twice(reassembly)
+    earlier = column(segments, "earlier")
+    there = (earlier[one.row] < NOT_KEPT) & (earlier[two.row] < NOT_KEPT)
+    one, two = one.take(there), two.take(there)
+    masked = (earlier[one.row] != earlier[two.row]).astype(np.uint8)
+    left, right = gather(one, segments, sources), gather(two, segments, sources)
+    at = np.cumsum(one.length) - one.length
+    count_different(left, at, right, at, one.length, masked, counts, one.stream.astype(np.int64) * 2 + one.side)
+    return counts.reshape(-1, 2)
+
+
+def captured_twice(reassembly: Reassembly) -> tuple[Extents, Extents]:
+    """Stretches of octets captured more than once: as they are kept, and as they came again; the lengths of a pair are equal."""
+    overlaps, extents = reassembly.overlaps, reassembly.extents
     first, last = covering(extents, overlaps), covering(extents, overlaps, last=True)
     # an overlap may lie across several extents: one pair for each
     pairs = last - first + 1
@@ -130,7 +150,4 @@ def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping
     one = Extents(one.stream, one.side, begin, end - begin, one.row, one.skip + begin - one.offset)
     two = overlaps.take(which)
     two = Extents(two.stream, two.side, begin, end - begin, two.row, two.skip + begin - two.offset)
-    left, right = gather(one, segments, sources), gather(two, segments, sources)
-    at = np.cumsum(one.length) - one.length
-    count_different(left, at, right, at, one.length, counts, one.stream.astype(np.int64) * 2 + one.side)
-    return counts.reshape(-1, 2)
+    return one, two

@@ -26,7 +26,7 @@ def rows_of(packets):
                 "capture": 0, "packet": i + 1, "ts_ns": int(ms * MS), "flow": 7, "endpoints": LOW + HIGH, "forward": side == 0,
                 "seq": seq % 2**32, "ack": ack % 2**32, "flags": flags, "window": window, "ip_id": ip_id, "ttl": 64,
                 "wire_octets": len(payload), "captured_octets": min(kept, len(payload)), "place": -1, "outer": 0, "payload": payload[:kept],
-                "bad_checksum": i % 3 == 0,
+                "bad_checksum": i % 3 == 0, "earlier": 0,
             }
             for i, (side, seq, ack, flags, window, payload, kept, ip_id, ms) in enumerate(packets)
         ],

@@ -1,0 +1,63 @@
+"""Captures in several runs, one after the other, without Spark: what a run leaves open, the next one goes on with and replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap import capture
+from stompcap.assembly import Assembly, SessionAnalyser, segments_of
+from stompcap.capture.payload_spill import PayloadSpill
+from stompcap.options import Options
+from stompcap.tables import TABLES
+from stompcap.tcp import WIRE_ORDER
+
+LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet")
+
+
+class Lake:
+    """The tables that captures come to, run by run."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.final: dict[str, list[pa.Table]] = {}
+        self.open: dict[str, list[pa.Table]] = {}
+        self.captures: list[dict[str, Any]] = []
+
+    def run(self, paths: Sequence[str]) -> None:
+        """Take in captures."""
+        state = pa.concat_tables(self.open.get("stream_state", [TABLES["stream_state"].arrow.empty_table()]))
+        new = [row for path in paths if (row := capture.survey(path, self.options.source))]
+        self.captures = sorted([*self.captures, *new], key=lambda row: (row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]))
+        order = {row["capture_id"]: rank for rank, row in enumerate(self.captures)}
+        spill = PayloadSpill()
+        segments = [segments_of(state, order)]
+        for row in new:
+            segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
+        together = pa.concat_tables([spill.take(some) for some in segments]).sort_by(WIRE_ORDER)
+        self.open = {}
+        named = [(row["path"], row["capture_id"]) for row in self.captures]
+        now_ns = max((row["last_ns"] or 0 for row in self.captures), default=0)
+        machine = Assembly(named, "batch", self.options, spilled=lambda: spill.octets, now_ns=now_ns)
+        analyser = SessionAnalyser(order, self.options, lambda _: True)
+        for part in machine.parts(together):
+            self._take(part.tables.items(), part.going_on)
+            if part.sessions is not None:
+                self._take(analyser(part.sessions).items(), part.going_on)
+
+    def rows(self) -> dict[str, list[str]]:
+        """What the tables say, where it came from apart."""
+        found = {}
+        for name in sorted(self.final.keys() | self.open.keys() - {"stream_state"}):
+            table = pa.concat_tables([*self.final.get(name, []), *self.open.get(name, [])])
+            found[name] = sorted(map(repr, table.drop_columns([one for one in LINEAGE if one in table.column_names]).to_pylist()))
+        return {name: rows for name, rows in found.items() if rows and name != "stream_state"}
+
+    def _take(self, tables: Iterable[tuple[str, pa.Table]], going_on: pa.Array | None) -> None:
+        for name, table in tables:
+            is_open = pc.is_in(table.column("stream_id"), value_set=pa.array([], pa.string()) if going_on is None else going_on)
+            self.open.setdefault(name, []).append(table.filter(is_open))
+            self.final.setdefault(name, []).append(table.filter(pc.invert(is_open)))
