@@ -86,12 +86,12 @@ class Ranks:
         new = {one.row["capture_id"]: one for one in captures}
         rows = sorted([*(row for row in past.captures if row["capture_id"] not in new), *(one.row for one in captures)], key=in_time)
         self.order = {row["capture_id"]: rank for rank, row in enumerate(rows)}
-        self.named = [(new[name].row["path"] if name in new else "", name) for name in self.order]
-        """Path and id by rank; those before are not read again."""
+        self.named = [(row["path"], row["capture_id"]) for row in rows]
+        """Path and id by rank."""
 
         self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
         self.now_ns = max([past.last_ns, *(one.row["last_ns"] or 0 for one in captures)])
-        self.state = OpenState(past.files, self.order if past.files else {})
+        self.state = OpenState(past.files, self.order, [path for path, _ in self.named]) if past.files else OpenState((), {}, ())
 
 
 def batch_of(captures: Iterable[Survey], source: str) -> str:

@@ -1,13 +1,14 @@
 """Flows that later captures may go on with: their segments, to be reassembled again together with those that come.
 
-What is kept of a segment is its header and its octets as tables show them, passcodes masked; masked octets have the same lengths, so
-that they are reassembled, delimited and decoded as the ones captured. Of connections that do not speak STOMP no octets are kept, but
-what they showed the sender to be.
+What is kept of a segment is its header and the place of its octets in the capture. Where the capture is gone by the time of the next
+run, what is kept of the octets stands in for them: as tables show them, passcodes masked. They have the same lengths, so that they are
+reassembled, delimited and decoded as the ones captured. Of connections that do not speak STOMP no octets are kept, but what
+they showed the sender to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 
 from stompcap import tcp
 from stompcap.assembly.rows import as_table, coded, constant
-from stompcap.capture.columns import KEPT, NOT_KEPT, SEGMENTS
+from stompcap.capture.again import header_begins, still_there
+from stompcap.capture.columns import KEPT, NEW, NOT_KEPT, SEGMENTS
 from stompcap.capture.files import Source
 from stompcap.kernel import kernel
 from stompcap.options import Options
 from stompcap.stomp.peek import UNKNOWN
 from stompcap.tables import words
-from stompcap.tcp.block import column
+from stompcap.tcp.block import column, fixed_rows
 from stompcap.tcp.matching import may_go_on
 from stompcap.tcp.octets import Octets, captured_twice, copy_runs
 from stompcap.tcp.results import Extents, Int64s, Reassembly
@@ -34,8 +36,8 @@ MOST_OCTETS = 1 << 25
 """Packets and octets that are kept of a flow: one that has more ends with the run, and goes on as other connections."""
 
 HEADERS = (
-    "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "window", "ip_id", "ttl", "wire_octets", "bad_checksum",
-    "outer",
+    "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "window", "ip_id", "ttl", "wire_octets", "captured_octets",
+    "bad_checksum", "outer",
 )  # fmt: skip
 
 
@@ -70,7 +72,7 @@ class OpenFlows:
         kept_octets = np.bincount(flow_of_row, np.where(detected.kept[reassembly.stream_of], captured, 0))
         small = (np.bincount(flow_of_row) <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS)
         self.streams: Bools = small[flow] & may_go_on(reassembly.streams, flow, now_ns, options.idle_ns)
-        """Of each stream, whether its flow is open."""
+        """Of each stream, whether later segments may belong to it."""
 
         self._rows: Int64s = np.flatnonzero(self.streams[reassembly.stream_of])
         held = np.zeros(segments.num_rows, np.bool_)
@@ -98,11 +100,11 @@ class OpenFlows:
         self._take_again(sources)
         rows, chosen = self._rows, self.segments.take(pa.array(self._rows))
         held = self._place[rows] >= 0
-        # octets that no stream has, of strays and copies, are as good as not captured
-        there = self._known[rows] | ~held
+        place = column(chosen, "place")
+        shown = held & self._known[rows]  # without strays and copies, of which no stream has an octet
         lengths = np.where(held, column(chosen, "captured_octets"), 0)
         offsets = np.append(0, np.cumsum(lengths)).astype(np.int32)
-        validity = pa.array(held).buffers()[1] if len(rows) else None
+        validity = pa.array(shown).buffers()[1] if len(rows) else None
         payload = pa.Array.from_buffers(pa.binary(), len(rows), [validity, pa.py_buffer(offsets), pa.py_buffer(self._octets)])
         stream = self.reassembly.stream_of[rows]
         role = np.where(held, -1, self.detected.roles[stream, self._side()[rows]])
@@ -111,7 +113,7 @@ class OpenFlows:
             "stream_id": self.reassembly.streams.stream_id.take(pa.array(stream)),
             "source": constant(self.options.source, len(rows)),
             "capture_id": capture_ids.take(chosen.column("capture").combine_chunks()),
-            "captured_octets": pa.array(np.where(there, column(chosen, "captured_octets"), 0)),
+            "place": pa.array(np.where(place >= 0, place, -1)),
             "role": coded(words.ROLES, role),
             "payload": payload,
         }
@@ -150,14 +152,30 @@ class OpenFlows:
         self._known[two.row] = True
 
 
-def segments_of(rows: pa.Table, ranks: Mapping[str, int]) -> pa.Table:
-    """Rows of table stream_state as segments whose octets are carried; `ranks` are those of the captures, by id, in the run."""
+def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) -> pa.Table:
+    """Rows of table stream_state as segments of a run.
+
+    Those whose captures are still where they were are read there again. The others carry the octets that were kept; an octet that
+    was not is missing. `order` are the ranks of the captures, by id, and `paths` their files by rank.
+    """
+    names = pa.array(list(order), pa.string())
+    capture = pa.array(list(order.values()), pa.int32()).take(pc.index_in(rows.column("capture_id").combine_chunks(), names))
+    place, captured = (column(rows, name) for name in ("place", "captured_octets"))
+    endpoints = fixed_rows(rows.column("endpoints"), 36)
+    headers = header_begins(endpoints, *(column(rows, name) for name in ("forward", "seq", "ack")))
+    there = np.zeros(rows.num_rows, np.bool_)
+    for rank in pc.unique(capture).to_pylist():
+        mine = np.flatnonzero(capture.to_numpy() == rank)
+        there[mine] = still_there(paths[rank], place[mine], captured[mine], headers[mine])
     role = pc.index_in(rows.column("role").combine_chunks(), pa.array(words.ROLES)).fill_null(-1).to_numpy(zero_copy_only=False)
-    captures = pc.index_in(rows.column("capture_id").combine_chunks(), pa.array(list(ranks), pa.string()))
+    payload = rows.column("payload").combine_chunks()
+    missing = ~there & (role < 0) & payload.is_null().to_numpy(zero_copy_only=False)
     columns = {
-        "capture": pa.array(list(ranks.values()), pa.int32()).take(captures),
-        "earlier": pa.array(np.where(role < 0, KEPT, NOT_KEPT + role).astype(np.int8)),
-        "place": pa.repeat(pa.scalar(-1, pa.int64()), rows.num_rows),
+        "capture": capture,
+        "captured_octets": pa.array(np.where(missing, 0, captured)),
+        "place": pa.array(np.where(there, place, -1)),
+        "earlier": pa.array(np.where(there, NEW, np.where(role < 0, KEPT, NOT_KEPT + role)).astype(np.int8)),
+        "payload": pc.if_else(pa.array(there), pa.scalar(None, pa.binary()), payload),
     }
     columns |= {name: rows.column(name) for name in SEGMENTS.names if name not in columns}
     return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,11 @@ BATCH_ROWS = 1 << 14  # a segment may have 64 KiB of octets
 
 @dataclass(frozen=True)
 class OpenState:
-    """Data files of table stream_state, and the ranks that their captures have in this run."""
+    """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths."""
 
     files: tuple[File, ...]
-    ranks: Mapping[str, int]
+    order: Mapping[str, int]
+    paths: Sequence[str]
 
     def segments(self, file: File) -> Iterator[pa.RecordBatch]:
         """The rows of one of the files, as batches of SEGMENTS whose octets are carried."""
@@ -31,4 +32,4 @@ class OpenState:
         system, path = filesystem(file.uri)
         with parquet.ParquetFile(path, filesystem=system) as found:
             for batch in found.iter_batches(BATCH_ROWS):
-                yield from segments_of(pa.Table.from_batches([batch]), self.ranks).to_batches()
+                yield from segments_of(pa.Table.from_batches([batch]), self.order, self.paths).to_batches()

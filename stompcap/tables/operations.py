@@ -84,6 +84,7 @@ STREAM_STATE = Table(
         big("wire_octets", "Octets of TCP payload", nullable=False),
         big("captured_octets", "Those of them that were captured", nullable=False),
         flag("bad_checksum", "Its TCP checksum was wrong as captured", nullable=False),
+        big("place", "File offset of its octets in the capture; -1 where they are not in it as they are", nullable=False, least=None),
         big("outer", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None),
         text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
         Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection does not speak STOMP"),

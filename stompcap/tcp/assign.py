@@ -18,7 +18,7 @@ from stompcap.tcp import state as s
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
-from stompcap.tcp.matching import find_stream, find_syn, first_afresh, latest, silent
+from stompcap.tcp.matching import find_stream, find_syn, first_after_idle, idle, last_time
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
 
 
@@ -180,15 +180,15 @@ def assign(
     """
     flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
     stream_of, position, marks, stalls = found
-    streams, first, ended = np.int64(known), np.int64(first_afresh(state, known)), np.int64(0)
-    last_ns, afresh = np.int64(latest(state, known)), False
+    streams, first, ended = np.int64(known), np.int64(first_after_idle(state, known)), np.int64(0)
+    last_ns, after_idle = np.int64(last_time(state, known)), False
     for row in range(len(flow)):
         side = 0 if forward[row] else 1
         seq, ack, flags, ts, octets = seqs[row], acks[row], np.int64(flag_bits[row]), times[row], wire[row]
         if row > 0 and not same_flow(flow, endpoints, row):
-            first, last_ns, afresh = streams, ts, False
-        elif streams > first and silent(state, first, streams, ts - last_ns, idle_ns):
-            first, afresh = streams, True
+            first, last_ns, after_idle = streams, ts, False
+        elif streams > first and idle(state, first, streams, ts - last_ns, idle_ns):
+            first, after_idle = streams, True
         last_ns = max(last_ns, ts)
         seg = Segment(side, ts, seq, ack, flags, octets)
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
@@ -209,7 +209,7 @@ def assign(
             if streams > len(state):
                 state, history = s.grown(state, history)
             s.open_stream(state, stream, row, ts, seq)
-            state[stream, s.AFRESH] = afresh and stream == first
+            state[stream, s.AFTER_IDLE] = after_idle and stream == first
         stream_of[row] = stream
         remember(memory, slot, key, ts, stream + gone)
         s.take_time(state, stream, ts, capture[row])

@@ -18,7 +18,7 @@ from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.results import Streams
 from stompcap.tcp.state import (
-    AFRESH,
+    AFTER_IDLE,
     CLOSE_BY,
     CLOSE_RST,
     DATA_SEEN,
@@ -42,20 +42,20 @@ from stompcap.tcp.state import (
 RECENT = 256  # how many incarnations of a flow a segment is compared with
 IDLE_NS = 24 * 3600 * 10**9  # the idle timeout where none is given
 LINGER_NS = 240 * 10**9  # twice the maximum segment lifetime (RFC 9293, 3.4.2)
-CLOCK_SET_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was set, not of silence
+CLOCK_STEP_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was stepped, not of silence
 
 
 @kernel
-def first_afresh(state: State, known: Int) -> Int:
+def first_after_idle(state: State, known: Int) -> Int:
     """The first connection of a flow that segments may still belong to."""
     for stream in range(known - 1, 0, -1):
-        if state[stream, AFRESH]:
+        if state[stream, AFTER_IDLE]:
             return stream
     return 0
 
 
 @kernel
-def latest(state: State, known: Int) -> Int:
+def last_time(state: State, known: Int) -> Int:
     """The time of a flow's latest packet; 0 where it has none."""
     at = 0
     for stream in range(known):
@@ -64,10 +64,10 @@ def latest(state: State, known: Int) -> Int:
 
 
 @kernel
-def silent(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) -> bool:
+def idle(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) -> bool:
     """Whether a flow has been silent for so long that none of its connections goes on."""
     if silence_ns > idle_ns:
-        return bool(silence_ns < CLOCK_SET_NS)
+        return bool(silence_ns < CLOCK_STEP_NS)
     if silence_ns <= LINGER_NS:
         return False
     for stream in range(max(first, streams - RECENT), streams):
@@ -77,14 +77,21 @@ def silent(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int
 
 
 def may_go_on(streams: Streams, flow: NDArray[np.int64], now_ns: int, idle_ns: int) -> NDArray[np.bool_]:
-    """Of each stream, whether segments that come at `now_ns` or later may belong to its flow; `flow` numbers the flow of each."""
-    last = np.zeros(int(flow.max(initial=-1)) + 1, np.int64)
+    """Of each stream, whether it or one beside it in its flow may get segments that come at `now_ns` or later.
+
+    `flow` numbers the flow of each stream; the streams of a flow are adjacent, and in order of time.
+    """
+    flows, number = int(flow.max(initial=-1)) + 1, np.arange(len(streams))
+    first, last = np.zeros(flows, np.int64), np.zeros(flows, np.int64)
     np.maximum.at(last, flow, streams.last_ns)
-    ended = np.ones(len(last), np.bool_)
-    np.logical_and.at(ended, flow, (streams.close_kind == CLOSE_RST) | (streams.sides.fin_ns >= 0).all(axis=1))
+    first[flow[::-1]] = number[::-1]
+    np.maximum.at(first, flow[streams.after_idle], number[streams.after_idle])
+    recent = number >= first[flow]
+    open_still = np.zeros(flows, np.bool_)
+    open_still[flow[recent & (streams.close_kind != CLOSE_RST) & (streams.sides.fin_ns < 0).any(axis=1)]] = True
     silence = now_ns - last
-    over = np.where(silence > idle_ns, silence < CLOCK_SET_NS, (silence > LINGER_NS) & ended)
-    return ~over[flow]
+    over = np.where(silence > idle_ns, silence < CLOCK_STEP_NS, (silence > LINGER_NS) & ~open_still)
+    return recent & ~over[flow]
 
 
 @kernel

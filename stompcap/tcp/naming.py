@@ -54,6 +54,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         first_packet=state[:, s.FIRST_PACKET].copy(),
         outer=state[:, s.OUTER].copy(),
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
+        after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )
 

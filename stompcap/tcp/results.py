@@ -55,6 +55,7 @@ class Streams:
     first_packet: Int64s
     outer: Int64s  # encapsulation of its first packet (stompcap.capture.outer)
     clock_steps_back: Int64s  # packets earlier than the packet before them
+    after_idle: NDArray[np.bool_]  # it began behind a silence of its flow: none of the connections before it goes on
     sides: Sides
 
     def __len__(self) -> int:

@@ -28,7 +28,8 @@ class Wire:
     ) -> Iterator[Part]:
         """What is made of them stream by stream."""
         captures = [(row["path"], row["capture_id"]) for row in self.surveyed]
-        return assembly(captures, "batch", options or Options(), window, block=block).parts(self.segments)
+        now_ns = max((row["last_ns"] or 0 for row in self.surveyed), default=0)
+        return assembly(captures, "batch", options or Options(), window, block=block, now_ns=now_ns).parts(self.segments)
 
     def tables(
         self,

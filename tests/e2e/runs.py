@@ -21,8 +21,10 @@ LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "
 class Lake:
     """The tables that captures come to, run by run."""
 
-    def __init__(self, options: Options | None = None) -> None:
+    def __init__(self, options: Options | None = None, *, kept: bool = True) -> None:
+        """`kept`: the captures of earlier runs are still there."""
         self.options = options or Options()
+        self.kept = kept
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
         self.captures: list[dict[str, Any]] = []
@@ -34,7 +36,8 @@ class Lake:
         self.captures = sorted([*self.captures, *new], key=lambda row: (row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]))
         order = {row["capture_id"]: rank for rank, row in enumerate(self.captures)}
         spill = PayloadSpill()
-        segments = [segments_of(state, order)]
+        named = [(row["path"] if self.kept else "", row["capture_id"]) for row in self.captures]
+        segments = [segments_of(state, order, [path for path, _ in named])]
         for row in new:
             segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
         together = pa.concat_tables([spill.take(some) for some in segments]).sort_by(WIRE_ORDER)

@@ -1,0 +1,49 @@
+"""Segments that an earlier run read: where the capture is still there, they are read in place again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.files import Mapped, open_capture
+from stompcap.capture.uris import is_uri
+from stompcap.errors import CaptureError
+
+Ints = NDArray[np.int64]
+HEADER_LENGTHS = (32, 20, *range(24, 32, 4), *range(36, 64, 4))
+"""Octets that a TCP header may have (RFC 9293, 3.1), the usual ones first."""
+
+
+def still_there(path: str, place: Ints, captured: Ints, headers: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Of each segment, whether the file has it where it was.
+
+    Args:
+        path: a capture; one that is compressed, remote, gone or unreadable has none of the segments.
+        place, captured: file offset of the payload, -1 where it has none, and its octets.
+        headers: what the TCP header begins with, as `header_begins` gives it.
+    """
+    found = np.zeros(len(place), np.bool_)
+    if is_uri(path):
+        return found
+    try:
+        capture = open_capture(path)
+    except CaptureError:
+        return found
+    if not isinstance(capture, Mapped) or capture.compression is not None:
+        return found
+    width = np.arange(headers.shape[1])
+    for length in HEADER_LENGTHS:
+        rows = np.flatnonzero(~found & (place >= length) & (place + captured <= capture.size))
+        if not rows.size:
+            break
+        found[rows] = (capture.octets[(place[rows] - length)[:, None] + width] == headers[rows]).all(axis=1)
+    capture.release(0, capture.size)
+    return found
+
+
+def header_begins(endpoints: NDArray[np.uint8], forward: NDArray[np.bool_], seq: Ints, ack: Ints) -> NDArray[np.uint8]:
+    """The first 12 octets of TCP headers: ports, sequence and acknowledgement numbers (RFC 9293, 3.1); columns of SEGMENTS."""
+    low, high = endpoints[:, 16:18], endpoints[:, 34:36]
+    forth = np.asarray(forward, np.bool_)[:, None]
+    numbers = np.stack([seq, ack], axis=1).astype(">u4").view(np.uint8).reshape(-1, 8)
+    return np.concatenate([np.where(forth, low, high), np.where(forth, high, low), numbers], axis=1)

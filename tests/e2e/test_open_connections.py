@@ -1,0 +1,138 @@
+"""Rotated captures, a run for each: what the tables say does not depend on where the captures were cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, TCP
+
+from stompcap.options import Options
+from tests.capture.packaging import Frame, pcap
+from tests.e2e.runs import Lake
+from tests.e2e.test_rotated import records
+from tests.e2e.truth import DATA
+from tests.tcp.wire import ETHER, START_NS
+
+CAPTURES = sorted(path.name for path in DATA.glob("*.pcap"))
+SECOND = 10**9
+HOUR = 3600 * SECOND
+HELLO = b"CONNECT\naccept-version:1.2\nhost:h\nlogin:me\npasscode:sesame-open\nheart-beat:1000,1000\n\n\0"
+WELCOME = b"CONNECTED\nversion:1.2\nheart-beat:1000,1000\n\n\0"
+SAYS = {
+    "stomp": ([HELLO, b"SUBSCRIBE\nid:0\ndestination:/q\nack:client\n\n\0", b"SEND\ndestination:/q\nreceipt:1\n\nbody\0", b"\n",
+               b"ACK\nid:1\n\n\0"],
+              [WELCOME, b"MESSAGE\nsubscription:0\nack:1\nmessage-id:1\ndestination:/q\n\nhi\0", b"RECEIPT\nreceipt-id:1\n\n\0", b"\n"]),
+    "http": ([b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"], [b"HTTP/1.1 200 OK\r\n\r\n", b"more of it"]),
+    "other": ([b"\xff\xfd\x18", b"\n"], [b"login: ", b"\0\0"]),
+}  # fmt: skip
+PAUSES = (SECOND // 100, SECOND // 100, SECOND // 100, 5 * SECOND, 200 * SECOND, 300 * SECOND, HOUR, 30 * HOUR)
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.sampled_from(("open", "say", "answer", "say", "answer", "split", "again", "lost", "late", "close", "reset")),
+        st.integers(0, 9),
+        st.sampled_from(PAUSES),
+    ),
+    min_size=2, max_size=40,
+)  # fmt: skip
+
+
+class Peers:
+    """A client and a server; what they say is put on the wire in order, lost, late or again."""
+
+    def __init__(self, number: int) -> None:
+        self.kind, port = (("stomp", 61613), ("stomp", 61616), ("http", 7000), ("other", 61613))[number]
+        self.ports = 40000 + number, port
+        self.isn = [1000 * (number + 1), 5000 * (number + 1)]
+        self.sent = [0, 0]
+        self.last: tuple[int, int, bytes] | None = None
+
+    def packet(self, side: int, offset: int, payload: bytes = b"", flags: str = "A") -> bytes:
+        ports = self.ports if side == 0 else self.ports[::-1]
+        ends = ("10.0.0.9", "10.0.0.1")[:: 1 if side == 0 else -1]
+        seq, ack = self.isn[side] + 1 + offset, self.isn[1 - side] + 1 + self.sent[1 - side]
+        tcp = TCP(sport=ports[0], dport=ports[1], seq=seq % 2**32, ack=0 if flags == "S" else ack % 2**32, flags=flags, window=1000)
+        return bytes(ETHER / IP(src=ends[0], dst=ends[1]) / tcp / payload)
+
+    def does(self, what: str, number: int) -> list[bytes]:
+        """The packets of an event that the capture has."""
+        if what == "open":
+            self.isn = [(isn + 10_000_000) % 2**32 for isn in self.isn]
+            self.sent = [0, 0]
+            return [self.packet(0, -1, flags="S"), self.packet(1, -1, flags="SA"), self.packet(0, 0)]
+        if what in ("close", "reset"):
+            return [self.packet(number % 2, self.sent[number % 2], flags="FA" if what == "close" else "R")]
+        if what == "again" and self.last:
+            side, offset, octets = self.last
+            return [self.packet(side, offset, octets if number < 7 else bytes(octet ^ 1 for octet in octets))]
+        side = 1 if what == "answer" else 0 if what == "say" else number % 2
+        choice = SAYS[self.kind][side]
+        octets, offset = choice[number % len(choice)], self.sent[side]
+        self.sent[side] += len(octets)
+        self.last = side, offset, octets
+        half = len(octets) // 2
+        packets = [self.packet(side, offset, octets)]
+        if what in ("split", "late") and half:
+            packets = [self.packet(side, offset, octets[:half]), self.packet(side, offset + half, octets[half:])]
+        return [] if what == "lost" else packets[::-1] if what == "late" else packets
+
+
+def wire(events: list[tuple[int, str, int, int]]) -> list[Frame]:
+    peers, found, now = [Peers(number) for number in range(4)], [], START_NS
+    for number, what, choice, pause in events:
+        now += pause
+        for octets in peers[number].does(what, choice):
+            found.append(Frame(octets, now))
+            now += SECOND // 1000
+    return found
+
+
+def rows_of(folder: Path, frames: list[Frame], cuts: list[int], options: Options) -> dict[str, list[str]]:
+    """The rows of a lake that has these frames in as many captures and runs."""
+    lake = Lake(options)
+    for number, (begin, end) in enumerate(pairwise([0, *cuts, len(frames)])):
+        lake.run([str(pcap(folder / f"{number}.pcap", frames[begin:end], nano=True))])
+    return lake.rows()
+
+
+@given(events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")))
+@settings(deadline=None)
+def test_connections_that_begin_end_and_idle_anywhere(
+    events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    frames, options = wire(events), Options(overlap=overlap)
+    folder = tmp_path_factory.mktemp("wire")
+    where = sorted({int(cut * len(frames)) for cut in cuts} - {0, len(frames)})
+    assert rows_of(folder, frames, where, options) == rows_of(folder, frames, [], options)
+
+
+def cut(capture: str, folder: Path, bounds: list[int], *, kept: bool = True) -> dict[str, list[str]]:
+    """The rows of a lake that has a recorded capture cut at some packets, a run for each part."""
+    octets = (DATA / capture).read_bytes()
+    packets, lake = records(octets), Lake(kept=kept)
+    for number, (begin, end) in enumerate(pairwise([0, *bounds, len(packets)])):
+        path = folder / f"{number}.pcap"
+        path.write_bytes(octets[:24] + b"".join(packets[begin:end]))
+        lake.run([str(path)])
+    return lake.rows()
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
+@pytest.mark.parametrize("capture", ["rabbitmq_dialogue.pcap", "activemq_heartbeats.pcap"])
+def test_a_recorded_capture_in_four_runs(capture: str, kept: bool, tmp_path: Path) -> None:
+    count = len(records((DATA / capture).read_bytes()))
+    assert cut(capture, tmp_path, [count // 5, count // 2, count - 7], kept=kept) == cut(capture, tmp_path, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capture", CAPTURES)
+@given(where=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans())
+@settings(deadline=None, max_examples=8)
+def test_recorded_captures_cut_anywhere(capture: str, tmp_path_factory: pytest.TempPathFactory, where: list[float], kept: bool) -> None:
+    count, folder = len(records((DATA / capture).read_bytes())), tmp_path_factory.mktemp("cut")
+    bounds = sorted({int(part * count) for part in where} - {0, count})
+    assert cut(capture, folder, bounds, kept=kept) == cut(capture, folder, [])
