@@ -24,32 +24,34 @@ HOUR_S = 3600
 
 
 def expire(lake: str, table: str, retain_hours: int, run_id: str, made_of_it: tuple[str, ...]) -> None:
-    """Make a checkpoint of a table, and remove what its log has of versions before it that is older than `retain_hours`.
+    """Make a checkpoint of a table, and remove what its log has of versions that are older than `retain_hours`; 0: all but the last.
 
-    Entries that a table of `made_of_it` has not seen stay, as it is brought up to date by them.
+    The checkpoint that younger versions are read from stays, as do entries that a table of `made_of_it` has not seen: it is brought up to
+    date by them.
     """
     delta = open_tables.table(location(lake, table))
     folder = f"{location(lake, table)}/_delta_log"
-    until = time.time() - retain_hours * HOUR_S
-    if _says_bounds(folder, delta.version(), until):
+    until_ns = (time.time() - retain_hours * HOUR_S) * 10**9
+
+    def is_old(info: fs.FileInfo) -> bool:
+        return retain_hours == 0 or info.mtime_ns <= until_ns
+
+    system, place = filesystem(folder)
+    last = system.get_file_info(f"{place}/{delta.version():020d}.json")
+    if last.type == fs.FileType.File and is_old(last) and _says_bounds(system, last.path):
         replace_files(delta, [], [], CommitInfo(run_id))  # the checkpoint's own version stays: now one that says nothing of rows
         delta.update_incremental()
     delta.create_checkpoint()
-    seen = [version for other in made_of_it if (version := _seen(lake, other, table)) is not None]
-    first = min([delta.version(), *(version + 1 for version in seen)])
-    system, place = filesystem(folder)
-    for info in system.get_file_info(fs.FileSelector(place)):
-        entry = ENTRY.fullmatch(info.base_name)
-        if entry and int(entry[1]) < first and info.mtime_ns <= until * 10**9:
+    entries = [(info, entry) for info in system.get_file_info(fs.FileSelector(place)) if (entry := ENTRY.fullmatch(info.base_name))]
+    first = max((int(entry[1]) for info, entry in entries if entry[2].startswith("checkpoint") and is_old(info)), default=0)
+    seen = [version + 1 for other in made_of_it if (version := _seen(lake, other, table)) is not None]
+    for info, entry in entries:
+        if int(entry[1]) < min(first, *seen, delta.version()):
             system.delete_file(info.path)
 
 
-def _says_bounds(folder: str, version: int, until: float) -> bool:
-    """Whether the commit of a version is old enough to go and adds files."""
-    system, path = filesystem(f"{folder}/{version:020d}.json")
-    info = system.get_file_info(path)
-    if info.type == fs.FileType.NotFound or info.mtime_ns > until * 10**9:
-        return False
+def _says_bounds(system: fs.FileSystem, path: str) -> bool:
+    """Whether a commit adds files."""
     with system.open_input_stream(path) as stream:
         return b'"add":' in stream.read()
 
