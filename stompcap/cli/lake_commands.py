@@ -24,7 +24,13 @@ Query = Annotated[str, typer.Argument(help="Spark SQL; every table of the lake i
 Format = Annotated[str, typer.Option("--format", help=f"Output format: {', '.join(render.FORMATS)}.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows of a table on the terminal; csv and json print all.")]
 Out = Annotated[str, typer.Option("-o", "--output", help="The file to write.")]
-Retain = Annotated[int, typer.Option("--retain-hours", min=168, help="How long to keep files that no table uses; at least 7 days.")]
+Retain = Annotated[
+    int,
+    typer.Option(
+        "--retain-hours", min=0,
+        help="How long to keep files that no table uses, and logs of older versions; below 168 only while nobody reads the lake.",
+    ),
+]  # fmt: skip
 
 
 WHERE, VERBOSITY = common.Where(), common.Verbosity()
@@ -110,7 +116,7 @@ def maintain(
     where: common.Where = WHERE,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Merge small files, clustered by time and stream, and remove files that no table uses any more."""
+    """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines import lock
     from stompcap.spark import maintenance
     from stompcap.tables import TABLES

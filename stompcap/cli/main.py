@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stompcap.cli import export_command, lake_commands, prepare_command, rule_commands, run_commands
+from stompcap.cli import export_command, forget_command, lake_commands, prepare_command, rule_commands, run_commands
 
 NAME = "stompcap"
 CODES = (
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 run_commands.register(app)
 lake_commands.register(app)
+forget_command.register(app)
 export_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)

@@ -61,11 +61,15 @@ class CommitInfo:
 
 
 def replace_files(
-    delta: DeltaTable, added: Iterable[DataFile], removed: Iterable[File], info: CommitInfo, *, rows_stay: bool = False
+    delta: DeltaTable, added: Iterable[DataFile], removed: Iterable[File], info: CommitInfo, *, rows_stay: bool = False,
+    age_stays: bool = False,
 ) -> None:
-    """Replace files by others. `rows_stay`: they have the same rows, and count as added when the latest of the others was."""
+    """Replace files by others. `rows_stay`: they have the same rows, and count as added when the latest of the others was.
+
+    `age_stays`: so do they where rows are missing.
+    """
     gone, now = list(removed), int(time.time() * 1000)
-    when = max((file.added_ms for file in gone), default=now) if rows_stay else now
+    when = max((file.added_ms for file in gone), default=now) if rows_stay or age_stays else now
     actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, when, not rows_stay, f.statistics) for f in added]
     actions += [RemoveAction(file.name, not rows_stay, now, file.size) for file in gone]
     delta.create_write_transaction(actions, mode="append", schema=delta.schema(), commit_properties=info.properties)

@@ -20,15 +20,16 @@ from stompcap.tables import TABLES, Table
 
 COMPRESSION_LEVEL = 1
 DICTIONARY_LIMIT = 64 * 1024
+PART = "part-"
+"""What the name of a data file begins with, behind a prefix that says of which kind its rows are, if any."""
 
 
 class TableWriter:
-    """Collects rows of one table into one Parquet file; makes no file where no row came."""
+    """Collects rows of one table into one Parquet file, whose name may have a prefix; makes no file where no row came."""
 
     def __init__(self, lake: str, table: str, prefix: str = "") -> None:
-        """`prefix`: what the file's name begins with."""
         self.table = TABLES[table]
-        self.name = f"{prefix}part-{uuid.uuid4()}.zstd.parquet"
+        self.name = f"{prefix}{PART}{uuid.uuid4()}.zstd.parquet"
         self.filesystem, folder = filesystem(location(lake, table))
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None

@@ -18,6 +18,7 @@ from stompcap.spark import data_files
 from stompcap.spark.commits import CommitInfo, replace_files
 from stompcap.spark.data_files import File, Files
 from stompcap.spark.files import TableWriter
+from stompcap.spark.history import expire
 from stompcap.spark.places import OPEN, DataFile, location
 from stompcap.spark.query import opened
 from stompcap.spark.sink import MANIFEST, as_manifest, collected
@@ -35,8 +36,12 @@ DRIVER_OCTETS = 1 << 28
 """Octets of small files of a table that this process merges by itself; more are Spark's."""
 
 BATCH_ROWS = 1 << 16
-IN_PARTS = ("ack_latency", "compliance_summary", "rules")
+AGGREGATES = ("ack_latency", "compliance_summary")
+IN_PARTS = (*AGGREGATES, "rules")
 """Tables that runs replace in parts: their files stay small, so that a part costs little, and runs keep them few."""
+
+DELTAS_LEAST_HOURS = 168
+"""Below this, readers may lose the files of the version that they read: Delta asks for an explicit word."""
 
 RUN = "maintain"
 
@@ -59,27 +64,26 @@ def total(done: Iterable[Maintained]) -> Maintained:
 
 
 def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Maintained:
-    """Merge a table's small files and remove files that no version within `retain_hours` names.
+    """Merge a table's small files; remove files that no version within `retain_hours` names, and what the log says of older versions.
 
     Readers of those versions are not disturbed. `spark` gives the session that is asked for where much is to be done.
     """
     delta = DeltaTable(location(lake, table))
-    before = data_files.of(delta, _clustering(table))
+    before = data_files.of(delta, clustering(table))
     gone = [] if table in IN_PARTS else packs(before, table)
     if gone:
         small = [file for pack in gone for file in pack]
         made = _together(spark, lake, table, [Files.of(table, pack) for pack in gone], sum(file.size for file in small))
         replace_files(delta, made, small, CommitInfo(RUN), rows_stay=True)
     delta = DeltaTable(location(lake, table))
-    delta.create_checkpoint()
-    delta.cleanup_metadata()
-    removed = delta.vacuum(retain_hours, dry_run=False, full=True)
+    removed = delta.vacuum(retain_hours, dry_run=False, full=True, enforce_retention_duration=retain_hours >= DELTAS_LEAST_HOURS)
+    expire(lake, table, retain_hours, RUN, AGGREGATES)
     after = data_files.of(DeltaTable(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
     return Maintained(table, len(before), len(after), len(removed), *octets)
 
 
-def _clustering(table: str) -> list[str]:
+def clustering(table: str) -> list[str]:
     """The column that says when a row was, among those of which files have statistics; none of a table without."""
     return [name for name in TABLES[table].statistics if name.endswith(("_ts", "_ns"))][:1]
 
@@ -100,7 +104,7 @@ def packs(files: Sequence[File], table: str) -> list[list[File]]:
 
 def _when(file: File, table: str) -> tuple[bool, Any]:
     """What orders files by time: of their rows, else of when they were added; files whose rows have none come first."""
-    column = _clustering(table)
+    column = clustering(table)
     least = file.bounds[column[0]].least if column else file.added_ms
     return least is not None, 0 if least is None else least
 

@@ -40,6 +40,7 @@ COMMANDS = {
     "sql": ("validate", ["sql", "SELECT count(*) FROM frames", "--lake", "LAKE", "--format", "csv"]),
     "report": ("validate", ["report", "--lake", "LAKE", "-o", "OUT/report.html", "--quiet"]),
     "maintain": ("validate", ["maintain", "--lake", "LAKE", "--quiet"]),
+    "forget": ("validate", ["forget", "--lake", "LAKE", "--before", "2100-01-01", "--yes", "--quiet"]),
     "export": ("validate", ["export", "STREAM", "--lake", "LAKE", "-o", "OUT/stream.pcap", "--quiet"]),
     "compare": ("validate", ["rules", "compare", "ActiveMQ", "--lake", "LAKE"]),
     "list": ("", ["rules", "list"]),
@@ -50,7 +51,7 @@ COMMANDS = {
 WALKED = list(COMMANDS) if THOROUGH else ["run", "sql", "report", "explain"]
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 NEED_JAVA = {"run", "extract", "decode", "correlate", "metrics", "sql", "maintain", "doctor"}
-WRITE_LAKE = {"run", "extract", "decode", "correlate", "metrics", "validate", "maintain"}
+WRITE_LAKE = {"run", "extract", "decode", "correlate", "metrics", "validate", "maintain", "forget"}
 WRITE_FILE = {"report", "export"}
 TAKE_MASTER = NEED_JAVA | {"validate", "report", "compare"}
 

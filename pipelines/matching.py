@@ -1,0 +1,141 @@
+"""Which connections of a lake criteria mean: by their last packet, their client's address, their login, their ids.
+
+They are found in tables streams and sessions, in either, and in parts of at most `AT_ONCE`, so that memory does not grow with their number.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stompcap.assembly import addresses
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.data_files import Files
+from stompcap.spark.places import location
+from stompcap.spark.query import opened
+from stompcap.spark.removal import Streams
+
+if TYPE_CHECKING:
+    from stompcap.spark.data_files import File
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+AT_ONCE = 1 << 20
+"""Connections that are taken out of a lake at once; about 100 octets each stand in memory."""
+
+BATCH_ROWS = 1 << 16
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What connections must meet, all of it: last packet before a moment, client in a network, login, one of some stream ids."""
+
+    before: datetime.datetime | None = None
+    client: Network | None = None
+    login: str | None = None
+    streams: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> list[str]:
+        """Which are given, without what they say."""
+        given = {"before": self.before, "client": self.client, "login": self.login, "stream": self.streams or None}
+        return [name for name, value in given.items() if value is not None]
+
+    @property
+    def only_time(self) -> datetime.datetime | None:
+        """The moment, where nothing else is asked for: all that is older is meant then, not only connections."""
+        return self.before if self.kinds == ["before"] else None
+
+    @property
+    def before_ns(self) -> int:
+        """The moment in nanoseconds since the epoch; only where it is given."""
+        if self.before is None:
+            raise ValueError("no moment was given")
+        return (self.before - EPOCH) // datetime.timedelta(microseconds=1) * 1000
+
+
+def parts(lake: str, criteria: Criteria) -> Iterator[Streams]:
+    """The connections that meet the criteria, those that ended first in the first part; none where there are none."""
+    behind: tuple[int, str] | None = None
+    while True:
+        rows = _part(lake, criteria, behind)
+        if rows.num_rows:
+            yield Streams.of(rows)
+        if rows.num_rows < AT_ONCE:
+            return
+        last = rows.slice(rows.num_rows - 1).to_pylist()[0]
+        behind = last["place"], last["stream_id"]
+
+
+def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.Table:
+    """The next connections behind a place and an id; their times are null where packets are not in order of time."""
+    places = {"streams": _files(lake, "streams", criteria), "sessions": _files(lake, "sessions", criteria)}
+    words = {
+        "clients": pa.table({"client_ip": pa.array(_clients(places, criteria.client), pa.string())}),
+        "logins": pa.table({"login": pa.array([criteria.login], pa.string())}),
+        "named": pa.table({"stream_id": pa.array(criteria.streams, pa.string())}),
+    }
+    both = []
+    if criteria.client is not None:
+        both.append("client_ip IN (SELECT client_ip FROM clients)")
+    if criteria.streams:
+        both.append("stream_id IN (SELECT stream_id FROM named)")
+    of_streams, of_sessions = list(both), list(both)
+    if criteria.before is not None:
+        of_streams.append(f"last_ns < {criteria.before_ns}")
+        of_sessions.append(f"coalesce(last_ns, closed_ns) < {criteria.before_ns}")
+    if criteria.login is not None:
+        of_sessions.append("login IN (SELECT login FROM logins)")
+        of_streams.append("stream_id IN (SELECT stream_id FROM sessions WHERE login IN (SELECT login FROM logins))")
+    where = "true" if behind is None else f"(place, stream_id) > ({behind[0]}, '{behind[1]}')"
+    sql = f"""
+    SELECT * FROM (
+        SELECT stream_id, CASE WHEN bool_and(in_order) THEN min(first_ns) END AS first_ns,
+               CASE WHEN bool_and(in_order) THEN max(last_ns) END AS last_ns, coalesce(max(last_ns), 0) AS place
+        FROM (
+            SELECT stream_id, first_ns, last_ns, coalesce(clock_steps_back = 0, false) AS in_order
+            FROM streams WHERE {" AND ".join(of_streams)}
+            UNION ALL
+            SELECT stream_id, opened_ns AS first_ns, coalesce(last_ns, closed_ns) AS last_ns, CAST(NULL AS BOOLEAN) AS in_order
+            FROM sessions WHERE {" AND ".join(of_sessions)}
+        ) matching GROUP BY stream_id
+    ) found WHERE {where} ORDER BY place, stream_id LIMIT {AT_ONCE}"""
+    with opened(places | words) as database:
+        return database.sql(sql).to_arrow_table()
+
+
+def _files(lake: str, table: str, criteria: Criteria) -> Files:
+    """The files of a table that may have matching rows, by the time in their statistics."""
+    column = {"streams": "last_ns", "sessions": "last_ts"}[table]
+    held = data_files.of(open_tables.table(location(lake, table)), [column])
+    if criteria.before is None or criteria.login is not None:  # a login is looked up for streams of any time
+        return Files.of(table, held)
+    end = criteria.before_ns if column.endswith("_ns") else criteria.before
+    return Files.of(table, (file for file in held if _begins_before(file, column, end)))
+
+
+def _begins_before(file: File, column: str, end: int | datetime.datetime | None) -> bool:
+    bounds = file.bounds[column]
+    return not bounds.known or bounds.nulls or bounds.least is None or bool(bounds.least < end)
+
+
+def _clients(places: dict[str, Files], network: Network | None) -> list[str]:
+    """The addresses in a network, as the lake writes them; of a network of several, those that the lake has."""
+    if network is None:
+        return []
+    if network.num_addresses == 1:
+        packed = network.network_address.packed
+        return [addresses.text(packed if len(packed) == 16 else addresses.MAPPED + packed)]
+    found = []
+    with opened(dict(places)) as database:
+        rows = database.sql("SELECT client_ip FROM streams UNION SELECT client_ip FROM sessions")
+        for batch in rows.to_arrow_reader(BATCH_ROWS):
+            found += [text for text in batch.column(0).to_pylist() if text and ipaddress.ip_address(text) in network]
+    return found

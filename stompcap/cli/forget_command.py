@@ -1,0 +1,162 @@
+"""`forget`: the rows of connections deleted, by time, client, login or stream, after a word of confirmation."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stompcap.cli import common, render, streams
+from stompcap.cli.entered import entered
+from stompcap.cli.grouped import grouped
+from stompcap.cli.progress import shown
+from stompcap.cli.stderr import to_stderr
+from stompcap.errors import UsageError
+from stompcap.spark import lake as lakes
+from stompcap.units import count
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from pipelines.forget import Forgotten
+    from pipelines.matching import Criteria
+
+Before = Annotated[
+    str | None,
+    typer.Option("--before", metavar="TIME", help="Last packet before TIME: a date or an ISO 8601 time, UTC.", show_default=False),
+]
+Client = Annotated[
+    str | None, typer.Option("--client", metavar="ADDRESS|CIDR", help="The client's address, or a network it is in.", show_default=False)
+]
+Login = Annotated[str | None, typer.Option("--login", metavar="NAME", help="The client's login is this.", show_default=False)]
+StreamIds = Annotated[
+    list[str] | None,
+    typer.Option("--stream", metavar="ID", help="This stream_id, or enough first digits of it; repeatable.", show_default=False),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and delete nothing.")]
+WHOLE_ID = 20
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which connections; all that is given must hold."""
+
+    before: Before = None
+    client: Client = None
+    login: Login = None
+    stream: StreamIds = None
+
+
+WHICH, WHERE, VERBOSITY = Which(), common.Where(), common.Verbosity()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(grouped(forget))
+
+
+def forget(
+    lake: common.Lake,
+    which: Which = WHICH,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    where: common.Where = WHERE,
+    verbosity: common.Verbosity = VERBOSITY,
+) -> None:
+    """Delete all rows of connections, by time, client, login or stream: those that meet all that is given.
+
+    Their octets leave the disk with the next `stompcap maintain --retain-hours 0`; docs/retention.md has the details.
+    """
+    _demand_some(which)
+    asks = not (yes or dry_run)
+    if asks and (verbosity.as_json or not sys.stdin.isatty()):
+        raise UsageError("forget asks for confirmation, and nobody can answer here; add --yes, or --dry-run to see what would be deleted")
+    lakes.demand(lake)
+    wanted = criteria(lake, which)
+    session, began = common.session(where.master, where.conf), entered()
+    from pipelines import forget as forgetting
+    from pipelines.work import Work
+    from stompcap.options import Options
+
+    with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
+        work = Work(session, lake, Options(), progress, began)
+        found = forgetting.count(work, wanted) if asks or dry_run else None
+        warning = forgetting.not_searched(lake, wanted)
+    if asks and found is not None and found.rows and not _confirmed(found):
+        print("nothing was deleted")
+        return
+    if not dry_run:
+        with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
+            work.progress = progress
+            found = forgetting.forget(work, wanted, where.wait)
+    if found is None:
+        raise AssertionError("neither counted nor deleted")
+    if verbosity.as_json:
+        status, run_id = ("dry run", None) if dry_run else ("done", work.result.run_id)
+        said = {"run_id": run_id, "lake": lake, "status": status, "connections": found.connections, "rows": found.rows}
+        print(json.dumps(said | {"warnings": [warning] if warning else []}))
+        return
+    if not verbosity.quiet:
+        _print(found, "would be deleted" if dry_run else "deleted")
+        if found.rows and not dry_run:
+            print(visible(f"their octets leave the disk with: stompcap maintain --lake {lake} --retain-hours 0"))
+    if warning:
+        to_stderr(warning)
+
+
+def _demand_some(which: Which) -> None:
+    """Raise UsageError where nothing says which connections."""
+    if which.before is None and which.client is None and which.login is None and not which.stream:
+        raise UsageError("forget needs at least one of --before, --client, --login and --stream")
+
+
+def criteria(lake: str, which: Which) -> Criteria:
+    """What the options mean; raises UsageError where one is no time, no address, or no stream."""
+    from pipelines.matching import Criteria
+
+    ids = [text.strip().lower() for text in which.stream or ()]
+    whole = [text if len(text) == WHOLE_ID and streams.DIGITS.fullmatch(text) else streams.stream(lake, text)["stream_id"] for text in ids]
+    return Criteria(
+        before=None if which.before is None else moment(which.before),
+        client=None if which.client is None else network(which.client),
+        login=which.login,
+        streams=tuple(whole),
+    )
+
+
+def moment(text: str) -> datetime.datetime:
+    """A date or time, UTC where it names no zone; raises UsageError."""
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+        return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"--before {visible(text, 40)}: must be a date or time such as 2026-11-21 or 2026-11-21T08:30:00Z") from error
+
+
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """An address or a network; an IPv4 address mapped into IPv6 is that of IPv4, as in the tables. Raises UsageError."""
+    try:
+        found = ipaddress.ip_network(text.strip())
+    except ValueError as error:
+        says = "must be an address or a network such as 10.1.2.3, 10.1.2.0/24 or fd00::/8"
+        raise UsageError(f"--client {visible(text, 60)}: {says}") from error
+    mapped = found.network_address.ipv4_mapped if isinstance(found, ipaddress.IPv6Network) and found.prefixlen >= 96 else None
+    return found if mapped is None else ipaddress.ip_network((mapped, found.prefixlen - 96))
+
+
+def _print(found: Forgotten, verb: str) -> None:
+    """How many connections and rows."""
+    print(f"{count(found.connections)} connection{'' if found.connections == 1 else 's'} {verb}")
+    if found.rows:
+        render.emit(("table", "rows"), [(table, count(rows)) for table, rows in found.rows.items()], "table")
+
+
+def _confirmed(found: Forgotten) -> bool:
+    """Whether the user wants that to be deleted."""
+    _print(found, "to be deleted")
+    return typer.confirm("Delete these rows?")
