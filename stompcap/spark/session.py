@@ -119,6 +119,16 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
     return spark
 
 
+def lost(spark: SparkSession) -> bool:
+    """Whether a session is of no use any more: its context was stopped, or its JVM has ended."""
+    if getattr(spark, "_jvm", None) is None:  # Spark Connect: its server may come back
+        return False
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - pyspark has no public way to ask
+    except Exception:  # noqa: BLE001 - py4j has several for a JVM that does not answer
+        return True
+
+
 def hush() -> None:
     """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack."""
     import logging
