@@ -70,7 +70,7 @@ class Rounds:
 
             traceback.print_exception(error)
         line, code = explain(error)
-        to_stderr(f"{line}; the next round tries again")
+        to_stderr(f"this round failed, the next one tries again: {line}")
         if self._verbosity.as_json:
             self._object({"status": "failed", "exit_code": code, "error": line})
 

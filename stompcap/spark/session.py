@@ -130,10 +130,16 @@ def lost(spark: SparkSession) -> bool:
 
 
 def hush() -> None:
-    """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack."""
+    """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack.
+
+    Nor is the end of the JVM written there, which py4j does with the root logger.
+    """
     import logging
 
     from pyspark.logger import PySparkLogger
+
+    gateway.hush()
+    logging.getLogger().addHandler(logging.NullHandler())  # without any handler, logging would make one that writes
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -85,6 +85,6 @@ def test_a_failure_is_one_line_and_a_warning_comes_once(capsys: Said) -> None:
     said = capsys.readouterr()
     assert said.err.splitlines() == [
         "stompcap: quality: a\\x1b[2J", "stompcap: b", "stompcap: b",
-        "stompcap: unexpected ValueError: odd (run again with --verbose for the traceback); the next round tries again",
+        "stompcap: this round failed, the next one tries again: unexpected ValueError: odd (run again with --verbose for the traceback)",
     ]  # fmt: skip
     assert said.out == ""

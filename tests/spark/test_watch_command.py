@@ -50,13 +50,13 @@ class Watch:
             told: dict[str, Any] = json.loads(line)
             if told["status"] == status:
                 return told
-            assert told["status"] == "idle", told
+            assert told["status"] in ("idle", "done"), told
         raise AssertionError(self.said())
 
     def works(self) -> None:
-        """Returns when a round holds the lake."""
-        until = time.monotonic() + LONGEST_S
-        while not (self.lake / lock.NAME).exists() or not (self.lake / lock.NAME).read_bytes():
+        """Returns when a round of it holds the lake; one that was killed has left its word there."""
+        until, word = time.monotonic() + LONGEST_S, f'"pid": {self.process.pid},'
+        while not (self.lake / lock.NAME).exists() or word not in (self.lake / lock.NAME).read_text():
             assert time.monotonic() < until
             assert self.process.poll() is None, self.said()
             time.sleep(0.01)
