@@ -60,6 +60,7 @@ def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatc
         (["nonsense"], "No such command 'nonsense'"),
         (["extract", "x", "--lake", "l", "--split-octets", "many"], "Invalid value for '--split-octets'"),
         (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: must be first or last"),
+        (["watch", ".", "--lake", "l", "--every", "often"], "--every often: must be a duration such as 90s, 30min, 24h or 7d"),
         (["run", "x", "--lake", "l", "--idle-timeout", "1w"], "--idle-timeout 1w: must be a duration such as 90s, 30min, 24h or 7d"),
     ],
 )
@@ -69,6 +70,11 @@ def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys:
     assert said.err.startswith(f"stompcap: {says}")
     assert len(said.err.splitlines()) == 1
     assert json.loads(said.out) == {"status": "failed", "exit_code": 2, "error": said.err.removeprefix("stompcap: ").rstrip("\n")}
+
+
+def test_a_folder_that_is_not_there_is_not_watched(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, "watch", "/nowhere/captures", "--lake", "/nowhere/lake") == 4
+    assert capsys.readouterr().err == "stompcap: /nowhere/captures: no such folder or file; check the name\n"
 
 
 @pytest.mark.parametrize(
