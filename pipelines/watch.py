@@ -26,6 +26,7 @@ NOTHING = "no captures found"
 """How the warning of a run begins that was given no file; a round may be given none, and only finish what was begun."""
 
 
+LOST = "Spark has ended, by itself or for lack of memory; start stompcap watch again"
 VALIDATION = "validate"
 PAUSE = 9
 """The last validation ended so many times its own length ago when the next one begins."""
@@ -114,6 +115,8 @@ class Watch:
 
     def round(self) -> None:
         """One round."""
+        if self._lost():  # found out also while nothing is new: under spark-submit this process outlives its JVM
+            raise EnvironmentProblem(LOST)
         try:
             with self._waiting():
                 due = self._files.look()
@@ -128,7 +131,7 @@ class Watch:
             raise
         except Exception as error:  # whatever it is, the next round may fare better
             if self._lost():
-                raise EnvironmentProblem("Spark has ended, by itself or for lack of memory; start stompcap watch again") from error
+                raise EnvironmentProblem(LOST) from error
             self._tell.failed(error)
             return
         self._owed, self._unvalidated = False, not validates

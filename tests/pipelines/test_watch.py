@@ -162,10 +162,13 @@ def test_a_request_that_makes_no_sense_ends_it(tmp_path: Path) -> None:
         Watch(Rotating([str(tmp_path)], EVERY_S), Work(UsageError("no")), Told(), EVERY_S, clock=Clock(nothing)).forever()
 
 
-def test_a_session_that_is_lost_ends_it(tmp_path: Path) -> None:
-    watch = Watch(Rotating([str(tmp_path)], EVERY_S), Work(OSError("no answer")), Told(), EVERY_S, lost=lambda: True, clock=Clock(nothing))
+@pytest.mark.parametrize("answers", [[True], [False, True], [False, False, True]], ids=["at once", "in a round", "while nothing is new"])
+def test_a_session_that_is_lost_ends_it(answers: list[bool], tmp_path: Path) -> None:
+    lost, work = iter(answers), Work(OSError("no answer") if len(answers) == 2 else None)
+    watch = Watch(Rotating([str(tmp_path)], EVERY_S), work, Told(), EVERY_S, lost=lambda: next(lost), clock=Clock(nothing, nothing))
     with pytest.raises(EnvironmentProblem, match="Spark has ended"):
         watch.forever()
+    assert next(lost, None) is None
 
 
 def test_one_file_that_cannot_be_read_does_not_keep_others_from_it(tmp_path: Path) -> None:
