@@ -7,6 +7,7 @@ tables come out the same. Within a batch every table is committed under the batc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from pipelines import bronze, gold, ledger, lock, silver
@@ -82,8 +83,8 @@ class Run(Work):
                 self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
             return
         self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        job = Run(self.spark, self.lake, batch.options, self.progress, self._entered)
-        job.result = self.result
+        job = copy(self)
+        job.options = batch.options
         past = bronze.before(self.lake, batch.options, known, batch.state_version)
         job._extract(bronze.ranked(captures, ()), past, whole=self._whole)
 

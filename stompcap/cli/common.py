@@ -130,7 +130,7 @@ def options(
     found = Options(
         reading.source, STOMP_PORTS | extra, reading.all_ports, body_preview, keep_credentials, ack_scope, reading.overlap,
         reading.split_octets, vlan=reading.vlan, tunnels=reading.tunnels, max_decompressed=reading.max_decompressed,
-        idle_timeout=_seconds("--idle-timeout", reading.idle_timeout),
+        idle_timeout=seconds("--idle-timeout", reading.idle_timeout),
     )  # fmt: skip
     if settings is None:
         return found
@@ -147,7 +147,7 @@ def with_seconds(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _seconds(option: str, text: str) -> int:
+def seconds(option: str, text: str) -> int:
     """A duration in seconds; raises UsageError where it is none."""
     try:
         return units.seconds(text)

@@ -8,69 +8,14 @@ from __future__ import annotations
 
 import gc
 import os
-import select
-import signal
 import sys
 from contextlib import suppress
-from threading import Thread
 
+from stompcap.cli.signals import Interrupted, Signals
 from stompcap.cli.stderr import to_stderr
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-BY_SIGNAL = 128  # plus the signal's number, as in shells
-GRACE_S = 5.0
-"""How long current work may take to end after a signal; a second one ends it at once."""
 
 LEFT_S = 1.0
 """How long the processes that a JVM or a pool leaves behind may take to end."""
-
-
-class Interrupted(BaseException):
-    """A signal requests the end of this process: raised in the main thread, past everything that handles errors."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"interrupted ({signal.Signals(number).name})")
-        self.code = BY_SIGNAL + number
-
-
-class Signals:
-    """Signals that end this process: `Interrupted` is raised for the first; a second, or too long a wait, ends it by force."""
-
-    def __init__(self) -> None:
-        self.interrupted: Interrupted | None = None
-        self.reported = False
-        self._handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup(1), a shell's `&`
-
-    def install(self) -> None:
-        """Handle signals from now on."""
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        Thread(target=self._watch, args=(reader,), daemon=True, name="signals").start()
-        for number in self._handled:
-            signal.signal(number, self._raise)
-
-    def ignore(self) -> None:
-        """Ignore signals from now on: the process ends anyway."""
-        for number in self._handled:
-            signal.signal(number, signal.SIG_IGN)
-
-    def _raise(self, number: int, _frame: object) -> None:
-        if self.interrupted is None:
-            self.interrupted = Interrupted(number)
-            raise self.interrupted
-
-    def _watch(self, reader: int) -> None:
-        """Ends the process by force: the pipe gets a signal's number at once, while the main thread may be in a long call."""
-        while (number := os.read(reader, 1)[0]) not in self._handled:
-            continue
-        select.select([reader], [], [], GRACE_S)
-        from stompcap.spark.processes import end_children
-
-        end_children(0)
-        if not self.reported:
-            to_stderr(str(Interrupted(number)))
-        os._exit(BY_SIGNAL + number)
 
 
 def main() -> None:
@@ -82,7 +27,8 @@ def main() -> None:
         signals.ignore()
     if signals.interrupted is not None:
         code, signals.reported = signals.interrupted.code, True
-        _report(f"{signals.interrupted}; finished work is kept, run again to continue", code)
+        if not signals.interrupted.expected:
+            _report(f"{signals.interrupted}; finished work is kept, run again to continue", code)
     _end(code, by_force=signals.interrupted is not None)
 
 

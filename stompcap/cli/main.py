@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stompcap.cli import export_command, forget_command, lake_commands, prepare_command, rule_commands, run_commands
+from stompcap.cli import export_command, forget_command, lake_commands, prepare_command, rule_commands, run_commands, watch_command
 
 NAME = "stompcap"
 CODES = (
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 run_commands.register(app)
+watch_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)

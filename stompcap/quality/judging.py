@@ -1,4 +1,4 @@
-"""The one place where Great Expectations runs: an ephemeral context, the suites, their results as rows.
+"""The verdicts of Great Expectations (stompcap.quality.verdicts) as rows of `quality_results`.
 
 `observed` is short and contains nothing from the wire but a few characters of words that a table should not have: otherwise
 counts, the lake's own words and stream ids.
@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import datetime
 import json
-import logging
-import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the package is imported
-
-import great_expectations as gx
-
 from stompcap.quality import suites
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.ranges import Faults, checks
+from stompcap.quality.verdicts import Court, Verdict
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
-    from great_expectations.data_context import EphemeralDataContext
-    from great_expectations.datasource.fluent.interfaces import DataAsset
-
     from stompcap.quality.profiles import Profile, Sums
 
 
@@ -43,78 +34,47 @@ def judge(
     `surplus` has the number of rows that repeat a key, per table that has some; `offenders`, by the name of a broken invariant, how many
     points break it and the first of them.
     """
-    context = _context()
+    court = Court()
     rows: list[dict[str, Any]] = []
-    pandas = context.data_sources.add_or_update_pandas("profiles")
     for name, profile in profiles.items():
         repeated = surplus.get(name, 0)
-        frame = suites.evidence(profile, repeated)
-        result = _run(context, pandas.add_dataframe_asset(name), suites.table_suite(profile.table), frame)
-        for one in result.results:
-            if _meta(one)["expectation"] == suites.BROKEN:
-                rows += _checked(run_id, one, profile)
+        for verdict in court.of_table(profile, repeated):
+            if verdict.expectation == suites.BROKEN:
+                rows += _checked(run_id, verdict, profile)
             else:
-                rows.append(_row(run_id, one, _profiled(profile, repeated, _meta(one)["column_name"])))
+                rows.append(_row(run_id, verdict, _profiled(profile, repeated, verdict.column)))
     rules = {rule.name: rule for rule in INVARIANTS if rule.name in sums}
     if rules:
-        asset = pandas.add_dataframe_asset("invariants")
-        result = _run(context, asset, suites.invariants_suite(list(rules.values())), suites.sides(list(rules.values()), sums))
-        for one in result.results:
-            rule = rules[_meta(one)["expectation"]]
+        suite = suites.invariants_suite(list(rules.values()))
+        for verdict in court.judge(suite, suites.sides(list(rules.values()), sums)):
+            rule = rules[verdict.expectation]
             sides = {rule.names[0]: sums[rule.name].left[0], rule.names[1]: sums[rule.name].right[0]}
-            rows.append(_row(run_id, one, sides | offenders.get(rule.name, {})))
+            rows.append(_row(run_id, verdict, sides | offenders.get(rule.name, {})))
     return pa.Table.from_pylist(rows, schema=TABLES["quality_results"].arrow)
 
 
-def _context() -> EphemeralDataContext:
-    """A context in memory, silent, without pages: Great Expectations' own are blank without the network."""
-    logging.getLogger("great_expectations").setLevel(logging.ERROR)
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    for site in context.get_site_names():
-        context.delete_data_docs_site(site)
-    return context
-
-
-def _run(context: EphemeralDataContext, asset: DataAsset, suite: gx.ExpectationSuite, frame: Any) -> ExpectationSuiteValidationResult:
-    """Judge one frame by one suite."""
-    definition = gx.ValidationDefinition(
-        name=suite.name, data=asset.add_batch_definition_whole_dataframe("all"), suite=context.suites.add(suite)
-    )
-    return context.validation_definitions.add(definition).run(batch_parameters={"dataframe": frame}, result_format="COMPLETE")
-
-
-def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
-    config = result.expectation_config
-    if config is None or config.meta is None:
-        raise TypeError("an expectation of the suites has no meta")
-    meta: dict[str, Any] = config.meta
-    return meta
-
-
-def _row(run_id: str, result: ExpectationValidationResult, observed: dict[str, Any]) -> dict[str, Any]:
-    meta = _meta(result)
-    if result.exception_info and result.exception_info.get("raised_exception"):
+def _row(run_id: str, verdict: Verdict, observed: dict[str, Any]) -> dict[str, Any]:
+    if verdict.raised:
         observed = {"error": "the expectation could not be judged"}
     return {
         "run_id": run_id,
-        "table_name": meta["table_name"],
-        "column_name": meta["column_name"],
-        "expectation": meta["expectation"],
-        "severity": suites.SEVERITIES[result.expectation_config.severity],
-        "success": bool(result.success),
+        "table_name": verdict.table,
+        "column_name": verdict.column,
+        "expectation": verdict.expectation,
+        "severity": verdict.severity,
+        "success": verdict.success,
         "observed": json.dumps(observed, sort_keys=True),
         "checked_ts": datetime.datetime.now(datetime.UTC),
     }
 
 
-def _checked(run_id: str, result: ExpectationValidationResult, profile: Profile) -> list[dict[str, Any]]:
+def _checked(run_id: str, verdict: Verdict, profile: Profile) -> list[dict[str, Any]]:
     """A row for each check of a table's rows, from the one verdict on all of them."""
-    broken, rows = set(result.result.get("unexpected_list", [])), []
+    rows = []
     for check in checks(profile.table):
         faults = profile.faults.get(check.label, Faults())
-        row = _row(run_id, result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
-        held = bool(result.success or (broken and check.label not in broken))
+        row = _row(run_id, verdict, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
+        held = verdict.success or bool(verdict.broken and check.label not in verdict.broken)
         rows.append(row | {"column_name": check.column.name, "expectation": check.expectation, "success": held})
     return rows
 

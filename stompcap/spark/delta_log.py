@@ -21,7 +21,9 @@ from stompcap.spark.places import filesystem
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-KEPT = 4096  # commits and checkpoints that are kept in memory: those of twenty tables
+KEPT = 4096  # commits that are kept in memory: those of twenty tables
+CHECKPOINTS = 64
+"""Checkpoints that are kept in memory, a few for each table: each has all transaction identifiers that the table ever noted."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def _names(checkpoint: dict[str, Any]) -> list[str]:
     return [f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet" for part in range(1, parts + 1)]
 
 
-@lru_cache(KEPT)
+@lru_cache(CHECKPOINTS)
 def _checkpoint(table_id: str, uri: str) -> _Commit:
     """The transaction identifiers of a checkpoint; the table's id keeps apart tables that were made at one place, one after the other."""
     del table_id

@@ -127,12 +127,12 @@ def stop(patience_s: float = PATIENCE_S) -> int | None:
         _over = True
     if _jvm is None:
         return None
-    _hush()
+    hush()
     return _jvm.end(patience_s)
 
 
-def _hush() -> None:
-    """Where the JVM ends before Python, pyspark's server of accumulators would print that its connection did."""
+def hush() -> None:
+    """Where the JVM ends before Python, pyspark's server of accumulators would print that its connection did, with a traceback."""
     from pyspark import SparkContext
 
     server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)  # noqa: SLF001 - there is no other way to it

@@ -119,11 +119,27 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
     return spark
 
 
+def lost(spark: SparkSession) -> bool:
+    """Whether a session is of no use any more: its context was stopped, or its JVM has ended."""
+    if getattr(spark, "_jvm", None) is None:  # Spark Connect: its server may come back
+        return False
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - pyspark has no public way to ask
+    except Exception:  # noqa: BLE001 - py4j has several for a JVM that does not answer
+        return True
+
+
 def hush() -> None:
-    """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack."""
+    """Keep Spark's Python side from writing each exception that it raises to standard error as well, with Java's stack.
+
+    Nor is the end of the JVM written there, which py4j does with the root logger.
+    """
     import logging
 
     from pyspark.logger import PySparkLogger
+
+    gateway.hush()
+    logging.getLogger().addHandler(logging.NullHandler())  # without any handler, logging would make one that writes
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -4,7 +4,7 @@ A flow (two endpoints) may have several connections, its incarnations: a SYN wit
 3.6.1), and so do segments whose sequence and acknowledgement numbers are both far from all that is known of the flow. A segment that
 no incarnation can have sent is a stray: its octets are left out, so a forged number cannot make a gap of gigabytes.
 
-A flow that was silent for the idle timeout, or for twice the maximum segment lifetime after all its connections had closed, goes on as
+A flow that was silent for the idle timeout, or for a minute after all its connections had closed (the TIME-WAIT of Linux), goes on as
 another connection. What is remembered of a flow can then be dropped after that time, and captures give the same however they are cut.
 """
 
@@ -41,7 +41,7 @@ from stompcap.tcp.state import (
 
 RECENT = 256  # how many incarnations of a flow a segment is compared with
 IDLE_NS = 24 * 3600 * 10**9  # the idle timeout where none is given
-LINGER_NS = 240 * 10**9  # twice the maximum segment lifetime (RFC 9293, 3.4.2)
+LINGER_NS = 60 * 10**9  # how long Linux keeps a connection in TIME-WAIT (RFC 9293, 3.6.1)
 CLOCK_STEP_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was stepped, not of silence
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from stompcap.cli.entry import SIGNALS
+from stompcap.cli.signals import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_S = 600

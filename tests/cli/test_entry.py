@@ -16,6 +16,7 @@ import pytest
 from stompcap import __version__
 from stompcap.cli import entry, lake_commands
 from stompcap.cli.failures import explain
+from stompcap.cli.signals import SIGNALS
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
 from tests.cli.commands import ROOT, hears, in_session
@@ -59,6 +60,7 @@ def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatc
         (["nonsense"], "No such command 'nonsense'"),
         (["extract", "x", "--lake", "l", "--split-octets", "many"], "Invalid value for '--split-octets'"),
         (["extract", "x", "--lake", "l", "--overlap", "middle"], "--overlap middle: must be first or last"),
+        (["watch", ".", "--lake", "l", "--every", "often"], "--every often: must be a duration such as 90s, 30min, 24h or 7d"),
         (["run", "x", "--lake", "l", "--idle-timeout", "1w"], "--idle-timeout 1w: must be a duration such as 90s, 30min, 24h or 7d"),
     ],
 )
@@ -68,6 +70,11 @@ def test_a_command_line_that_makes_no_sense(words: list[str], says: str, capsys:
     assert said.err.startswith(f"stompcap: {says}")
     assert len(said.err.splitlines()) == 1
     assert json.loads(said.out) == {"status": "failed", "exit_code": 2, "error": said.err.removeprefix("stompcap: ").rstrip("\n")}
+
+
+def test_a_folder_that_is_not_there_is_not_watched(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert called(monkeypatch, "watch", "/nowhere/captures", "--lake", "/nowhere/lake") == 4
+    assert capsys.readouterr().err == "stompcap: /nowhere/captures: no such folder or file; check the name\n"
 
 
 @pytest.mark.parametrize(
@@ -114,12 +121,12 @@ def test_shells_get_words_to_complete(shell: str) -> None:
 
 WAITS = """
 import sys, time
-from stompcap.cli import entry
+from stompcap.cli import entry, signals
 def command():
     print("ready", flush=True)
     {}
 entry._command = command
-entry.GRACE_S = 3.0
+signals.GRACE_S = 3.0
 entry.main()
 """
 
@@ -149,7 +156,7 @@ def begin() -> Iterator[Begin]:
         child.communicate()
 
 
-@pytest.mark.parametrize("number", entry.SIGNALS)
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("body", ["time.sleep(60)", "try: time.sleep(60)\n    except BaseException: raise ValueError('lost') from None"])
 def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: Begin) -> None:
     child = begin(body)
@@ -158,6 +165,31 @@ def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: 
     assert child.returncode == 128 + number
     assert err == f"stompcap: interrupted ({number.name}); finished work is kept, run again to continue\n"
     assert json.loads(out)["exit_code"] == 128 + number
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_is_expected_ends_it_without_a_word(number: signal.Signals, begin: Begin) -> None:
+    child = begin("with signals.expected(): time.sleep(60)")
+    child.send_signal(number)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("end", ["", "\n        raise ValueError('disk full')"])
+def test_a_signal_waits_for_what_puts_it_off(end: str, begin: Begin) -> None:
+    body = "with signals.put_off():\n        time.sleep(1)\n        print('committed', flush=True)"
+    child = begin(f"{body}{end}\n    print('too far')")
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 143
+    assert out.startswith("committed\n{")
+    assert err == "stompcap: interrupted (SIGTERM); finished work is kept, run again to continue\n"
+
+
+def test_what_puts_a_signal_off_for_too_long_is_ended(begin: Begin) -> None:
+    child = begin("with signals.put_off(): time.sleep(60)")
+    child.send_signal(signal.SIGTERM)
+    assert (child.wait(30), child.communicate()[1]) == (143, "stompcap: interrupted (SIGTERM)\n")
 
 
 def test_what_does_not_end_is_ended_by_a_second_signal(begin: Begin) -> None:
@@ -209,7 +241,7 @@ def test_nobody_reads_what_is_printed() -> None:
 
 def test_jobs_are_commands() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    for path in (ROOT / "jobs" / "run.py", ROOT / "jobs" / "ack_latency.py"):
+    for path in (ROOT / "jobs" / name for name in ("run.py", "ack_latency.py", "watch.py")):
         done = subprocess.run([sys.executable, path, "-h"], capture_output=True, text=True, env=environment, check=True)
         assert "Usage: stompcap" in done.stdout
         assert done.stderr == ""

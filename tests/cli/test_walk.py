@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.cli.entry import SIGNALS
+from stompcap.cli.signals import SIGNALS
 from tests.cli.commands import ROOT, WITHOUT_JAVA, Ended, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -114,7 +114,7 @@ def test_every_command_is_walked() -> None:
     from stompcap.cli.rule_commands import rules
 
     names = {(command.name or command.callback.__name__) for group in (app, rules) for command in group.registered_commands}
-    assert names == set(COMMANDS)
+    assert names - {"watch"} == set(COMMANDS), "watch does not end by itself; tests/spark/test_watch_command.py ends it"
 
 
 @pytest.mark.parametrize("name", WALKED)

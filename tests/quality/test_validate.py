@@ -74,6 +74,34 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
         assert between == {c.name for c in table.ranged}
 
 
+def test_the_same_evidence_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a fault that comes later passed over, or one that was there believed to stay."""
+    from stompcap.quality.verdicts import Court
+
+    judged: list[str] = []
+    whole = Court.judge
+
+    def judge(self: Court, suite: Any, frame: Any) -> Any:
+        judged.append(suite.name)
+        return whole(self, suite, frame)
+
+    lake, told = lakes.write(tmp_path / "lake", lakes.tables()), {}
+    run(lake)
+    monkeypatch.setattr(Court, "judge", judge)
+    for name, fault in (("clean", None), ("twice", repeat(0)), ("once more", repeat(1)), ("repaired", None)):
+        judged.clear()
+        table = lakes.tables()["receipts"]
+        write_deltalake(str(lake / "receipts"), fault(table) if fault else table, mode="overwrite")
+        rows = run(lake)
+        told[name] = (list(judged), ("receipts", None, KEYS) in failed(rows))
+        (counted,) = [row for row in rows if (row["table_name"], row["expectation"]) == ("receipts", KEYS)]
+        assert json.loads(counted["observed"])["rows"] == len(table) + bool(fault)
+    both = ["receipts", "invariants"]
+    assert told == {
+        "clean": (["invariants"], False), "twice": (both, True), "once more": (["invariants"], True), "repaired": (both, False),
+    }  # fmt: skip
+
+
 @pytest.mark.slow  # a process of its own imports Great Expectations
 def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     """pyspark ends such a process when Great Expectations asks it for Spark Connect (`python -c`, workers of pytest-xdist)."""

@@ -1,0 +1,112 @@
+"""Which files of a watched folder are to be read now: what a capturing program has finished, or does not write to at the moment.
+
+A file that is named by itself is read whenever it has changed. One that is found in a folder or by a glob is read when it stands still: it
+is as it was at the last look, or was last modified longer ago than looks are apart. Nobody can tell from outside whether a
+program will write to a file again, so this rule needs no names and no signal from that program, and a mistake costs nothing but a cut: what
+is added to a capture later is read later, from where the lake has it (`stompcap.capture.survey`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from stompcap.capture import uris
+from stompcap.capture.find import find, sizes
+from stompcap.errors import CaptureError
+
+LONG_S = 3600
+"""A file that has been written to for so long without standing still is named, once."""
+
+MOST_ROUNDS = 64
+"""A file that cannot be read is tried again after 1, 2, 4, ... rounds, and after so many at most."""
+
+
+class Seen(NamedTuple):
+    """A file as one look found it: what a write, a rename, or a change of permissions changes; times in nanoseconds, 0 for a URI."""
+
+    octets: int
+    modified: int
+    changed: int
+    inode: int
+
+
+@dataclass(frozen=True)
+class Due:
+    """What one look found: files to read now with how they were seen, and files that are being written."""
+
+    files: dict[str, Seen] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
+    long: list[str] = field(default_factory=list)
+    """Those of `written` that are to be named, as they have been for `LONG_S`."""
+    refused: list[CaptureError] = field(default_factory=list)
+    """What could not be looked at, where the last look did not find the same."""
+
+
+class Rotating:
+    """Files, folders, globs and URIs that are looked at again and again, `still_s` seconds apart or more.
+
+    `now` gives seconds since the epoch.
+    """
+
+    def __init__(self, named: Sequence[str], still_s: float, now: Callable[[], float] = time.time) -> None:
+        self._named, self._still_s, self._now = named, still_s, now
+        self._outright = {uris.local(name) for name in named}
+        self._last: dict[str, Seen] = {}
+        self._taken: dict[str, Seen] = {}
+        self._unreadable: dict[str, tuple[Seen, int, int]] = {}
+        self._written_since: dict[str, float] = {}
+        self._refused: set[str] = set()
+        self._looks = 0
+
+    def look(self) -> Due:
+        """Look at all files; those that are due stay so until `taken` is told of them. What is gone is forgotten."""
+        self._looks += 1
+        due = Due()
+        refused: list[CaptureError] = []
+        now, before, self._last = self._now(), self._last, _seen(find(self._named, refused.append))
+        for path, seen in self._last.items():
+            if not seen.octets or self._taken.get(path) == seen:
+                continue
+            if path not in self._outright and seen != before.get(path) and now - seen.modified / 1e9 < self._still_s:
+                due.written.append(path)
+            elif path not in self._unreadable or self._unreadable[path][0] != seen or self._looks >= self._unreadable[path][2]:
+                due.files[path] = seen
+        due.refused.extend(error for error in refused if str(error) not in self._refused)
+        self._refused = {str(error) for error in refused}
+        self._written_since = {path: self._written_since.get(path, now) for path in due.written}
+        for path, since in self._written_since.items():
+            if now - since >= LONG_S:
+                due.long.append(path)
+                self._written_since[path] = float("inf")
+        self._taken = {path: seen for path, seen in self._taken.items() if path in self._last}
+        self._unreadable = {path: tried for path, tried in self._unreadable.items() if path in self._last}
+        return due
+
+    def taken(self, due: Due, unreadable: Collection[str]) -> None:
+        """Files were read, as they were seen, but for those that could not be."""
+        for path, seen in due.files.items():
+            if path in unreadable:
+                tried_as, pause, _ = self._unreadable.get(path, (seen, 0, 0))
+                pause = min(2 * pause, MOST_ROUNDS) if pause and tried_as == seen else 1
+                self._unreadable[path] = seen, pause, self._looks + pause
+            else:
+                self._taken[path] = seen
+                self._unreadable.pop(path, None)
+
+
+def _seen(paths: Sequence[str]) -> dict[str, Seen]:
+    """Each file as it is now; those that have gone meanwhile are left out."""
+    remote = [path for path in paths if uris.is_uri(path)]
+    found = {path: Seen(octets, 0, 0, 0) for path, octets in zip(remote, sizes(remote), strict=True)}
+    for path in paths:
+        if path not in found:
+            try:
+                told = os.stat(uris.local(path))
+            except OSError:
+                continue
+            found[path] = Seen(told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+    return found

@@ -1,0 +1,112 @@
+"""The rounds of `watch` as people and programs see them: a line or an object for each that brought something new, warnings beside them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from stompcap.cli.stderr import to_stderr
+from stompcap.tables.words import UNREADABLE
+from stompcap.units import count, duration
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from pipelines.result import Result
+    from pipelines.rotating import Due
+    from stompcap.cli.common import Verbosity
+
+CLEAR = "\r\x1b[K"  # ECMA-48: erase in line
+
+
+class Rounds:
+    """Prints what a watch tells: rounds on standard output, warnings and errors on standard error.
+
+    On a terminal a round that found nothing new is a line that the next one overwrites; elsewhere it is printed with --verbose only.
+    """
+
+    def __init__(self, verbosity: Verbosity) -> None:
+        self._verbosity = verbosity
+        self._rewrites = sys.stdout.isatty() and not verbosity.as_json
+        self._warned: set[str] = set()
+        self._began = time.monotonic()
+
+    def begin(self) -> None:
+        """A round begins its work."""
+        self.end()
+        self._began = time.monotonic()
+
+    def done(self, result: Result) -> None:
+        """Print a round that brought something new."""
+        passed = time.monotonic() - self._began
+        if self._verbosity.as_json:
+            self._object(result.public() | {"seconds": round(passed, 3)})
+        elif not self._verbosity.quiet:
+            print(f"{_now()}  {news(result)} in {duration(passed * 1e6)}", flush=True)
+
+    def idle(self, due: Due) -> None:
+        """Print a round that found nothing new, where somebody looks at it."""
+        written = f"; {_things(len(due.written), 'file')} being written" if due.written else ""
+        line = f"{_now()}  nothing new{written}"
+        if self._verbosity.as_json:
+            if self._verbosity.verbose:
+                self._object({"status": "idle", "written": due.written})
+        elif self._rewrites and not self._verbosity.quiet:
+            print(CLEAR + line[: shutil.get_terminal_size().columns - 1], end="", flush=True)
+        elif self._verbosity.verbose:
+            print(line, flush=True)
+
+    def failed(self, error: Exception) -> None:
+        """Print why a round failed, in one line."""
+        from stompcap.cli.failures import explain
+
+        self.end()
+        if self._verbosity.verbose:
+            import traceback
+
+            traceback.print_exception(error)
+        line, code = explain(error)
+        to_stderr(f"this round failed, the next one tries again: {line}")
+        if self._verbosity.as_json:
+            self._object({"status": "failed", "exit_code": code, "error": line})
+
+    def warn(self, lines: Sequence[str]) -> None:
+        """Print warnings, but for those that were printed with the last round that had some: a failed expectation fails again."""
+        for line in lines:
+            if line not in self._warned:
+                self.end()
+                to_stderr(line)
+        if lines:
+            self._warned = set(lines)
+
+    def end(self) -> None:
+        """Leave nothing on the line that is overwritten."""
+        if self._rewrites:
+            print(CLEAR, end="", flush=True)
+
+    def _object(self, values: dict[str, Any]) -> None:
+        print(json.dumps({"time": _now("T") + "Z", **values}), flush=True)
+
+
+def news(result: Result) -> str:
+    """What a round brought, in a few words."""
+    new = [one for one in result.captures if one["status"] not in ("known", UNREADABLE)]
+    words, rows = [_things(len(new), "capture")], result.rows
+    if "sessions" in rows or not rows.get("streams"):
+        words += [_things(rows.get("sessions", 0), "session"), _things(rows.get("frames", 0), "frame")]
+        words.append(_things(rows.get("compliance_findings", 0), "finding"))
+    else:
+        words.append(f"{_things(rows['streams'], 'connection')}, none of STOMP")
+    return visible(", ".join(words))
+
+
+def _things(number: int, name: str) -> str:
+    return f"{count(number)} {name}{'' if number == 1 else 's'}"
+
+
+def _now(between: str = " ") -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d{between}%H:%M:%S}"

@@ -1,0 +1,100 @@
+"""`watch`: what rotates into folders is taken in round by round, in one session, until a signal ends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stompcap.cli import common, signals
+from stompcap.cli.grouped import grouped
+from stompcap.cli.progress import shown
+from stompcap.cli.rounds import Rounds
+from stompcap.errors import CaptureError
+from stompcap.spark import lake as lakes
+
+if TYPE_CHECKING:
+    from pipelines.result import Result
+    from stompcap.options import Options
+
+Folders = Annotated[list[str], typer.Argument(metavar="FOLDER...", help="Folders, globs, URIs, or growing files.", show_default=False)]
+Every = Annotated[str, typer.Option("--every", help="How far apart rounds begin (10s, 5min), and how long a file stands still to be read.")]
+READING, WHERE, VERBOSITY = common.Reading(), common.Where(), common.Verbosity()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(grouped(watch))
+
+
+def watch(
+    folders: Folders,
+    lake: common.Lake,
+    every: Every = "60s",
+    reading: common.Reading = READING,
+    body_preview: common.BodyPreview = 256,
+    keep_credentials: common.KeepCredentials = False,
+    ack_scope: common.AckScope = "auto",
+    settings: common.SettingsFile = None,
+    where: common.Where = WHERE,
+    verbosity: common.Verbosity = VERBOSITY,
+) -> None:
+    """Run all stages on what rotates into folders, round by round, until Ctrl-C or SIGTERM; the lake is free between rounds."""
+    chosen = common.options(
+        reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
+    )
+    every_s = common.seconds("--every", every)
+    _demand(folders)
+    _endless(folders, lake, chosen, every_s, where, verbosity)
+
+
+def _demand(folders: Sequence[str]) -> None:
+    """Raise CaptureError for a name that nothing has: a folder may be empty, but a mistyped one would be watched in vain."""
+    from stompcap.capture import uris
+    from stompcap.capture.find import WILD
+
+    for name in folders:
+        if not uris.is_uri(name) and not os.path.lexists(uris.local(name)) and not any(mark in name for mark in WILD):
+            raise CaptureError(name, "no such folder or file; check the name")
+
+
+def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, where: common.Where, verbosity: common.Verbosity) -> None:
+    """Start the session, then do round after round."""
+    session = common.session(where.master, where.conf)
+    session.begin()  # in parallel with the imports that follow
+    from pipelines.rotating import Rotating
+    from pipelines.run import execute
+    from pipelines.watch import Round, Watch
+    from stompcap.prepare import compiled
+    from stompcap.spark.session import lost
+
+    lakes.create(lake)
+    if not verbosity.quiet and not compiled():
+        print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
+    spark, tell = session(), Rounds(verbosity)
+
+    def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
+        tell.begin()
+        with shown(_steps_are_hidden(verbosity)) as progress:
+            job = Round(session, lake, chosen, progress)
+            job.uninterrupted = signals.put_off
+            try:
+                return execute(job, stages, paths, wait_s=where.wait or every_s)
+            except Exception:
+                signals.raise_if_interrupted()
+                raise
+
+    watched = Watch(Rotating(folders, every_s), work, tell, every_s, lost=lambda: lost(spark), waiting=signals.expected)
+    try:
+        watched.forever()
+    finally:
+        tell.end()
+
+
+def _steps_are_hidden(verbosity: common.Verbosity) -> bool:
+    """Whether the steps of a round are not shown: off a terminal they would fill a journal, and are printed with --verbose only."""
+    terminal = sys.stderr.isatty()
+    return verbosity.quiet or (not terminal and (verbosity.as_json or not verbosity.verbose))
