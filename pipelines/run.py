@@ -71,7 +71,7 @@ class Run(Work):
         self.result.captures.sort(key=lambda capture: capture["path"] or "")
         new = bronze.ranked(found.captures, ids)
         if new:
-            self._extract(new, bronze.before(self.lake, self.options, known), whole=whole)
+            self.take_in(new, bronze.before(self.lake, self.options, known), whole=whole)
 
     def _finish(self, batch: Unfinished) -> None:
         """Take in a batch that a run had begun when it was killed, as that run would have."""
@@ -86,14 +86,15 @@ class Run(Work):
         job = copy(self)
         job.options = batch.options
         past = bronze.before(self.lake, batch.options, known, batch.state_version)
-        job._extract(bronze.ranked(captures, ()), past, whole=self._whole)
+        job.take_in(bronze.ranked(captures, ()), past, whole=self._whole)
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
         mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
         return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
-    def _extract(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool) -> None:
+    def take_in(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool) -> None:
+        """Make and commit the rows of a batch of captures; with `whole` up to each session's metrics."""
         outputs = bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
         if whole:
             from stompcap.quality import prepare

@@ -31,9 +31,9 @@ from stompcap.tcp.octets import Octets, captured_twice, copy_runs
 from stompcap.tcp.results import Extents, Int64s, Reassembly
 
 Bools = NDArray[np.bool_]
-MOST_PACKETS = 1 << 16
-MOST_OCTETS = 1 << 25
-"""Packets and octets that are kept of a flow: one that has more ends with the run, and goes on as other connections."""
+MOST_PACKETS = 1 << 18
+MOST_OCTETS = 1 << 27
+"""Packets and octets that are kept of a flow: the connections of one that has more end with the run, and go on as others."""
 
 HEADERS = (
     "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "window", "ip_id", "ttl", "wire_octets", "captured_octets",
