@@ -54,10 +54,14 @@ class Lake:
     def rows(self) -> dict[str, list[str]]:
         """What the tables say, where it came from apart."""
         found = {}
-        for name in sorted(self.final.keys() | self.open.keys() - {"stream_state"}):
-            table = pa.concat_tables([*self.final.get(name, []), *self.open.get(name, [])])
+        for name in sorted((self.final.keys() | self.open.keys()) - {"stream_state"}):
+            table = self.table(name)
             found[name] = sorted(map(repr, table.drop_columns([one for one in LINEAGE if one in table.column_names]).to_pylist()))
-        return {name: rows for name, rows in found.items() if rows and name != "stream_state"}
+        return {name: rows for name, rows in found.items() if rows}
+
+    def table(self, name: str) -> pa.Table:
+        """All rows of a table."""
+        return pa.concat_tables([*self.final.get(name, []), *self.open.get(name, [])])
 
     def _take(self, tables: Iterable[tuple[str, pa.Table]], going_on: pa.Array | None) -> None:
         for name, table in tables:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +13,8 @@ from scapy.layers.inet import IP, TCP
 
 from stompcap.options import Options
 from tests.capture.packaging import Frame, pcap
+from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
-from tests.e2e.test_rotated import records
 from tests.e2e.truth import DATA
 from tests.tcp.wire import ETHER, START_NS
 
@@ -110,29 +111,48 @@ def test_connections_that_begin_end_and_idle_anywhere(
     assert rows_of(folder, frames, where, options) == rows_of(folder, frames, [], options)
 
 
-def cut(capture: str, folder: Path, bounds: list[int], *, kept: bool = True) -> dict[str, list[str]]:
-    """The rows of a lake that has a recorded capture cut at some packets, a run for each part."""
-    octets = (DATA / capture).read_bytes()
-    packets, lake = records(octets), Lake(kept=kept)
-    for number, (begin, end) in enumerate(pairwise([0, *bounds, len(packets)])):
-        path = folder / f"{number}.pcap"
-        path.write_bytes(octets[:24] + b"".join(packets[begin:end]))
-        lake.run([str(path)])
+def recorded(capture: str, folder: Path, bounds: list[float], *, kept: bool = True) -> dict[str, list[str]]:
+    """The rows of a lake that has a recorded capture cut at some shares of its packets, a run for each part."""
+    lake = Lake(kept=kept)
+    for path in cut(DATA / capture, folder, bounds):
+        lake.run([path])
     return lake.rows()
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
 @pytest.mark.parametrize("capture", ["rabbitmq_dialogue.pcap", "activemq_heartbeats.pcap"])
 def test_a_recorded_capture_in_four_runs(capture: str, kept: bool, tmp_path: Path) -> None:
-    count = len(records((DATA / capture).read_bytes()))
-    assert cut(capture, tmp_path, [count // 5, count // 2, count - 7], kept=kept) == cut(capture, tmp_path, [])
+    assert recorded(capture, tmp_path, [0.2, 0.5, 0.99], kept=kept) == recorded(capture, tmp_path, [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capture", CAPTURES)
-@given(where=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans())
+@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans())
 @settings(deadline=None, max_examples=8)
-def test_recorded_captures_cut_anywhere(capture: str, tmp_path_factory: pytest.TempPathFactory, where: list[float], kept: bool) -> None:
-    count, folder = len(records((DATA / capture).read_bytes())), tmp_path_factory.mktemp("cut")
-    bounds = sorted({int(part * count) for part in where} - {0, count})
-    assert cut(capture, folder, bounds, kept=kept) == cut(capture, folder, [])
+def test_recorded_captures_cut_anywhere(capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    assert recorded(capture, folder, bounds, kept=kept) == recorded(capture, folder, [])
+
+
+def test_octets_that_showed_no_stomp_are_a_gap_where_their_capture_is_gone(tmp_path: Path) -> None:
+    """On an unusual port, caught mid-stream: nothing of another protocol is kept, and nothing is made up for it."""
+    peers = Peers(0)
+    peers.ports = 40000, 7000
+    frames = [Frame(peers.packet(0, 0, b"login root\n"), START_NS)]
+    frames.append(Frame(peers.packet(0, 11, b"\0" + HELLO), START_NS + SECOND))
+    for kept, gaps in ((True, 0), (False, 11)):
+        lake = Lake(kept=kept)
+        for number, frame in enumerate(frames):
+            lake.run([str(pcap(tmp_path / f"{kept}{number}.pcap", [frame], nano=True))])
+        [row] = lake.table("streams").to_pylist()
+        assert (row["protocol"], row["gap_octets_c2s"], row["truncated_octets_c2s"]) == ("stomp", gaps, gaps)
+
+
+def test_what_is_kept_of_a_connection_has_no_passcode(tmp_path: Path) -> None:
+    peers, lake = Peers(0), Lake()
+    frames = [Frame(octets, START_NS + n) for n, octets in enumerate([*peers.does("open", 0), peers.packet(0, 0, HELLO)])]
+    lake.run([str(pcap(tmp_path / "a.pcap", frames, nano=True))])
+    state = pa.concat_tables(lake.open["stream_state"])
+    assert state.num_rows == 4
+    assert b"sesame" not in b"".join(octet for octet in state.column("payload").to_pylist() if octet)
+    assert b"login:me" in b"".join(octet for octet in state.column("payload").to_pylist() if octet)

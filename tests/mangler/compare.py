@@ -36,6 +36,8 @@ def named(tables: Mapping[str, pa.Table]) -> Tables:
     assert len(set(ports.values())) == len(streams), "a client's port names one stream"
     found = {}
     for name, table in tables.items():
+        if name == "stream_state":
+            continue  # packets as they were packaged
         kept = [column for column in table.column_names if column not in LINEAGE | PACKAGING]
         found[name] = table.select(kept).to_pylist(maps_as_pydicts="strict")
         for row in found[name]:

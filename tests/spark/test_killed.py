@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,15 +22,17 @@ from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
+from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-FIRST, SECOND = str(DATA / "rabbitmq_midstream.pcap"), str(DATA / "rabbitmq_heartbeats.pcap")
+ROTATED = tempfile.TemporaryDirectory(prefix="stompcap-killed-")
+FIRST, SECOND = cut(DATA / "rabbitmq_midstream.pcap", Path(ROTATED.name), [0.5])
 RUN_STAGES = [stage for stage in STAGES if stage != "validate"]
-OPERATIONS = ("runs", "batches", "quality_results", "stream_state")
+OPERATIONS = ("runs", "batches", "quality_results")
 LINEAGE = {"run_id", "batch_id"}
 KILLS = 30
 

@@ -1,0 +1,95 @@
+"""A rotated capture in a run for each file: the tables are those of one run, and right for every reader in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+
+from pipelines.result import Result
+from pipelines.run import STAGES, Run, execute
+from stompcap.options import Options
+from stompcap.spark import lake as lakes
+from stompcap.tables import TABLES
+from tests.e2e.cutting import cut
+from tests.e2e.runs import LINEAGE
+from tests.e2e.truth import DATA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+OWN = {"captures", "runs", "batches", "quality_results", "stream_state"}
+CAPTURE = DATA / "rabbitmq_dialogue.pcap"
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession) -> Callable[..., Result]:
+    """Some stages of a run over captures into a lake."""
+
+    def start(lake: Path, captures: list[str], *stages: str) -> Result:
+        return execute(Run(lambda: spark, str(lake), Options()), stages or STAGES[:-1], captures)
+
+    return start
+
+
+def rows_of(lake: Path) -> dict[str, list[str]]:
+    found = {}
+    for name in TABLES.keys() - OWN:
+        table = DeltaTable(str(lake / name)).to_pyarrow_table()
+        found[name] = sorted(map(repr, table.drop_columns([one for one in LINEAGE if one in table.column_names]).to_pylist()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(run: Callable[..., Result], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    lake = tmp_path_factory.mktemp("whole")
+    run(lake, [str(CAPTURE)])
+    return rows_of(lake)
+
+
+def test_a_run_for_each_file(run: Callable[..., Result], whole: dict[str, list[str]], spark: SparkSession, tmp_path: Path) -> None:
+    lake, captures = tmp_path / "lake", cut(CAPTURE, tmp_path, [0.3, 0.4, 0.8])
+    for number, capture in enumerate(captures):
+        run(lake, captures[: number + 1] if number % 2 else [capture])
+        for name in TABLES:
+            counts = spark.read.format("delta").load(str(lake / name)).count(), lakes.small(str(lake), name).num_rows
+            files = DeltaTable(str(lake / name)).file_uris()
+            [(count,)] = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchall() if files else [(0,)]
+            assert {count} == set(counts), name
+    assert rows_of(lake) == whole
+    run(lake, captures)
+    assert rows_of(lake) == whole
+
+
+def test_stages_one_by_one_and_late(run: Callable[..., Result], whole: dict[str, list[str]], tmp_path: Path) -> None:
+    """Bronze is two files ahead when the others are decoded; sessions are a file behind."""
+    lake, captures = tmp_path / "lake", cut(CAPTURE, tmp_path, [0.3, 0.6])
+    run(lake, captures[:1], "extract")
+    run(lake, [], "decode")
+    run(lake, captures[1:2], "extract")
+    run(lake, [], "correlate")
+    run(lake, captures[2:], "extract")
+    for stage in ("decode", "correlate", "metrics"):
+        run(lake, [], stage)
+    assert rows_of(lake) == whole
+
+
+def test_a_growing_capture(run: Callable[..., Result], whole: dict[str, list[str]], tmp_path: Path) -> None:
+    lake, growing, octets = tmp_path / "lake", tmp_path / "growing.pcap", CAPTURE.read_bytes()
+    for end in (len(octets) // 3, len(octets) // 2, len(octets)):
+        growing.write_bytes(octets[:end])
+        run(lake, [str(growing)])
+    assert rows_of(lake) == whole
+
+
+def test_captures_that_are_gone(run: Callable[..., Result], whole: dict[str, list[str]], tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    for capture in cut(CAPTURE, tmp_path, [0.5]):
+        run(lake, [capture])
+        Path(capture).unlink()
+    assert rows_of(lake) == whole
