@@ -36,9 +36,10 @@ MOST_OCTETS = 1 << 27
 """Packets and octets that are kept of a flow: the connections of one that has more end with the run, and go on as others."""
 
 HEADERS = (
-    "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "window", "ip_id", "ttl", "wire_octets", "captured_octets",
-    "bad_checksum", "outer",
+    "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "ip_id", "ttl", "wire_octets", "captured_octets",
+    "bad_checksum",
 )  # fmt: skip
+RENAMED = {"window": "window_size", "outer": "layers"}  # words that SQL reserves
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class OpenFlows:
         payload = pa.Array.from_buffers(pa.binary(), len(rows), [validity, pa.py_buffer(offsets), pa.py_buffer(self._octets)])
         stream = self.reassembly.stream_of[rows]
         role = np.where(held, -1, self.detected.roles[stream, self._side()[rows]])
-        columns = {name: chosen.column(name) for name in HEADERS}
+        columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
         columns |= {
             "stream_id": self.reassembly.streams.stream_id.take(pa.array(stream)),
             "source": constant(self.options.source, len(rows)),
@@ -177,7 +178,7 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
         "earlier": pa.array(np.where(there, NEW, np.where(role < 0, KEPT, NOT_KEPT + role)).astype(np.int8)),
         "payload": pc.if_else(pa.array(there), pa.scalar(None, pa.binary()), payload),
     }
-    columns |= {name: rows.column(name) for name in SEGMENTS.names if name not in columns}
+    columns |= {name: rows.column(RENAMED.get(name, name)) for name in SEGMENTS.names if name not in columns}
     return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)
 
 

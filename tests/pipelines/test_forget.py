@@ -245,7 +245,7 @@ def test_runs_say_which_kinds_of_criteria_and_how_many(lake: Path) -> None:
 def test_a_run_that_was_killed_is_to_be_finished_first(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options())
+    unfinished.begin(str(lake), "killed", "b", [found], Options(), 3)
     assert forgotten(lake, Criteria(streams=(A.name,))).connections == 1, "no table has rows of it"
     lakes.append(str(lake), "segments", table("segments", [B.row("segments")]), ["b"], "killed")
     with pytest.raises(EnvironmentProblem, match=r"run killed was killed while it committed .*rabbitmq_midstream\.pcap; finish it first"):

@@ -123,7 +123,7 @@ def test_the_last_validation_stays_without_examples(lake: Path) -> None:
 def test_an_unfinished_batch_stays(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options())
+    unfinished.begin(str(lake), "killed", "b", [found], Options(), 3)
     forgotten(lake, Criteria(before=day(10_000)))
     assert column(lake, "batches", "batch_id") == ["b"]
     assert holding(lake, "rabbitmq_midstream.pcap")

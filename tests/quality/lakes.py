@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from stompcap.tables import TABLES
 
 Columns = dict[str, Any]
-NULLS: dict[pa.DataType, Any] = {pa.string(): "x", pa.int64(): 0, pa.int32(): 0, pa.bool_(): False}
+NULLS: dict[pa.DataType, Any] = {pa.string(): "x", pa.int64(): 0, pa.int32(): 0, pa.bool_(): False, pa.binary(): b""}
 
 CLIENT = ("CONNECT", "SUBSCRIBE", "BEGIN", "SEND", "COMMIT")
 SERVER = ("CONNECTED", "RECEIPT")

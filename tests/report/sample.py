@@ -29,6 +29,8 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
 
 def _filler(column: Column) -> Any:
     """A value that a column that may not be null can have."""
+    if pa.types.is_binary(column.type):
+        return b""
     if pa.types.is_string(column.type):
         return column.words[0] if column.words else ""
     return pa.types.is_integer(column.type) and 0
