@@ -4,8 +4,8 @@ A flow (two endpoints) may have several connections, its incarnations: a SYN wit
 3.6.1), and so do segments whose sequence and acknowledgement numbers are both far from all that is known of the flow. A segment that
 no incarnation can have sent is a stray: its octets are left out, so a forged number cannot make a gap of gigabytes.
 
-A flow that was silent for the idle timeout, or for a minute after all its connections had closed (the TIME-WAIT of Linux), goes on as
-another connection. What is remembered of a flow can then be dropped after that time, and captures give the same however they are cut.
+A flow that was silent for the idle timeout goes on as another connection; two minutes are enough if all its connections had closed, or no
+SYN was acknowledged. What is remembered of a flow can then be dropped after that time, and captures give the same however they are cut.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stompcap.capture.columns import ACK, RST
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
+from stompcap.tcp.history import H_SYN, H_SYNACK, H_ZERO
 from stompcap.tcp.results import Streams
 from stompcap.tcp.state import (
     AFTER_IDLE,
@@ -25,6 +26,7 @@ from stompcap.tcp.state import (
     FAR,
     FIRST_DATA,
     HINTED,
+    HISTORY_BITS,
     LAST_NS,
     REF,
     SEEN,
@@ -41,7 +43,8 @@ from stompcap.tcp.state import (
 
 RECENT = 256  # how many incarnations of a flow a segment is compared with
 IDLE_NS = 24 * 3600 * 10**9  # the idle timeout where none is given
-LINGER_NS = 60 * 10**9  # how long Linux keeps a connection in TIME-WAIT (RFC 9293, 3.6.1)
+LINGER_NS = 120 * 10**9  # longer than a connection stays in TIME-WAIT, and than a client waits before it sends a SYN again
+HANDSHAKE = 1 << H_SYN | 1 << H_SYNACK | 1 << H_ZERO  # what the history of a connection has that nobody has acknowledged
 CLOCK_STEP_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was stepped, not of silence
 
 
@@ -71,7 +74,8 @@ def idle(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) 
     if silence_ns <= LINGER_NS:
         return False
     for stream in range(max(first, streams - RECENT), streams):
-        if not closed(state, stream):
+        history = state[stream, SIDES + HISTORY_BITS] | state[stream, SIDES + WIDTH + HISTORY_BITS]
+        if not closed(state, stream) and history & ~HANDSHAKE:
             return False
     return True
 
@@ -88,7 +92,9 @@ def may_go_on(streams: Streams, flow: NDArray[np.int64], now_ns: int, idle_ns: i
     np.maximum.at(first, flow[streams.after_idle], number[streams.after_idle])
     recent = number >= first[flow]
     open_still = np.zeros(flows, np.bool_)
-    open_still[flow[recent & (streams.close_kind != CLOSE_RST) & (streams.sides.fin_ns < 0).any(axis=1)]] = True
+    unanswered = np.array([not history.strip("SsHhWw") for history in streams.history], np.bool_)
+    closed_ones = (streams.close_kind == CLOSE_RST) | (streams.sides.fin_ns >= 0).all(axis=1)
+    open_still[flow[recent & ~closed_ones & ~unanswered]] = True
     silence = now_ns - last
     over = np.where(silence > idle_ns, silence < CLOCK_STEP_NS, (silence > LINGER_NS) & ~open_still)
     return recent & ~over[flow]

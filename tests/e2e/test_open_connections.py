@@ -34,7 +34,7 @@ PAUSES = (SECOND // 100, SECOND // 100, SECOND // 100, 5 * SECOND, 200 * SECOND,
 EVENTS = st.lists(
     st.tuples(
         st.integers(0, 3),
-        st.sampled_from(("open", "say", "answer", "say", "answer", "split", "again", "lost", "late", "close", "reset")),
+        st.sampled_from(("open", "say", "answer", "say", "answer", "split", "again", "lost", "late", "close", "reset", "knock")),
         st.integers(0, 9),
         st.sampled_from(PAUSES),
     ),
@@ -65,6 +65,8 @@ class Peers:
             self.isn = [(isn + 10_000_000) % 2**32 for isn in self.isn]
             self.sent = [0, 0]
             return [self.packet(0, -1, flags="S"), self.packet(1, -1, flags="SA"), self.packet(0, 0)]
+        if what == "knock":
+            return [self.packet(0, -1, flags="S")]
         if what in ("close", "reset"):
             return [self.packet(number % 2, self.sent[number % 2], flags="FA" if what == "close" else "R")]
         if what == "again" and self.last:

@@ -30,16 +30,18 @@ def rows(before, silence, after):
         (OPENED, 366 * 86_400 * SECOND, IDLE_NS, 1),  # a clock was set
         (OPENED, 60 * SECOND, 60 * 10**9, 1),
         (OPENED, 60 * SECOND + 1, 60 * 10**9, 2),
-        (OPENED + CLOSED, 60 * SECOND, IDLE_NS, 1),
-        (OPENED + CLOSED, 60 * SECOND + 1, IDLE_NS, 2),
-        (OPENED + CLOSED[:1], 60 * SECOND + 1, IDLE_NS, 1),
-        ([*OPENED, (1, 51, 13, RST | ACK, b"")], 60 * SECOND + 1, IDLE_NS, 2),
+        (OPENED + CLOSED, 120 * SECOND, IDLE_NS, 1),
+        (OPENED + CLOSED, 120 * SECOND + 1, IDLE_NS, 2),
+        (OPENED + CLOSED[:1], 120 * SECOND + 1, IDLE_NS, 1),
+        ([*OPENED, (1, 51, 13, RST | ACK, b"")], 120 * SECOND + 1, IDLE_NS, 2),
+        (OPENED[:1], 120 * SECOND + 1, IDLE_NS, 2),
+        (OPENED[:2], 120 * SECOND + 1, IDLE_NS, 2),
         (OPENED + CLOSED, 61 * SECOND, 60 * 10**9, 2),
     ],
 )
 def test_silence(before, silence, idle, connections):
-    """An open connection ends after the idle timeout, a closed one after a minute."""
-    assert LINGER_NS == 60 * SECOND * 10**6
+    """An open connection ends after the idle timeout, a closed one after two minutes, and so does one that nobody acknowledged."""
+    assert LINGER_NS == 120 * SECOND * 10**6
     segments = rows(before, silence, LATE)
     found = reassemble_columns(segments, "s", idle_ns=idle)
     assert len(found.streams) == connections
