@@ -16,6 +16,7 @@ from stompcap.errors import CaptureError, NoCapture, UsageError
 from stompcap.options import Options
 from stompcap.spark import tasks
 from stompcap.spark.failures import FAILURES, Failures, culprits, ranks
+from stompcap.spark.open_state import OpenState
 from stompcap.spark.sink import Sink
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
@@ -128,14 +129,14 @@ def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
     named = [(one.row["path"], one.row["capture_id"]) for one in SURVEYS]
     packs = [[(rank, part)] for rank, one in enumerate(SURVEYS) for part in one.splits]
-    read = tasks.Read(packs, 1, vlan=False, tunnels=True)
+    read = tasks.Read(packs, OpenState((), {}, ()), 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
         (lake / name).mkdir(parents=True, exist_ok=True)
 
     def numbers() -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"id": list(range(len(packs)))})
 
-    (made,) = tasks.Extract(str(lake), named, "batch", Options(), OUTPUTS)(read(numbers()))
+    (made,) = tasks.Extract(str(lake), named, "batch", Options(), OUTPUTS, 0)(read(numbers()))
     rows = made.to_pylist()
     failures = Failures()
     failures.hear(row[FAILURES] for row in rows)

@@ -12,6 +12,7 @@ import pytest
 from stompcap import capture
 from stompcap.options import Options
 from stompcap.spark import tasks
+from stompcap.spark.open_state import OpenState
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
 from tests.e2e.truth import DATA
@@ -23,11 +24,12 @@ TOLD = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "de
 def extracted(lake: Path) -> dict[str, Counter[str]]:
     surveys = [capture.examine(str(path), "default") for path in CAPTURES]
     named = [(one.row["path"], one.row["capture_id"]) for one in surveys]
-    read = tasks.Read([[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits], 1, vlan=False, tunnels=True)
+    packs = [[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits]
+    read = tasks.Read(packs, OpenState((), {}, ()), 1, vlan=False, tunnels=True)
     numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))
     for name in TOLD:
         (lake / name).mkdir(parents=True)
-    work = tasks.Extract(str(lake), named, "batch", Options(), TOLD)
+    work = tasks.Extract(str(lake), named, "batch", Options(), TOLD, 0)
     (manifest,) = work(read(numbers))
     found: dict[str, Counter[str]] = {name: Counter() for name in TOLD}
     for file in manifest.to_pylist():
