@@ -6,17 +6,15 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines import bronze, forget, gold, late, ledger, reprocess, silver
+from pipelines import bronze, forget, late, ledger, reprocess
 from pipelines.again import Shelf, shelf
-from pipelines.aggregates import refresh
 from pipelines.chosen import chosen, differing
+from pipelines.passes import Pass
 from pipelines.survey import Refused, survey
 from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfinished
 from pipelines.unread import unread
-from pipelines.work import Work
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
-from stompcap.spark import lake as lakes
 from stompcap.spark import removal
 from stompcap.spark.places import open_files
 
@@ -28,7 +26,7 @@ WHOLE = ("decode", "correlate", "metrics")
 """Stages that a run from captures to metrics does in the same pass as extract."""
 
 
-class Intake(Work):
+class Intake(Pass):
     """The stage extract of a run, whole or on its own."""
 
     _whole = False
@@ -106,16 +104,6 @@ class Intake(Work):
         """The captures of the source that the lake has, to be read again; `allowed` are the ids of those that may be."""
         return shelf(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
 
-    def outputs(self, *, whole: bool) -> tuple[str, ...]:
-        """The tables that are made in a pass, when what it takes is at hand."""
-        if whole:
-            from stompcap.quality import prepare
-
-            prepare()
-        self.progress.begin("starting Spark")
-        self.spark()
-        return bronze.TABLES + (("frames", *silver.SESSION_TABLES, *gold.SESSION_TABLES) if whole else ())
-
     def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: Shelf | None = None) -> None:
         """Take in captures; `old` has those of the lake that may be read again."""
         outputs = self.outputs(whole=whole)
@@ -143,25 +131,6 @@ class Intake(Work):
             self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)
             if whole:
                 self.aggregate([made.batch], {})
-
-    def aggregate(self, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-        """Make the tables current that sum up all sessions, as the stage metrics."""
-        with self.stage("metrics", batches) as rows:
-            rows.update(written)
-            self.refresh(batches, rows, tables)
-
-    def refresh(self, batches: Sequence[str], rows: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-        """Make the tables current that sum up all sessions; `rows` get how many were written."""
-        from stompcap.rules import catalogue_table
-
-        self.progress.begin("computing metrics")
-        run_id = self.result.run_id
-        for one in gold.AGGREGATES:
-            if one.name in tables:
-                rows[one.name] = rows.get(one.name, 0) + refresh(self.lake, one, batches, run_id, self.spark)
-        if "rules" in tables:
-            rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
-            lakes.commit(self.lake, "rules", [], batches, run_id)
 
     def _find(self, named: Sequence[str]) -> list[str]:
         """The files meant; those that do not exist are refused, the rest goes on."""

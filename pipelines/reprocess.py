@@ -32,8 +32,8 @@ from stompcap.units import count
 
 if TYPE_CHECKING:
     from pipelines.again import Shelf
-    from pipelines.intake import Intake
     from pipelines.lives import Lives
+    from pipelines.passes import Pass
 
 AT_ONCE = 1 << 20
 """Connections that are computed again at once; some hundred octets each stand in memory."""
@@ -79,7 +79,7 @@ class Wanted:
         return " AND ".join(terms)
 
 
-def reprocess(job: Intake, wanted: Wanted) -> None:
+def reprocess(job: Pass, wanted: Wanted) -> None:
     """Compute connections again, and make the tables current that sum them up."""
     known = ledger.known(job.lake)
     captures = again.shelf(job.lake, known, job.options, job.progress)
@@ -95,7 +95,7 @@ def reprocess(job: Intake, wanted: Wanted) -> None:
             _Part(job, wanted, Share(number, parts), captures, past).make(rows)
 
 
-def finish(job: Intake, batch: Unfinished) -> None:
+def finish(job: Pass, batch: Unfinished) -> None:
     """Finish what a run that was killed had begun to commit; where it had committed nothing, nothing is done, as if it had not begun."""
     partly = partly_in(job.lake, batch)
     known = ledger.known(job.lake)
@@ -121,7 +121,7 @@ class _Part:
     """A share of what is computed again, as one batch."""
 
     def __init__(
-        self, job: Intake, wanted: Wanted, share: Share, captures: Shelf, past: bronze.Before, everything: bool | None = None,
+        self, job: Pass, wanted: Wanted, share: Share, captures: Shelf, past: bronze.Before, everything: bool | None = None,
         segments: int | None = None,
     ) -> None:
         """`everything`: all flows of the share, also new ones; None to find out whether that may be. `segments`: version of that table."""

@@ -73,7 +73,7 @@ def run(
     With --reprocess, then compute connections that the lake has anew from their captures, and replace their rows.
     """
     if not captures and not again.reprocess:
-        raise UsageError("Missing argument 'CAPTURE...'.")
+        raise UsageError("Missing argument 'CAPTURE...' (see stompcap run --help)")
     chosen = common.options(
         reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
     )
