@@ -21,6 +21,7 @@ from stompcap.spark.open_state import OpenState
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 from stompcap.spark.places import location, open_files
 from stompcap.spark.sink import MANIFEST, collected, failed
+from stompcap.spark.slices import Again
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from stompcap.options import Options
     from stompcap.spark.data_files import File
     from stompcap.spark.places import DataFile
+    from stompcap.spark.removal import Streams
     from stompcap.spark.session import LazySession
+    from stompcap.spark.slices import Slice
 
 DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments
 OCTETS_PER_TASK = 128 * 1024 * 1024
@@ -64,6 +67,8 @@ class Before:
     version: int
     files: tuple[File, ...] = ()
     captures: tuple[dict[str, Any], ...] = ()
+    streams_version: int | None = None
+    """Of table streams, in which connections are found that are computed again; None for the latest."""
 
     @property
     def last_ns(self) -> int:
@@ -71,12 +76,37 @@ class Before:
         return max((row["last_ns"] or 0 for row in self.captures), default=0)
 
 
-def before(lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None) -> Before:
-    """What a batch goes on from, given the captures that the lake has; `version` of table stream_state: None for the latest."""
+@dataclass(frozen=True)
+class Anew:
+    """Connections that the lake has, computed again: their rows go, and those that `chosen` segments of captures give come."""
+
+    gone: Streams
+    captures: Sequence[Survey]
+    chosen: Slice
+
+    def among(self, ranks: Ranks) -> Again:
+        """What the tasks that read captures need to know."""
+        return Again(frozenset(ranks.order[one.row["capture_id"]] for one in self.captures), self.chosen)
+
+
+class SpoiltError(Exception):
+    """Captures that were read again, at which a task failed, by id: why."""
+
+    def __init__(self, why: Mapping[str, str]) -> None:
+        super().__init__("; ".join(why.values()))
+        self.why = why
+
+
+def before(
+    lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None, streams_version: int | None = None
+) -> Before:
+    """What a batch goes on from, given the captures that the lake has; versions of stream_state and streams: None for the latest."""
     where = location(lake, "stream_state")
     table = open_tables.table(where) if version is None else DeltaTable(where, version=version)
     files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
-    return Before(table.version(), tuple(files), tuple(row for row in known if row["source"] == options.source))
+    if streams_version is None:
+        streams_version = open_tables.table(location(lake, "streams")).version()
+    return Before(table.version(), tuple(files), tuple(row for row in known if row["source"] == options.source), streams_version)
 
 
 class Ranks:
@@ -100,13 +130,13 @@ def batch_of(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, meter: Meter) -> DataFrame:
+def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, meter: Meter, again: Again | None = None) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     parts = [(rank, split) for rank, _, split in ranks.splits]
     octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for _, one, split in ranks.splits]
     reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
     packs = [[parts[i] for i in pack] for pack in packed(octets, reading)]
-    work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter)
+    work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter, again)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
 
@@ -140,21 +170,28 @@ def extract(
     options: Options,
     outputs: Sequence[str] = TABLES,
     progress: Progress | None = None,
+    anew: Anew | None = None,
+    name: str | None = None,
 ) -> Extracted:
     """Write the rows of a batch of captures, which goes on from `past`; files are returned, nothing is committed.
 
     `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass. Captures at which
-    a task fails are left out, and the others done anew, until none fails.
+    a task fails are left out, and the others done anew, until none fails. `anew`: connections that are computed again; SpoiltError is
+    raised where a task fails at their captures. `name` of the batch, where captures do not give it one.
     """
     left, refused = list(captures), list[Refused]()
-    while left:
-        batch = batch_of(left, options.source)
-        ranks = Ranks(left, past)
-        manifest = _extract(session, lake, left, ranks, batch, options, outputs, progress or Progress())
+    while left or anew:
+        batch = name or batch_of(left, options.source)
+        reading = [*left, *(anew.captures if anew else ())]
+        ranks = Ranks(reading, past)
+        again = anew.among(ranks) if anew else None
+        manifest = _extract(session, lake, reading, ranks, batch, options, outputs, progress or Progress(), again)
         failures = {ranks.named[rank][1]: why for rank, why in sorted(failed(manifest).items())}
         if not failures:
             return Extracted(batch, left, collected(manifest), refused)
         bad = [one for one in left if one.row["capture_id"] in failures]
+        if anew and (spoilt := {one.row["capture_id"] for one in anew.captures} & failures.keys()):
+            raise SpoiltError({name: failures[name] for name in spoilt})
         if not bad:
             [why, *_] = failures.values()
             raise EnvironmentProblem(f"{location(lake, 'stream_state')}: open connections cannot be gone on with: {why}")
@@ -179,6 +216,7 @@ def _extract(
     options: Options,
     outputs: Sequence[str],
     progress: Progress,
+    again: Again | None = None,
 ) -> list[Row]:
     """The manifest of all tasks."""
     steps = _Steps(captures, progress)
@@ -186,7 +224,7 @@ def _extract(
         spark = session()
         number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
         work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, meter)
-        return together(spark, ranks, number, options, meter).mapInArrow(work, MANIFEST).collect()
+        return together(spark, ranks, number, options, meter, again).mapInArrow(work, MANIFEST).collect()
 
 
 class _Steps:

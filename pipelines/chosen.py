@@ -57,12 +57,12 @@ def _settings(settings: Settings) -> str:
 
 def recorded(lake: str) -> dict[str, dict[str, str]]:
     """What was chosen for each capture and each batch, by its id; those whose options were not recorded are left out."""
-    rows = lakes.small(lake, "runs", ["inputs", "options", "status", "ended_ts"]).to_pylist()
+    rows = lakes.small(lake, "runs", ["stage", "inputs", "options", "status", "ended_ts"]).to_pylist()
     found: dict[str, dict[str, str]] = {}
     for row in sorted(rows, key=itemgetter("ended_ts")):
         if row["options"] is not None and row["status"] == "done":
             for name in row["inputs"]:
-                found[name] = found.get(name, {}) | dict(row["options"])
+                found[name] = dict(row["options"]) if row["stage"] == "reprocess" else found.get(name, {}) | dict(row["options"])
     return found
 
 
@@ -90,4 +90,4 @@ def differing(asked: Mapping[str, str], stages: Sequence[str], known: Iterable[M
 def _line(paths: Sequence[str], then: str, now: str) -> str:
     which = f"{paths[0]} is" if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more are"
     rows = "its rows" if len(paths) == 1 else "their rows"
-    return f"{which} in the lake already, taken in with {then}: {rows} stay as they are; to have {now}, name another --lake"
+    return f"{which} in the lake already, taken in with {then}: {rows} stay as they are; to have {now}, add --reprocess to stompcap run"

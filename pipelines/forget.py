@@ -31,6 +31,7 @@ LAST = ("streams", "sessions")
 """Where connections are found; each of the two can find what the other no longer has."""
 
 FIRST = tuple(table.name for table in TABLES.values() if "stream_id" in table.arrow.names and table.name not in LAST)
+KEYED = (*FIRST, *LAST)
 
 
 @dataclass
@@ -53,7 +54,7 @@ def count(work: Work, criteria: Criteria) -> Forgotten:
         work.progress.begin("searching for connections")
         for streams in parts(work.lake, criteria):
             found.connections += len(streams.ids)
-            for table in (*FIRST, *LAST):
+            for table in KEYED:
                 work.progress.begin(f"counting rows of {table}")
                 found.add(table, removal.count(work.lake, table, streams))
         for table, rows in retention.outdated(work.lake, criteria.only_time).items():
@@ -99,8 +100,7 @@ def _demand_whole(lake: str) -> None:
     """Raise EnvironmentProblem where some tables have rows of a batch and others not: these would come after the others had gone."""
     for batch in unfinished(lake):
         if partly_in(lake, batch):
-            paths = ", ".join(capture["path"] for capture in batch.captures)
-            says = f"{lake}: run {batch.run_id} was killed while it committed {paths}"
+            says = f"{lake}: run {batch.run_id} was killed while it committed {', '.join(batch.files)}"
             raise EnvironmentProblem(f"{says}; finish it first, with any stompcap run CAPTURE... --lake {lake}, then forget")
 
 

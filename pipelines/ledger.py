@@ -23,7 +23,7 @@ def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
     columns = [
         "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
-        "status", "damage",
+        "status", "damage", "continues",
     ]  # fmt: skip
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return [row for row in rows if row["status"] != UNREADABLE]
@@ -75,6 +75,14 @@ def pending(lake: str, tables: Sequence[str]) -> list[str]:
     complete = known.intersection(*(lakes.done(lake, table) for table in tables))
     begun = lakes.small(lake, "batches", ["batch_id", "begun_ts"]).sort_by("begun_ts").column("batch_id").to_pylist()
     return sorted(known - complete, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
+
+
+def computed_again(lake: str, table: str) -> list[str]:
+    """The batches in which connections were only computed again that a table has not taken in."""
+    rows = lakes.small(lake, "batches", ["batch_id", "slice"]).to_pylist()
+    names = [row["batch_id"] for row in rows if row["slice"] is not None]
+    complete, admitted = (lakes.done(lake, table), lakes.done(lake, "captures")) if names else (set(), set())
+    return [name for name in names if name in admitted and name not in complete]
 
 
 def record(

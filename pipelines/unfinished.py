@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -27,6 +27,9 @@ from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
 
+if TYPE_CHECKING:
+    from pipelines.bronze import Before
+
 READERS = 8
 
 
@@ -41,20 +44,41 @@ class Unfinished:
     state_version: int | None
     """Of table stream_state, from which the batch goes on; None in lakes of older versions."""
 
+    streams_version: int | None = None
+    """Of table streams, in which the connections were found that the batch computes again; None in lakes of older versions."""
 
-def begin(lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options, state_version: int) -> None:
-    """Enter a batch into table batches, unless it is there; `state_version` is that of table stream_state from which it goes on."""
+    again: Sequence[Mapping[str, Any]] = ()
+    """Captures of earlier batches that are read again for these connections."""
+
+    slice: str | None = None
+    """Which connections these are, of a batch that does nothing else."""
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of all captures that it reads."""
+        return [capture["path"] for capture in (*self.captures, *self.again)]
+
+
+def begin(
+    lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options, past: Before,
+    again: Sequence[Survey] = (), which: str | None = None,
+) -> None:
+    """Enter a batch into table batches, unless it is there.
+
+    `past` is what it goes on from. `again` are captures of earlier batches that it reads again for connections that it computes again;
+    where it does nothing else, `which` says what connections.
+    """
     row = {
         "batch_id": batch,
         "run_id": run_id,
         "begun_ts": ledger.now(),
-        "captures": [
-            {"capture_id": one.row["capture_id"], "path": _absolute(one.row["path"]), "size_octets": one.row["size_octets"]}
-            for one in captures
-        ],
+        "captures": _named(captures),
         "options": as_json(options),
-        "state_version": state_version,
+        "state_version": past.version,
         "tool_version": version(),
+        "streams_version": past.streams_version,
+        "again": _named(again),
+        "slice": which,
     }
     lakes.append(lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], run_id)
 
@@ -64,7 +88,13 @@ def unfinished(lake: str) -> list[Unfinished]:
     names = lakes.done(lake, "batches") - lakes.done(lake, "captures")
     rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
     rows.sort(key=lambda row: row["begun_ts"])
-    return [Unfinished(row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"]) for row in rows]
+    return [
+        Unfinished(
+            row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],
+            row["again"] or (), row["slice"],
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def replaced(lake: str) -> dict[str, tuple[str, bool]]:
@@ -96,6 +126,12 @@ def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list
     with ThreadPoolExecutor(READERS) as pool:
         answers = list(pool.map(survey, batch.captures))
     return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
+
+
+def _named(captures: Iterable[Survey]) -> list[dict[str, Any]]:
+    """Captures as table batches has them."""
+    rows = (one.row for one in captures)
+    return [{"capture_id": row["capture_id"], "path": _absolute(row["path"]), "size_octets": row["size_octets"]} for row in rows]
 
 
 def _absolute(path: str) -> str:

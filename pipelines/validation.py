@@ -18,7 +18,7 @@ def validate(work: Work, *, whole: bool = False) -> None:
     """
     from stompcap.quality import failure, last
 
-    batches = ledger.pending(work.lake, ["quality_results"])
+    batches = [*ledger.pending(work.lake, ["quality_results"]), *ledger.computed_again(work.lake, "quality_results")]
     entered, results = last(work.lake)
     failed = [row for row in results if not row["success"] and row["severity"] == "error"]
     stands = ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipelines.result import Result
     from pipelines.rotating import Due, Rotating
     from stompcap.spark.places import DataFile
+    from stompcap.spark.removal import Streams
 
 NOTHING = "no captures found"
 """How the warning of a run begins that was given no file; a round may be given none, and only finish what was begun."""
@@ -73,12 +74,20 @@ class Round(Run):
         with ExitStack() as self._commits, super().stage(name, inputs, within) as rows:
             yield rows
 
-    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str], replaced: str = "") -> None:
+    def admit(
+        self,
+        files: Sequence[DataFile],
+        batch: str,
+        rows: dict[str, int],
+        tables: Sequence[str],
+        replaced: str = "",
+        gone: Streams | None = None,
+    ) -> None:
         """As `Work.admit`, with the rest of its stage."""
         if self._commits is not None:
             self._commits.enter_context(self.uninterrupted())
             self._commits = None
-        super().admit(files, batch, rows, tables, replaced)
+        super().admit(files, batch, rows, tables, replaced, gone)
 
 
 class Watch:

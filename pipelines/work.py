@@ -15,6 +15,8 @@ from pipelines.result import Result
 from pipelines.survey import Refused
 from stompcap.progress import Progress
 from stompcap.spark import lake as lakes
+from stompcap.spark import removal
+from stompcap.spark.commits import CommitInfo
 from stompcap.spark.session import LazySession
 
 if TYPE_CHECKING:
@@ -71,17 +73,24 @@ class Work:
         for table, count in rows.items():
             self.result.rows[table] = self.result.rows.get(table, 0) + count
 
-    def admit(self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str], replaced: str = "") -> None:
+    def admit(
+        self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str], replaced: str = "",
+        gone: removal.Streams | None = None,
+    ) -> None:
         """Commit the files of some tables under the name of their batch, whichever stage made them; each table by itself.
 
         Files whose names begin with `replaced`, if any, are replaced by them: they have rows of open streams that the batch goes on with.
+        The rows of streams that are `gone` go with the same commit.
         """
 
         def commit(table: str) -> int:
             mine = [file for file in files if file.table == table]
+            if gone is not None:
+                info = CommitInfo(self.result.run_id, (batch,))
+                return removal.exchange(self.spark, self.lake, table, gone, mine, info, replaced)
             return lakes.commit(self.lake, table, mine, [batch], self.result.run_id, replaced)
 
-        with ThreadPoolExecutor(COMMITS_AT_ONCE) as pool:
+        with ThreadPoolExecutor(COMMITS_AT_ONCE if gone is None else 1) as pool:
             for table, count in zip(tables, pool.map(commit, tables), strict=True):
                 if count:
                     rows[table] = rows.get(table, 0) + count

@@ -109,6 +109,36 @@ class Verbosity:
     verbose: Verbose = False
 
 
+Reprocess = Annotated[
+    bool,
+    typer.Option(
+        "--reprocess", help="Compute connections of the lake anew from their captures, with these options: all of --source, or those of "
+        "the captures named, narrowed by --stream, --from and --to.",
+    ),
+]  # fmt: skip
+StreamIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stream", metavar="ID", show_default=False, help="With --reprocess: this stream_id, or enough first digits of it; repeatable."
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="With --reprocess: last packet at TIME (ISO 8601, UTC) or later.", show_default=False),
+]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="With --reprocess: first packet before TIME.", show_default=False)]
+
+
+@dataclass(frozen=True)
+class Again:
+    """Which connections of the lake are computed again, if any; all that is given must hold."""
+
+    reprocess: Reprocess = False
+    stream: StreamIds = None
+    since: From = None
+    until: To = None
+
+
 def options(
     reading: Reading = Reading(),
     *,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import ipaddress
 import json
 import sys
@@ -13,6 +12,7 @@ import typer
 
 from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
+from stompcap.cli.given import moment
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
@@ -122,20 +122,11 @@ def criteria(lake: str, which: Which) -> Criteria:
     ids = [text.strip().lower() for text in which.stream or ()]
     whole = [text if len(text) == WHOLE_ID and streams.DIGITS.fullmatch(text) else streams.stream(lake, text)["stream_id"] for text in ids]
     return Criteria(
-        before=None if which.before is None else moment(which.before),
+        before=None if which.before is None else moment("--before", which.before),
         client=None if which.client is None else network(which.client),
         login=which.login,
         streams=tuple(whole),
     )
-
-
-def moment(text: str) -> datetime.datetime:
-    """A date or time, UTC where it names no zone; raises UsageError."""
-    try:
-        found = datetime.datetime.fromisoformat(text.strip())
-        return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"--before {visible(text, 40)}: must be a date or time such as 2026-11-21 or 2026-11-21T08:30:00Z") from error
 
 
 def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

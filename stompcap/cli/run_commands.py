@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.cli import common, render
+from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
+from stompcap.cli.given import nanoseconds
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
@@ -19,11 +20,17 @@ from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.spark import lake as lakes
 from stompcap.tables import words
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
+    from pipelines.reprocess import Wanted
     from stompcap.options import Options
 
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
+Some = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; optional with --reprocess.", show_default=False),
+]
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="End with code 1 on: quality (an expectation fails, or failed when last checked).", show_default=False),
@@ -39,7 +46,7 @@ METRICS = {
 }
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)
-READING, WHERE, VERBOSITY = common.Reading(), common.Where(), common.Verbosity()
+READING, WHERE, VERBOSITY, AGAIN = common.Reading(), common.Where(), common.Verbosity(), common.Again()
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +56,9 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    captures: Captures,
     lake: common.Lake,
+    captures: Some = None,
+    again: common.Again = AGAIN,
     reading: common.Reading = READING,
     body_preview: common.BodyPreview = 256,
     keep_credentials: common.KeepCredentials = False,
@@ -60,11 +68,37 @@ def run(
     fail_on: FailOn = None,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
-    """Run all stages (extract, decode, correlate, metrics, validate) on what is new to the lake."""
+    """Run all stages (extract, decode, correlate, metrics, validate) on what is new to the lake.
+
+    With --reprocess, then compute connections that the lake has anew from their captures, and replace their rows.
+    """
+    if not captures and not again.reprocess:
+        raise UsageError("Missing argument 'CAPTURE...' (see stompcap run --help)")
     chosen = common.options(
         reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
     )
-    perform(("extract", "decode", "correlate", "metrics", "validate"), captures, lake, chosen, where, verbosity, fail_on)
+    wanted = connections(again, lake, chosen.source)
+    stages = ("extract", "decode", "correlate", "metrics", "validate")
+    perform(stages, captures or (), lake, chosen, where, verbosity, fail_on, wanted=wanted)
+
+
+def connections(again: common.Again, lake: str, source: str) -> Wanted | None:
+    """Which connections are to be computed again; raises UsageError where the options do not say that, or name none of the source."""
+    if not again.reprocess:
+        for option, given in (("--stream", again.stream), ("--from", again.since), ("--to", again.until)):
+            if given:
+                raise UsageError(f"{option}: says which connections --reprocess computes again; add that")
+        return None
+    lakes.demand(lake)
+    from pipelines.reprocess import Wanted
+
+    found = [streams.stream(lake, text) for text in again.stream or ()]
+    for row in found:
+        if row["source"] != source:
+            raise UsageError(f"--stream {row['stream_id']}: is of source {visible(row['source'])}; add --source")
+    since = None if again.since is None else nanoseconds("--from", again.since)
+    until = None if again.until is None else nanoseconds("--to", again.until)
+    return Wanted(tuple(row["stream_id"] for row in found), since, until)
 
 
 def extract(
@@ -140,6 +174,7 @@ def perform(
     metric_tables: Sequence[str] | None = None,
     *,
     whole: bool = False,
+    wanted: Wanted | None = None,
 ) -> None:
     """Run stages, print their results and end with the right code."""
     for gate in fail_on or ():
@@ -157,7 +192,7 @@ def perform(
     # spark-submit mixes standard error into standard output, where --json promises a single object
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
         job = Run(session, lake, chosen, progress, began)
-        result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait)
+        result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:

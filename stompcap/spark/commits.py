@@ -21,6 +21,7 @@ from pyarrow import parquet
 from stompcap.spark import data_files, open_tables
 from stompcap.spark.places import OPEN, DataFile, filesystem, location
 from stompcap.tables import TABLES
+from stompcap.version import version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,7 +47,7 @@ COMPACTED_OCTETS = 1 << 25
 
 @dataclass(frozen=True)
 class CommitInfo:
-    """What a commit records: the run, the units of work it takes in, the versions of the tables it was made from."""
+    """What a commit records: the run, the units of work it takes in, the versions of the tables it was made from; and our own version."""
 
     run_id: str
     units: tuple[str, ...] = ()
@@ -57,7 +58,8 @@ class CommitInfo:
         """As deltalake takes it."""
         noted = [Transaction(UNIT + unit, 1) for unit in self.units]
         noted += [Transaction(SOURCE + table, version) for table, version in self.sources.items()]
-        return CommitProperties(custom_metadata={"userMetadata": json.dumps({"run_id": self.run_id})}, app_transactions=noted)
+        said = {"run_id": self.run_id, "tool_version": version()}
+        return CommitProperties(custom_metadata={"userMetadata": json.dumps(said)}, app_transactions=noted)
 
 
 def replace_files(

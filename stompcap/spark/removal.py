@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stompcap.spark import data_files, open_tables
-from stompcap.spark.commits import CommitInfo, replace_files
+from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files
 from stompcap.spark.data_files import File
 from stompcap.spark.files import PART, TableWriter
 from stompcap.spark.maintenance import DRIVER_OCTETS, clustering
@@ -60,12 +60,7 @@ class Streams:
         ids = rows.column(ID).combine_chunks().sort()
         if rows.column("first_ns").null_count or rows.column("last_ns").null_count:
             return Streams(ids, None)
-        ordered = rows.sort_by("first_ns")
-        begins, ends = (ordered.column(name).to_numpy().astype(np.int64) for name in ("first_ns", "last_ns"))
-        ends = np.maximum.accumulate(ends) if len(ends) else ends
-        new = np.ones(len(begins), np.bool_)
-        new[1:] = begins[1:] > ends[:-1]
-        return Streams(ids, (begins[new], ends[np.append(np.flatnonzero(new)[1:] - 1, len(ends) - 1)] if len(ends) else ends))
+        return Streams(ids, disjoint(*(rows.column(name).to_numpy().astype(np.int64) for name in ("first_ns", "last_ns"))))
 
     def between(self, least: str, most: str) -> bool:
         """Whether one of the ids lies between two strings, both included."""
@@ -92,6 +87,15 @@ class Streams:
         begins, ends = self.periods
         place = int(np.searchsorted(ends, _nanoseconds(bounds.least) - MARGIN_NS))
         return place < len(begins) and bool(begins[place] <= _nanoseconds(bounds.most) + MARGIN_NS)
+
+
+def disjoint(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Periods in any order, which may overlap, as ascending ones that do not; both ends are included."""
+    order = np.argsort(begins, kind="stable")
+    begins, ends = begins[order], np.maximum.accumulate(ends[order]) if len(ends) else ends
+    new = np.ones(len(begins), np.bool_)
+    new[1:] = begins[1:] > ends[:-1]
+    return begins[new], ends[np.append(np.flatnonzero(new)[1:] - 1, len(ends) - 1)] if len(ends) else ends
 
 
 def _nanoseconds(value: Any) -> int:
@@ -140,6 +144,26 @@ def remove(spark: Callable[[], SparkSession], lake: str, table: str, streams: St
         made = [one.made for one in touched if one.made is not None]
         replace_files(open_tables.table(location(lake, table)), made, gone, CommitInfo(run_id))
     return sum(one.removed for one in touched)
+
+
+def exchange(
+    spark: Callable[[], SparkSession], lake: str, table: str, streams: Streams, added: Sequence[DataFile], info: CommitInfo, replaced: str
+) -> int:
+    """Take the rows of streams out of a table and add files to it, in one transaction that bears the units of work; rows added.
+
+    Files whose names begin with `replaced`, if that is not empty, go whole. Where the table has taken these units in, nothing is done.
+    """
+    delta = open_tables.table(location(lake, table))
+    if all(delta.transaction_version(UNIT + unit) is not None for unit in info.units):
+        return 0
+    whole = {file.name: file for file in data_files.of(delta) if replaced and file.name.startswith(replaced)}
+    files = [file for file in holding(lake, table, streams) if file.name not in whole]
+    touched = [one for one in _rewritten(spark, lake, table, files, streams) if one.removed]
+    names = {one.name for one in touched}
+    made = [one.made for one in touched if one.made is not None]
+    replace_files(delta, [*added, *made], [*whole.values(), *(file for file in files if file.name in names)], info)
+    compact(lake, table)
+    return sum(file.rows for file in added)
 
 
 def _rewritten(spark: Callable[[], SparkSession], lake: str, table: str, files: Sequence[File], streams: Streams) -> Iterable[Rewritten]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stompcap.capture import Survey as Found
     from stompcap.options import Options
     from stompcap.spark.open_state import OpenState
+    from stompcap.spark.slices import Again
 
 Batches = Iterator[pa.RecordBatch]
 FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
@@ -102,7 +103,7 @@ class Survey:
 class Read:
     """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts.
 
-    The files of `state` are shared out among the tasks by number.
+    The files of `state` are shared out among the tasks by number. `again`: which segments count, where connections are computed again.
     """
 
     packs: Sequence[Sequence[tuple[int, Split]]]
@@ -111,6 +112,7 @@ class Read:
     vlan: bool
     tunnels: bool
     meter: Meter = field(default_factory=Meter)
+    again: Again | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
@@ -126,10 +128,12 @@ class Read:
         from stompcap import capture
 
         for file in self.state.files[task :: len(self.packs)]:
-            yield from self.state.segments(file)
+            for batch in self.state.segments(file):
+                yield self.again.left(batch) if self.again else batch
         for rank, split in self.packs[task]:
             try:
-                yield from capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels)
+                for batch in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels):
+                    yield self.again.of(batch, rank) if self.again else batch
             except Exception as error:  # noqa: BLE001 - as in `examined`
                 failures.note(rank, error)
             self.meter.add("read", task, split.octets)

@@ -55,6 +55,7 @@ def test_help_names_every_exit_code(capsys: Said, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["run", "a.pcap", "--lake", "l", "--from", "2026-11-21"], "--from: says which connections --reprocess computes again; add that"),
         (["run", "--lake", "l"], "Missing argument 'CAPTURE...' (see stompcap run --help)"),
         (["run", "x", "--lake", "l", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stompcap.cli import entry, forget_command
+from stompcap.cli.given import moment
 from stompcap.errors import UsageError
 from tests.pipelines.forgetting import KEYED, Connection, make, rows_of
 
@@ -101,7 +102,7 @@ def test_at_a_terminal_it_asks(
     ],
 )
 def test_moments(text: str, is_: str) -> None:
-    assert forget_command.moment(text).isoformat() == is_
+    assert moment("--before", text).isoformat() == is_
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,11 @@ def test_what_was_chosen_and_what_is_asked_for_is_told_once_for_all_captures(lak
     record(lake, "extract", ["a", "b"], LAST, "decode", "correlate", "metrics")
     assert told(lake, CONNECTION, names="ab") == [
         "a.pcap and 1 more are in the lake already, taken in with --overlap last: their rows stay as they are; "
-        "to have --ack-scope connection, name another --lake"
+        "to have --ack-scope connection, add --reprocess to stompcap run"
     ]
     assert told(lake, Options()) == [
-        "a.pcap is in the lake already, taken in with --overlap last: its rows stay as they are; to have the defaults, name another --lake"
+        "a.pcap is in the lake already, taken in with --overlap last: its rows stay as they are; "
+        "to have the defaults, add --reprocess to stompcap run"
     ]
 
 

@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from pipelines import aggregates, gold, ledger, matching, unfinished
 from pipelines import forget as forgetting
+from pipelines.bronze import Before
 from pipelines.forget import FIRST
 from pipelines.matching import Criteria
 from stompcap.capture import examine
@@ -245,7 +246,7 @@ def test_runs_say_which_kinds_of_criteria_and_how_many(lake: Path) -> None:
 def test_a_run_that_was_killed_is_to_be_finished_first(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options(), 3)
+    unfinished.begin(str(lake), "killed", "b", [found], Options(), Before(0))
     assert forgotten(lake, Criteria(streams=(A.name,))).connections == 1, "no table has rows of it"
     lakes.append(str(lake), "segments", table("segments", [B.row("segments")]), ["b"], "killed")
     with pytest.raises(EnvironmentProblem, match=r"run killed was killed while it committed .*rabbitmq_midstream\.pcap; finish it first"):

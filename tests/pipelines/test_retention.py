@@ -12,6 +12,7 @@ import pytest
 
 from pipelines import forget as forgetting
 from pipelines import ledger, unfinished
+from pipelines.bronze import Before
 from pipelines.matching import Criteria
 from stompcap.capture import examine
 from stompcap.options import Options
@@ -123,7 +124,7 @@ def test_the_last_validation_stays_without_examples(lake: Path) -> None:
 def test_an_unfinished_batch_stays(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options(), 3)
+    unfinished.begin(str(lake), "killed", "b", [found], Options(), Before(0))
     forgotten(lake, Criteria(before=day(10_000)))
     assert column(lake, "batches", "batch_id") == ["b"]
     assert holding(lake, "rabbitmq_midstream.pcap")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import ledger, unfinished
+from pipelines.bronze import Before
 from stompcap.capture import examine
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
@@ -42,7 +43,7 @@ def test_a_batch_is_unfinished_until_its_captures_are_in_the_lake(tmp_path: Path
     assert found is not None
     lakes.create(lake)
     for run_id in ("first", "second"):
-        unfinished.begin(lake, run_id, "b", [found], Options(source="tap"), 3)
+        unfinished.begin(lake, run_id, "b", [found], Options(source="tap"), Before(0))
     Path("growing.pcap").write_bytes(octets)
     monkeypatch.chdir("/")
     (batch,) = unfinished.unfinished(lake)
@@ -64,7 +65,7 @@ def test_files_that_are_gone_or_others_are_named(tmp_path: Path) -> None:
         assert found is not None
         surveys.append(found)
     lakes.create(lake)
-    unfinished.begin(lake, "run", "b", surveys, Options(), 3)
+    unfinished.begin(lake, "run", "b", surveys, Options(), Before(0))
     gone.unlink()
     other.write_bytes(CAPTURE.read_bytes()[:-100])
     (batch,) = unfinished.unfinished(lake)

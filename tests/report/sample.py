@@ -33,7 +33,7 @@ def _filler(column: Column) -> Any:
         return b""
     if pa.types.is_string(column.type):
         return column.words[0] if column.words else ""
-    return pa.types.is_integer(column.type) and 0
+    return b"" if pa.types.is_binary(column.type) else pa.types.is_integer(column.type) and 0
 
 
 def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:

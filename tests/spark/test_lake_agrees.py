@@ -165,4 +165,5 @@ def test_captures_named_again_with_other_options_are_never_silently_known(lake: 
     named = captures()[:2]
     assert execute(Run(no_spark, str(lake), Options()), STAGES, named).warnings == []
     [warning] = execute(Run(no_spark, str(lake), Options(overlap="last")), STAGES, named).warnings
-    assert warning.endswith("taken in with the defaults: their rows stay as they are; to have --overlap last, name another --lake")
+    says = "taken in with the defaults: their rows stay as they are; to have --overlap last, add --reprocess to stompcap run"
+    assert warning.endswith(says)

@@ -1,0 +1,89 @@
+"""Captures of the lake read once more, for connections that are computed again: only where they are what they were."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stompcap.capture import Known
+from stompcap.capture.checkpoint import NO_END
+from stompcap.errors import CaptureError
+from stompcap.spark import lake as lakes
+from stompcap.spark.tasks import examined
+from stompcap.units import count
+
+if TYPE_CHECKING:
+    from stompcap.capture import Survey
+    from stompcap.options import Options
+    from stompcap.progress import Progress
+
+Row = Mapping[str, Any]
+MOST_NAMED = 3
+
+
+@dataclass
+class Shelf:
+    """The captures of a source, rows of table captures, each examined once when it is first asked for.
+
+    `allowed` are the ids of those that may be read; None for all. `files` are paths that are good in any working directory, by id.
+    """
+
+    rows: Sequence[Row]
+    options: Options
+    files: Mapping[str, str]
+    progress: Progress
+    allowed: Container[str] | None = None
+
+    def __post_init__(self) -> None:
+        self._found: dict[str, Survey | str] = {}
+        self._by_id = {row["capture_id"]: row for row in self.rows}
+
+    def examine(self, wanted: Iterable[Row]) -> None:
+        """Look at captures that were not looked at yet: each file is read once, for its digest and for the parts to read it in."""
+        new = [row for row in wanted if row["capture_id"] not in self._found]
+        if new:
+            self.progress.begin("looking at captures again")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            self._found.update(zip((row["capture_id"] for row in new), pool.map(self._examined, new), strict=True))
+
+    def spoil(self, why: Mapping[str, str]) -> None:
+        """Captures, by id, that turned out not to be readable."""
+        self._found |= why
+
+    def surveys(self, wanted: Iterable[Row]) -> list[Survey]:
+        """Those of captures that can be read."""
+        return [one for row in wanted if not isinstance(one := self._found[row["capture_id"]], str)]
+
+    def missing(self, wanted: Iterable[Row]) -> list[Row]:
+        """Those that cannot."""
+        return [row for row in wanted if isinstance(self._found[row["capture_id"]], str)]
+
+    def reasons(self, rows: Sequence[Row]) -> str:
+        """Which captures cannot be read and why, for people."""
+        named = [f"{row['path']} {self._found[row['capture_id']]}" for row in rows[:MOST_NAMED]]
+        return "; ".join(named) + (f"; and {count(len(rows) - MOST_NAMED)} more" if len(rows) > MOST_NAMED else "")
+
+    def _examined(self, row: Row) -> Survey | str:
+        name = row["capture_id"]
+        if self.allowed is not None and name not in self.allowed:
+            return "could not be read"
+        earlier = self._by_id.get(row["continues"])
+        known = [Known(earlier["capture_id"], earlier["used_octets"], earlier["used_sha256"])] if earlier else []
+        options = replace(self.options, max_decompressed=NO_END)  # it was within the limit when it was read first
+        found = examined(self.files.get(name, row["path"]), options, known, size=row["size_octets"])
+        if isinstance(found, CaptureError):
+            return f"({found.remedy})"
+        if found is None or found.row["capture_id"] != name:
+            return "is not the file that the lake has read from here"
+        return found if found.readable else f"({found.row['damage']})"
+
+
+def shelf(lake: str, rows: Iterable[Row], options: Options, progress: Progress, allowed: Container[str] | None = None) -> Shelf:
+    """The captures of the source among rows of table captures."""
+    batches = lakes.small(lake, "batches", ["captures"]).column("captures").to_pylist()
+    files = {capture["capture_id"]: capture["path"] for captures in batches for capture in captures or ()}
+    mine = [row for row in rows if row["source"] == options.source]
+    return Shelf(mine, options, files, progress, allowed)

@@ -1,0 +1,138 @@
+"""From captures to rows: what the files named bring that the lake has not, taken in as a batch, or what it has, computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pipelines import bronze, forget, late, ledger, reprocess
+from pipelines.again import Shelf, shelf
+from pipelines.chosen import chosen, differing
+from pipelines.passes import Pass
+from pipelines.survey import Refused, survey
+from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfinished
+from pipelines.unread import unread
+from stompcap.capture import Known, changed
+from stompcap.capture.find import find
+from stompcap.spark import removal
+from stompcap.spark.places import open_files
+
+if TYPE_CHECKING:
+    from pipelines.reprocess import Wanted
+    from stompcap.capture import Survey
+
+WHOLE = ("decode", "correlate", "metrics")
+"""Stages that a run from captures to metrics does in the same pass as extract."""
+
+
+class Intake(Pass):
+    """The stage extract of a run, whole or on its own."""
+
+    _whole = False
+
+    def extract(self, named: Sequence[str], *, whole: bool, wanted: Wanted | None = None) -> None:
+        """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass.
+
+        `wanted`: connections of the lake that are computed again then, of the captures named if there are any.
+        """
+        self._whole = whole
+        for batch in unfinished(self.lake):
+            self._finish(batch)
+        again = self._take_in(named, whole=whole, anew=wanted is not None) if named or wanted is None else []
+        if wanted is not None and (again or not named):
+            reprocess.reprocess(self, replace(wanted, captures=tuple(again)))
+
+    def _take_in(self, named: Sequence[str], *, whole: bool, anew: bool) -> list[str]:
+        """Take in what is new of the files named; the ids of the captures that the lake had. `anew`: their rows do not stay as they are."""
+        paths = self._find(named)
+        if not paths:
+            self.result.warnings.append("no captures found: nothing to do")
+            return []
+        known = ledger.known(self.lake)
+        ids = {row["capture_id"] for row in known}
+        found = survey(paths, self.options, known, self.spark, self.progress)
+        self.refuse(found.refused)
+        self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
+        named_again = [again.row | {"path": again.path} for again in found.again]
+        for row in named_again:
+            self.result.enter(row["path"], row, "known")
+        for one in found.captures:
+            row, is_new = one.row, bronze.is_new(one, ids)
+            if is_new and changed(row, self._before(row["path"], known)):
+                says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
+                self.result.warnings.append(f"{row['path']}: {says}")
+            self.result.enter(row["path"], row, row["status"] if is_new else "known")
+            named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
+        if named_again and not anew:
+            stages = ("extract", *WHOLE) if whole else ("extract",)
+            self.result.warnings += differing(chosen(self.options, stages), stages, named_again, self.lake)
+        self.result.captures.sort(key=lambda capture: capture["path"] or "")
+        new = bronze.ranked(found.captures, ids)
+        if new:
+            self.admit_captures(new, bronze.before(self.lake, self.options, known), whole=whole)
+        return sorted({row["capture_id"] for row in named_again if row["source"] == self.options.source})
+
+    def _finish(self, batch: Unfinished) -> None:
+        """Take in a batch that a run had begun when it was killed, as that run would have."""
+        job = copy(self)
+        job.options = batch.options
+        if batch.slice is not None:
+            reprocess.finish(job, batch)
+            return
+        known = ledger.known(self.lake)
+        captures, wrong = read_again(batch, known)
+        held = job.shelf({capture["capture_id"] for capture in batch.again})
+        old = [row for row in held.rows if any(row["capture_id"] == one["capture_id"] for one in batch.again)]
+        held.examine(old)
+        wrong += [held.reasons([row]) for row in held.missing(old)]
+        if wrong:
+            if some := partly_in(self.lake, batch):
+                says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
+                self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
+            return
+        self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
+        past = bronze.before(self.lake, batch.options, known, batch.state_version, batch.streams_version)
+        job.admit_captures(bronze.ranked(captures, ()), past, whole=self._whole, old=held)
+
+    def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
+        """What the lake has of a file of this path."""
+        mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
+        return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
+
+    def shelf(self, allowed: Container[str] | None = None) -> Shelf:
+        """The captures of the source that the lake has, to be read again; `allowed` are the ids of those that may be."""
+        return shelf(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
+
+    def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: Shelf | None = None) -> None:
+        """Take in captures; `old` has those of the lake that may be read again."""
+        outputs = self.outputs(whole=whole)
+        inputs = [one.row["capture_id"] for one in captures]
+        with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
+            made = bronze.extract(self.spark, self.lake, captures, past, self.options, outputs, self.progress)
+
+            def once_more(made: bronze.Extracted, anew: bronze.Anew) -> bronze.Extracted:
+                more = bronze.extract(self.spark, self.lake, made.captures, past, self.options, outputs, self.progress, anew)
+                return replace(more, refused=[*made.refused, *more.refused])
+
+            found = late.settled(self.lake, made, past, lambda: old or self.shelf(), once_more)
+            made, anew = found.made, found.anew
+            self.result.warnings += [found.warning] if found.warning else []
+            inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
+            if made.captures:
+                begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past, anew.captures if anew else ())
+                for table in forget.KEYED if anew and not whole else ():  # stages that come later make the rows of other tables
+                    if anew and table not in outputs:
+                        removal.remove(self.spark, self.lake, table, anew.gone, self.result.run_id)
+                self.admit(made.files, made.batch, rows, outputs, open_files(self.options), anew.gone if anew else None)
+                rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
+        self.refuse(made.refused)
+        if made.captures:
+            self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)
+            if whole:
+                self.aggregate([made.batch], {})
+
+    def _find(self, named: Sequence[str]) -> list[str]:
+        """The files meant; those that do not exist are refused, the rest goes on."""
+        return find(named, lambda error: self.refuse([Refused.of(error)]))

@@ -1,0 +1,147 @@
+"""Which connections must be computed together: those between the same endpoints that follow each other without enough of a silence.
+
+Packets decide which connection of a flow they belong to by what came before them (`stompcap.tcp.matching`). What a flow was after it had
+been silent for the idle timeout, or after its connections had closed and the linger time was over, does not depend on what it was before.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.assembly.packets import endpoints_of
+from stompcap.spark.data_files import Files
+from stompcap.spark.query import opened
+from stompcap.spark.removal import Streams, disjoint
+from stompcap.spark.slices import Periods
+from stompcap.tcp.matching import CLOCK_STEP_NS, LINGER_NS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ENDS = ("client_ip", "client_port", "server_ip", "server_port")
+COLUMNS = ("stream_id", "batch_id", *ENDS, "first_ns", "last_ns", "clock_steps_back", "close_kind", "fin_ns_c2s", "fin_ns_s2c")
+FLOW = """CASE WHEN (client_ip, client_port) <= (server_ip, server_port)
+    THEN concat_ws(' ', client_ip, client_port, server_ip, server_port)
+    ELSE concat_ws(' ', server_ip, server_port, client_ip, client_port) END"""
+ORDER = "PARTITION BY flow ORDER BY first_ns, last_ns, stream_id, came"
+
+
+@dataclass(frozen=True)
+class Lives:
+    """Connections of whole groups: rows with the columns COLUMNS, `came` and `together`.
+
+    `came`: of the batch being made, not in the lake. `together` is a number that those share that must be computed together.
+    """
+
+    rows: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    @property
+    def before(self) -> pa.Table:
+        """Those that the lake has."""
+        return self.rows.filter(pc.invert(self.rows.column("came")))
+
+    @property
+    def streams(self) -> Streams:
+        """Those that the lake has, whose rows go if they are computed again."""
+        held = self.before
+        if pc.any(pc.not_equal(pc.fill_null(held.column("clock_steps_back"), 1), 0)).as_py():
+            return Streams(held.column("stream_id").combine_chunks().unique().sort(), None)
+        return Streams.of(held)
+
+    @property
+    def periods(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """When they lived, ascending and disjoint."""
+        return disjoint(_integers(self.rows, "first_ns"), _integers(self.rows, "last_ns"))
+
+    @property
+    def segments(self) -> Periods:
+        """Which segments are theirs."""
+        ends = self.rows.select(ENDS).to_pylist()
+        endpoints = pa.array([endpoints_of(one)[0] for one in ends], pa.binary())
+        return Periods.of(endpoints, _integers(self.rows, "first_ns"), _integers(self.rows, "last_ns"))
+
+    def overlapping(self, captures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Those of some captures, rows of table captures, that have packets of a time at which one of them lived."""
+        begins, ends = self.periods
+        some = [row for row in captures if row["first_ns"] is not None]
+        place = np.searchsorted(ends, np.array([row["first_ns"] for row in some], np.int64))
+        last = np.array([row["last_ns"] for row in some], np.int64)
+        touched = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
+        return [row for row, hit in zip(some, touched.tolist(), strict=True) if hit]
+
+    def split(self, missing: Sequence[Mapping[str, Any]]) -> tuple[Lives, Lives]:
+        """Those that can be computed again without some captures, and those that cannot."""
+        times = [np.array([row[name] for row in missing], np.int64) for name in ("first_ns", "last_ns")]
+        begins, ends = disjoint(*times)
+        first, last = _integers(self.rows, "first_ns"), _integers(self.rows, "last_ns")
+        place = np.searchsorted(ends, first)
+        hit = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
+        together = _integers(self.rows, "together")
+        lost = pa.array(np.isin(together, np.unique(together[hit])))
+        return Lives(self.rows.filter(pc.invert(lost))), Lives(self.rows.filter(lost))
+
+
+def together(
+    tables: Mapping[str, Files | pa.Table], chosen: str, idle_ns: int, *, share: str = "true", came: str = "false", both: bool = False
+) -> Lives:
+    """The groups that have a chosen connection, in order of flow and time.
+
+    Args:
+        tables: `streams`, and where some are being made `new_streams`; `sources` with the name of the source; what conditions name.
+        chosen, came: SQL, which rows of `streams` and of `new_streams` are chosen. `share`: which rows of both count.
+        idle_ns: the idle timeout.
+        both: only groups that have connections of `streams` too.
+    """
+    names = ", ".join(COLUMNS)
+    sql = f"""
+    WITH lives AS (
+        SELECT {names}, {FLOW} AS flow, false AS came, ({chosen}) AS chosen FROM streams
+        WHERE source IN (SELECT source FROM sources) AND ({share})
+        UNION ALL SELECT {names}, {FLOW}, true, ({came}) FROM new_streams WHERE {share}
+    ), mine AS (
+        SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
+    ), silent AS (
+        SELECT *, first_ns - max(last_ns) OVER before AS silence, coalesce(bool_or(NOT closed) OVER before, false) AS some_open
+        FROM (SELECT *, (close_kind = 'rst' OR (fin_ns_c2s IS NOT NULL AND fin_ns_s2c IS NOT NULL)) AS closed FROM mine) judged
+        WINDOW before AS ({ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    ), parted AS (
+        SELECT *, sum(CASE WHEN silence IS NULL OR (silence > {idle_ns} AND silence < {CLOCK_STEP_NS})
+            OR (silence > {LINGER_NS} AND silence <= {idle_ns} AND NOT some_open) THEN 1 ELSE 0 END) OVER ({ORDER}) AS part
+        FROM silent
+    ), grouped AS (
+        SELECT *, bool_or(chosen) OVER (PARTITION BY flow, part) AS wanted, bool_or(NOT came) OVER (PARTITION BY flow, part) AS held
+        FROM parted
+    )
+    SELECT {names}, came, dense_rank() OVER (ORDER BY flow, part) AS together FROM grouped
+    WHERE wanted{" AND held" if both else ""} ORDER BY together, first_ns, stream_id"""
+    nothing = {"new_streams": Files("streams", ())}
+    with opened(nothing | dict(tables)) as database:
+        return Lives(database.sql(sql).to_arrow_table())
+
+
+def count(tables: Mapping[str, Files | pa.Table]) -> int:
+    """How many connections of the source there are."""
+    with opened(dict(tables)) as database:
+        [[number]] = database.sql("SELECT count(*) FROM streams WHERE source IN (SELECT source FROM sources)").fetchall()
+    return int(number)
+
+
+def named(source: str) -> pa.Table:
+    """The table `sources`."""
+    return pa.table({"source": pa.array([source], pa.string())})
+
+
+def _integers(rows: pa.Table, name: str) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = rows.column(name).to_numpy().astype(np.int64)
+    return found
