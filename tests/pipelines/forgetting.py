@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -102,28 +101,6 @@ def rows_of(lake: Path, *without: str) -> dict[str, list[str]]:
 def files_of(lake: Path, name: str) -> set[str]:
     """The names of a table's data files."""
     return {file.name for file in data_files.of(DeltaTable(location(str(lake), name)))}
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing is written after it."""
-
-
-@contextmanager
-def killed_at(commit: int) -> Iterator[list[int]]:
-    """No commit from this one on comes through, counted from 0; yields how many were tried."""
-    whole, tried = DeltaTable.create_write_transaction, [0]
-
-    def counted(self: DeltaTable, *arguments: Any, **named: Any) -> None:
-        tried[0] += 1
-        if tried[0] > commit:
-            raise Killed
-        whole(self, *arguments, **named)
-
-    DeltaTable.create_write_transaction = counted  # type: ignore[method-assign]
-    try:
-        yield tried
-    finally:
-        DeltaTable.create_write_transaction = whole  # type: ignore[method-assign]
 
 
 def octets_of(lake: Path) -> Iterator[tuple[Path, bytes]]:

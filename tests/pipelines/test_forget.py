@@ -27,7 +27,8 @@ from stompcap.spark.files import TableWriter
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
-from tests.pipelines.forgetting import KEYED, Connection, Killed, files_of, forgotten, holding, killed_at, make, no_spark, rows_of, work
+from tests.killed import Killed, killed_at
+from tests.pipelines.forgetting import KEYED, Connection, files_of, forgotten, holding, make, no_spark, rows_of, work
 from tests.report.sample import START, table
 
 A = Connection("0a" * 10, "10.1.2.3", "alice", 0)

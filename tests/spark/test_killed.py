@@ -9,11 +9,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from deltalake import DeltaTable
@@ -24,6 +22,7 @@ from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
+from tests.killed import Killed, killed_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,29 +34,6 @@ RUN_STAGES = [stage for stage in STAGES if stage != "validate"]
 OPERATIONS = ("runs", "batches", "quality_results")
 LINEAGE = {"run_id", "batch_id"}
 KILLS = 30
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing is written after it."""
-
-
-@contextmanager
-def killed_at(commit: int) -> Iterator[list[int]]:
-    """No commit from this one on comes through, counted from 0; yields how many were tried."""
-    whole, lock, tried = DeltaTable.create_write_transaction, threading.Lock(), [0]
-
-    def counted(self: DeltaTable, *arguments: Any, **named: Any) -> None:
-        with lock:
-            tried[0] += 1
-            if tried[0] > commit:
-                raise Killed
-        whole(self, *arguments, **named)
-
-    DeltaTable.create_write_transaction = counted  # type: ignore[method-assign]
-    try:
-        yield tried
-    finally:
-        DeltaTable.create_write_transaction = whole  # type: ignore[method-assign]
 
 
 def rows_of(lake: Path) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ from stompcap.settings import Settings, Thresholds
 from stompcap.tables import TABLES
 from tests.e2e.test_rotated import records
 from tests.e2e.truth import DATA
-from tests.pipelines.forgetting import Killed, killed_at
+from tests.killed import Killed, killed_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
