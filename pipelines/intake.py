@@ -16,7 +16,7 @@ from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfin
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
-from stompcap.spark import removal
+from stompcap.spark import data_files, removal
 from stompcap.spark.places import open_files
 
 if TYPE_CHECKING:
@@ -87,13 +87,15 @@ class Intake(Pass):
         old = [row for row in held.rows if any(row["capture_id"] == one["capture_id"] for one in batch.again)]
         held.examine(old)
         wrong += [held.reasons([row]) for row in held.missing(old)]
+        past = bronze.before(self.lake, batch.options, known, batch.state_version, batch.streams_version)
+        if not data_files.exist(file.uri for file in past.files):
+            wrong.append("what it went on from is deleted")
         if wrong:
             if some := partly_in(self.lake, batch):
                 says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
                 self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
             return
         self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        past = bronze.before(self.lake, batch.options, known, batch.state_version, batch.streams_version)
         job.admit_captures(bronze.ranked(captures, ()), past, whole=self._whole, old=held)
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:

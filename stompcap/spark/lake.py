@@ -18,6 +18,7 @@ from stompcap.spark import data_files, delta_log, open_tables
 from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files, written
 from stompcap.spark.commits import read as read_files
 from stompcap.spark.places import DataFile, location
+from stompcap.spark.replaced import drop
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -104,9 +105,12 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
         return 0
     gone = [file for file in data_files.of(delta) if file.name.startswith(replaced)] if replaced else []
+    before = delta.version()
     replace_files(delta, listed, gone, CommitInfo(run_id, tuple(units)))
     if listed:
         compact(lake, table)
+    if gone:
+        drop(lake, table, before)
     return sum(f.rows for f in listed)
 
 
