@@ -8,7 +8,7 @@ Identifiers") so that a retry commits nothing twice. Statistics are the writer's
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
@@ -55,22 +55,26 @@ def _create_table(lake: str, table: Table) -> None:
     """One table, in one commit, if it is not there; else the columns and settings that it lacks."""
     where = location(lake, table.name)
     settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
+    mode: Literal["ignore", "overwrite"] = "ignore"
     if DeltaTable.is_deltatable(where):
         delta = open_tables.table(where)
         there = {field.name for field in delta.schema().fields}
-        if lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
+        if not there <= set(table.arrow.names) and not delta.file_uris():
+            mode = "overwrite"  # stream_state of an older version, which left it empty
+        elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
             delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
-        if not settings.items() <= delta.metadata().configuration.items():
-            delta.alter.set_table_properties(settings)
-            delta.create_checkpoint()
-        return
+        if mode == "ignore":
+            if not settings.items() <= delta.metadata().configuration.items():
+                delta.alter.set_table_properties(settings)
+                delta.create_checkpoint()
+            return
     constraints = {
         f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
     }
     DeltaTable.create(
         where,
         schema=table.arrow,
-        mode="ignore",
+        mode=mode,
         name=table.name,
         description=table.comment,
         configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},

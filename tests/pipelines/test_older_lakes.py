@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from stompcap.spark import data_files
 from stompcap.spark import lake as lakes
-from stompcap.tables import TABLES
+from stompcap.tables import TABLES, Column
 from tests.report.sample import table as sample
 
 
@@ -46,3 +46,18 @@ def test_files_of_an_older_lake_are_chosen_by_new_columns_too(tmp_path: Path, mo
     assert table.version() == settled + 1
     held = data_files.of(DeltaTable(f"{where}/compliance"), ["opened_ts"])
     assert sorted((file.bounds["opened_ts"].known, file.rows) for file in held) == [(False, 1), (True, 1)]
+
+
+def test_a_state_of_an_older_version_that_was_never_used_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, whole = str(tmp_path / "old"), TABLES["stream_state"]
+    old = (*(column for column in whole.columns if column.name in ("stream_id", "source")), Column("state", pa.binary(), "State"))
+    monkeypatch.setitem(lakes.TABLES, "stream_state", replace(whole, columns=old, statistics=("stream_id",)))
+    lakes.create(where)
+    monkeypatch.undo()
+    for _ in range(2):
+        lakes.create(where)
+        table = DeltaTable(f"{where}/stream_state")
+        assert [field.name for field in table.schema().fields] == whole.arrow.names
+        assert table.version() == 1
+    lakes.append(where, "stream_state", sample("stream_state", [{"stream_id": "a"}]), ["u"], "r")
+    assert DeltaTable(f"{where}/stream_state").to_pyarrow_table().num_rows == 1
