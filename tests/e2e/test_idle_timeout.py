@@ -52,7 +52,7 @@ def test_the_packets_of_a_connection_are_found_whatever_the_timeout_was(capture:
 @pytest.mark.parametrize("command", ["run", "extract"])
 def test_the_command_line_passes_it_on(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Options] = []
-    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_: given.append(options))
+    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_, **_named: given.append(options))
     app = typer.Typer()
     run_commands.register(app)
     done = CliRunner().invoke(app, [command, "x.pcap", "--lake", "l", "--idle-timeout", "2h"])

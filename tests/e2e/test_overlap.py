@@ -49,7 +49,7 @@ def test_the_policy_decides_for_streams_of_any_protocol(capture: str, overlap: s
 @pytest.mark.parametrize("overlap", ["first", "last"])
 def test_the_command_line_passes_it_on(command: str, overlap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Options] = []
-    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_: told.append(options))
+    monkeypatch.setattr(run_commands, "perform", lambda _stages, _captures, _lake, options, *_, **_named: told.append(options))
     app = typer.Typer()
     run_commands.register(app)
     done = CliRunner().invoke(app, [command, "x.pcap", "--lake", "l", "--overlap", overlap])

@@ -45,7 +45,7 @@ def groups(rows: list[dict[str, Any]], chosen: str, new: list[dict[str, Any]] | 
         ([life("a", 0, 10), life("b", 5, 20, **TURNED)], {"a", "b"}),
         ([life("a", 0, 10), life("b", 10 + IDLE, 20 + IDLE)], {"a", "b"}),
         ([life("a", 0, 10), life("b", 11 + IDLE, 20 + IDLE)], {"a"}),
-        ([life("a", 0, 10, closed=True), life("b", 240 * SECOND, HOUR)], {"a", "b"}),
+        ([life("a", 0, 10, closed=True), life("b", 120 * SECOND, HOUR)], {"a", "b"}),
         ([life("a", 0, 10, closed=True), life("b", HOUR, HOUR)], {"a"}),
         ([life("a", 0, 10, fin_ns_c2s=1, fin_ns_s2c=2), life("b", HOUR, HOUR)], {"a"}),
         ([life("a", 0, 10, fin_ns_c2s=1), life("b", HOUR, HOUR)], {"a", "b"}),

@@ -13,7 +13,7 @@ import pytest
 from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap.options import Options
-from tests.e2e.test_rotated import records
+from tests.e2e.cutting import records
 from tests.killed import Killed, killed_at
 from tests.spark.test_reprocess import CAPTURE, LATER, WITHOUT_VALIDATION, Rows, column, parts, rows_of
 

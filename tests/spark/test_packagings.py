@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.run import WHOLE, Run, execute
+from pipelines.intake import WHOLE
+from pipelines.run import Run, execute
 from stompcap.options import Options
 from tests.e2e.truth import DATA
 from tests.mangler.compare import Tables, differences, named, rows_of

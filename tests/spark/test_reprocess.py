@@ -22,7 +22,7 @@ from pipelines.work import Work
 from stompcap.options import Options
 from stompcap.settings import Settings, Thresholds
 from stompcap.tables import TABLES
-from tests.e2e.test_rotated import records
+from tests.e2e.cutting import records
 from tests.e2e.truth import DATA
 from tests.killed import Killed, killed_at
 

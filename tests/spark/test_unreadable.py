@@ -13,7 +13,8 @@ from pyspark import cloudpickle
 
 from pipelines import bronze, ledger
 from pipelines.result import Result
-from pipelines.run import WHOLE, Run, execute
+from pipelines.intake import WHOLE
+from pipelines.run import Run, execute
 from stompcap import capture
 from stompcap.options import Options
 from stompcap.spark import lake as lakes
