@@ -12,8 +12,8 @@ import pytest
 from pyspark import cloudpickle
 
 from pipelines import bronze, ledger
-from pipelines.result import Result
 from pipelines.intake import WHOLE
+from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap import capture
 from stompcap.options import Options
