@@ -9,8 +9,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltalake import DeltaTable
-
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
@@ -74,7 +72,7 @@ class Before:
 def before(lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None) -> Before:
     """What a batch goes on from, given the captures that the lake has; `version` of table stream_state: None for the latest."""
     where = location(lake, "stream_state")
-    table = open_tables.table(where) if version is None else DeltaTable(where, version=version)
+    table = open_tables.table(where) if version is None else open_tables.at(where, version)
     files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
     return Before(table.version(), tuple(files), tuple(row for row in known if row["source"] == options.source))
 
