@@ -9,8 +9,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltalake import DeltaTable
-
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
@@ -102,7 +100,7 @@ def before(
 ) -> Before:
     """What a batch goes on from, given the captures that the lake has; versions of stream_state and streams: None for the latest."""
     where = location(lake, "stream_state")
-    table = open_tables.table(where) if version is None else DeltaTable(where, version=version)
+    table = open_tables.table(where) if version is None else open_tables.at(where, version)
     files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipelines import ledger
+from pipelines import ledger, lock
 from pipelines.chosen import chosen
 from pipelines.result import Result
 from pipelines.survey import Refused
@@ -82,6 +82,7 @@ class Work:
         Files whose names begin with `replaced`, if any, are replaced by them: they have rows of open streams that the batch goes on with.
         The rows of streams that are `gone` go with the same commit.
         """
+        lock.demand(self.lake)
 
         def commit(table: str) -> int:
             mine = [file for file in files if file.table == table]

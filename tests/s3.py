@@ -26,6 +26,7 @@ class Store:
     environment: dict[str, str]
     asked: list[tuple[str, str, tuple[int, int] | None]] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
+    refusal: str = ""  # the error code that every request is answered with, if any
 
     def put(self, key: str, octets: bytes) -> str:
         """Store an object; its URI."""
@@ -57,6 +58,9 @@ def store() -> Iterator[Store]:
         if key in found.denied:
             start("403 Forbidden", [("Content-Length", "0")])
             return [b""]
+        if found.refusal:
+            start("403 Forbidden", [("Content-Type", "application/xml")])
+            return [f"<Error><Code>{found.refusal}</Code><Message>no</Message></Error>".encode()]
         return moto(environ, start)
 
     server = make_server("127.0.0.1", 0, listen, threaded=True)

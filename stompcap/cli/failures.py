@@ -44,6 +44,10 @@ def explain(error: Exception) -> tuple[str, int]:
     for sign, remedy in _ENVIRONMENT_SIGNS:
         if sign in text:
             return remedy, ENVIRONMENT
+    from stompcap.spark import stores
+
+    if why := stores.problem(error):
+        return f"an object store failed: {why}; run again", ENVIRONMENT
     return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the traceback)", UNFORESEEN
 
 

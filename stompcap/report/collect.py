@@ -25,15 +25,13 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
     Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session that queries a large lake.
     Raises as `stompcap.spark.lake.demand` where there is no lake.
     """
-    from deltalake import DeltaTable
-
-    from stompcap.spark import query
+    from stompcap.spark import open_tables, query
     from stompcap.spark.lake import demand
     from stompcap.spark.places import location
 
     demand(lake)
     asked = [QUERIES[name] for name in names]
-    present = {table for one in asked for table in one.tables if DeltaTable.is_deltatable(location(lake, table))}
+    present = {table for one in asked for table in one.tables if open_tables.is_there(location(lake, table))}
     return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark)
 
 

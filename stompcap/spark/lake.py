@@ -11,13 +11,14 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import data_files, delta_log, open_tables
+from stompcap.spark import data_files, delta_log, open_tables, remote, stores
 from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files, written
 from stompcap.spark.commits import read as read_files
-from stompcap.spark.places import DataFile, location
+from stompcap.spark.places import DataFile, filesystem, location
 from stompcap.spark.replaced import drop
 from stompcap.tables import TABLES, Table
 
@@ -45,8 +46,10 @@ def create(lake: str) -> None:
     try:
         if is_local(lake):
             os.makedirs(lake, exist_ok=True)
-        for table in TABLES.values():
-            _create_table(lake, table)
+        filesystem(lake)  # raises for a scheme that pyarrow does not know
+        with stores.explained(lake):
+            for table in TABLES.values():
+                _create_table(lake, table)
     except (OSError, PermissionError) as error:
         raise EnvironmentProblem(f"{lake}: the lake cannot be made here ({error.strerror or error}); name another --lake") from error
 
@@ -56,7 +59,7 @@ def _create_table(lake: str, table: Table) -> None:
     where = location(lake, table.name)
     settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
     mode: Literal["ignore", "overwrite"] = "ignore"
-    if DeltaTable.is_deltatable(where):
+    if open_tables.is_there(where):
         delta = open_tables.table(where)
         there = {field.name for field in delta.schema().fields}
         if not there <= set(table.arrow.names) and not delta.file_uris():
@@ -71,20 +74,27 @@ def _create_table(lake: str, table: Table) -> None:
     constraints = {
         f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
     }
-    DeltaTable.create(
-        where,
-        schema=table.arrow,
-        mode=mode,
-        name=table.name,
-        description=table.comment,
-        configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},
-        raise_if_key_not_exists=False,
-    )
+    try:
+        DeltaTable.create(
+            where,
+            schema=table.arrow,
+            mode=mode,
+            name=table.name,
+            description=table.comment,
+            configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},
+            storage_options=stores.settings(where),
+            commit_properties=CommitProperties(max_commit_retries=0),  # else it would make a table twice that another run makes now
+            raise_if_key_not_exists=False,
+        )
+    except CommitFailedError:
+        if not open_tables.is_there(where):
+            raise
 
 
 def exists(lake: str) -> bool:
     """Whether the lake has been made."""
-    return DeltaTable.is_deltatable(location(lake, "runs"))
+    with stores.explained(lake):
+        return open_tables.is_there(location(lake, "runs"))
 
 
 def demand(lake: str) -> None:
@@ -133,7 +143,9 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
     """A table of the lake as a DataFrame; KeyError for a name the lake does not have."""
-    return spark.read.format("delta").load(location(lake, TABLES[table].name))
+    where = location(lake, TABLES[table].name)
+    for_spark = where if is_local(lake) else remote.named(spark, where)
+    return spark.read.format("delta").load(for_spark) if for_spark else remote.read(spark, table, data_files.of(open_tables.table(where)))
 
 
 def views(spark: SparkSession, lake: str) -> None:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
-from stompcap.spark import data_files
+from stompcap.spark import data_files, open_tables
 from stompcap.spark.commits import CommitInfo, replace_files
 from stompcap.spark.data_files import File, Files
 from stompcap.spark.files import TableWriter
@@ -68,17 +67,17 @@ def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_ho
 
     Readers of those versions are not disturbed. `spark` gives the session that is asked for where much is to be done.
     """
-    delta = DeltaTable(location(lake, table))
+    delta = open_tables.at(location(lake, table))
     before = data_files.of(delta, clustering(table))
     gone = [] if table in IN_PARTS else packs(before, table)
     if gone:
         small = [file for pack in gone for file in pack]
         made = _together(spark, lake, table, [Files.of(table, pack) for pack in gone], sum(file.size for file in small))
         replace_files(delta, made, small, CommitInfo(RUN), rows_stay=True)
-    delta = DeltaTable(location(lake, table))
+    delta = open_tables.at(location(lake, table))
     removed = delta.vacuum(retain_hours, dry_run=False, full=True, enforce_retention_duration=retain_hours >= DELTAS_LEAST_HOURS)
     expire(lake, table, retain_hours, RUN, AGGREGATES)
-    after = data_files.of(DeltaTable(location(lake, table)))
+    after = data_files.of(open_tables.at(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
     return Maintained(table, len(before), len(after), len(removed), *octets)
 

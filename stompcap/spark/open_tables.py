@@ -12,6 +12,7 @@ from threading import Lock
 from deltalake import DeltaTable
 
 from stompcap.spark.places import location
+from stompcap.spark.stores import explained, settings
 
 _KEPT: dict[str, DeltaTable] = {}
 _HOLDERS: list[str] = []
@@ -38,8 +39,19 @@ def table(where: str) -> DeltaTable:
         if where in _KEPT:
             _KEPT[where].update_incremental()
             return _KEPT[where]
-    found = DeltaTable(where)
+    found = at(where)
     with _LOCK:
         if where.startswith(tuple(_HOLDERS)):
             _KEPT[where] = found
     return found
+
+
+def at(where: str, version: int | None = None) -> DeltaTable:
+    """The table that lies somewhere, opened anew, as it is now or was at a version."""
+    with explained(where):
+        return DeltaTable(where, version=version, storage_options=settings(where))
+
+
+def is_there(where: str) -> bool:
+    """Whether a table lies somewhere."""
+    return DeltaTable.is_deltatable(where, settings(where))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import pyarrow as pa
+
+from stompcap.errors import EnvironmentProblem
+from stompcap.spark.stores import explained, same_for_all
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -29,8 +36,8 @@ class DataFile:
 
 
 def location(lake: str, table: str) -> str:
-    """Where a table of the lake lies."""
-    return f"{lake.rstrip('/')}/{table}"
+    """Where a table of the lake lies: a path or URI that deltalake and pyarrow take alike."""
+    return f"{same_for_all(lake).rstrip('/')}/{table}"
 
 
 def open_files(options: Options) -> str:
@@ -46,7 +53,21 @@ def filesystem(uri: str) -> tuple[fs.FileSystem, str]:
     """A path or URI as pyarrow's file systems take it; a path may contain any character."""
     from pyarrow import fs
 
-    if "://" in uri:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(uri)
-        return found
-    return fs.LocalFileSystem(), os.path.abspath(uri)
+    if "://" not in uri:
+        return fs.LocalFileSystem(), os.path.abspath(uri)
+    parts = urlsplit(same_for_all(uri), allow_fragments=False)
+    with explained(uri):
+        system, root = _store(parts.scheme.lower(), parts.netloc, parts.query)
+    return system, f"{root}/{unquote(parts.path).strip('/')}"
+
+
+@functools.lru_cache(64)
+def _store(scheme: str, place: str, query: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a bucket or host, and the path of its root; cached, for finding it may use the network."""
+    from pyarrow import fs
+
+    try:
+        system, root = fs.FileSystem.from_uri(urlunsplit((scheme, place, "/", query, "")))
+    except pa.ArrowInvalid as error:
+        raise EnvironmentProblem(f"{scheme}://{place}: no store by this scheme is known; use s3, gs, abfs, hdfs or file") from error
+    return system, root.rstrip("/")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,31 @@ class Cluster:
     master: str
     workers: tuple[Path, ...]
     cache: Path  # what the workers' processes take for the user's cache
+    processes: tuple[int, ...]  # of the workers
+
+    def writes(self, worker: int, folder: Path) -> set[Path]:
+        """The files in a folder that processes of a worker have open."""
+        found = set()
+        for process in descendants(self.processes[worker]):
+            with suppress(OSError):  # it has ended
+                found |= {Path(os.readlink(entry)) for entry in Path(f"/proc/{process}/fd").iterdir()}
+        return {path for path in found if path.parent == folder}
+
+    def kill(self, worker: int) -> None:
+        """End a worker as a machine that loses power: with its executors, and the Python processes of these."""
+        for process in (one := self.processes[worker], *descendants(one)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that one has started, and those that they have."""
+    found = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in (task / "children").read_text("ascii").split():
+                found += [int(child), *descendants(int(child))]
+    return found
 
 
 @contextmanager
@@ -49,12 +75,14 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
         master = begin(folder / "master.log", MASTER, "--port", "0")
         url = said(folder / "master.log", r"Starting Spark master at (spark://\S+)", master)[0]
+        processes = []
         for own in cluster:
             own.mkdir()
             log = folder / f"{own.name}.log"
             one = begin(log, WORKER, "--cores", "1", "--memory", "1g", "--work-dir", str(own), url)
             said(log, r"(Successfully registered with master)", one)
-        yield Cluster(url, tuple(cluster), cache)
+            processes.append(one.pid)
+        yield Cluster(url, tuple(cluster), cache, tuple(processes))
 
 
 def said(log: Path, pattern: str, process: subprocess.Popen[bytes]) -> list[str]:

@@ -1,0 +1,167 @@
+"""A lake on an S3 server: the tables that the same commands make on disk, and one line where the store refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipelines import lock
+from stompcap.spark import data_files, open_tables
+from stompcap.spark.places import location
+from stompcap.tables import TABLES
+from tests.e2e.cutting import cut
+from tests.e2e.truth import DATA
+from tests.readme.lakes import differing, rows
+from tests.s3 import Store, store
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+# For each place: a lake by two runs, and one stage by stage.
+MAKES_LAKES = """
+import sys
+from pipelines.run import STAGES, Run, execute
+from stompcap.options import Options
+from stompcap.spark.session import get_session
+
+spark = get_session("local[2]")
+
+def do(lake, stages, *captures):
+    result = execute(Run(lambda: spark, lake, Options()), stages, captures, whole=stages == ["validate"])
+    assert result.status == "done" and not result.failed_expectations, (lake, stages, result.warnings)
+
+for place in sys.argv[1:]:
+    first, second = (f"{place}/captures/{name}.pcap" for name in ("first", "second"))
+    do(f"{place}/lake", STAGES, first)
+    do(f"{place}/lake", STAGES, first, second)
+    do(f"{place}/once", ["extract"], f"{place}/captures")
+    for stage in STAGES[1:]:
+        do(f"{place}/once", [stage])
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The same captures and lakes on a server and on disk."""
+
+    s3: Store
+    remote: str
+    disk: Path
+
+    def stompcap(self, *words: str, code: int = 0, **changed: str) -> subprocess.CompletedProcess[str]:
+        """A command, whose exit code is as expected."""
+        done = subprocess.run(
+            [sys.executable, "-m", "stompcap", *words],
+            cwd=self.disk, env={**os.environ, **changed}, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr[-3000:]
+        assert "Traceback" not in done.stderr
+        return done
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
+    pytest.importorskip("moto")
+    disk = tmp_path_factory.mktemp("disk")
+    (disk / "captures").mkdir()
+    with store() as s3:
+        for name, path in zip(("first", "second"), cut(DATA / "rabbitmq_midstream.pcap", disk, [0.5]), strict=True):
+            there = disk / "captures" / f"{name}.pcap"
+            shutil.move(path, there)
+            s3.put(f"captures/{name}.pcap", there.read_bytes())
+        found = Places(s3, "s3a://bucket", disk)
+        done = subprocess.run(
+            [sys.executable, "-c", MAKES_LAKES, found.remote, str(disk)],
+            cwd=disk, capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        yield found
+
+
+@pytest.mark.parametrize(("lake", "differ"), [("lake", ["stream_state"]), ("once", [])])
+def test_a_lake_there_is_that_on_disk(places: Places, lake: str, differ: list[str]) -> None:
+    """By two runs, the second of which goes on with open connections, and by the stages one by one.
+
+    stream_state names places in captures that can be read again, which earlier captures on a store are not.
+    """
+    assert rows(places.disk / lake, "frames")
+    assert differing(f"{places.remote}/{lake}", places.disk / lake) == differ
+    results = open_tables.at(location(f"{places.remote}/{lake}", "quality_results")).to_pyarrow_table()
+    assert results.num_rows
+
+
+def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:
+    question = "SELECT count(*) AS n, count(DISTINCT stream_id) AS s, max(last_ns) AS t FROM frames WHERE command <> 'SEND'"
+    there = places.stompcap("sql", question, "--lake", f"{places.remote}/lake", "--format", "json").stdout
+    assert there == places.stompcap("sql", question, "--lake", "lake", "--format", "json").stdout
+    assert json.loads(there)
+    places.stompcap("report", "--lake", f"{places.remote}/lake", "-o", "there.html")
+    assert "RabbitMQ" in (places.disk / "there.html").read_text()
+
+
+def test_it_is_maintained_and_forgotten_there(places: Places) -> None:
+    """What connections are forgotten is gone from the bucket when maintain has removed what no version names."""
+    lakes = f"{places.remote}/once", str(places.disk / "once")
+    login = min(_logins(lakes[1]))
+    for lake in lakes:
+        places.stompcap("forget", "--lake", lake, "--login", login, "--yes")
+        places.stompcap("maintain", "--lake", lake, "--retain-hours", "0")
+    assert login not in _logins(lakes[0])
+    assert differing(*lakes) == []
+    for table in TABLES:
+        named = {file.name for file in data_files.of(open_tables.at(location(lakes[0], table)))}
+        listed = places.s3.client.list_objects_v2(Bucket="bucket", Prefix=f"once/{table}/").get("Contents", [])
+        assert {one["Key"].rpartition("/")[2] for one in listed if one["Key"].endswith(".zstd.parquet")} == named, table
+
+
+def _logins(lake: str) -> set[str]:
+    return {row["login"] for row in open_tables.at(location(lake, "sessions")).to_pyarrow_table().to_pylist() if row["login"]}
+
+
+def test_two_runs_at_once_add_a_capture_once(places: Places) -> None:
+    """On a lake that neither has found there."""
+    command = [sys.executable, "-m", "stompcap", "run", f"{places.remote}/captures/first.pcap", "--wait", "300", "--json"]
+    command += ["--lake", f"{places.remote}/both"]
+    runs = [subprocess.Popen(command, cwd=places.disk, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [one.communicate(timeout=300) for one in runs]
+    assert [one.returncode for one in runs] == [0, 0], said
+    assert sorted(bool(json.loads(out)["rows"]) for out, _ in said) == [False, True]
+    places.stompcap("run", "captures/first.pcap", "--lake", "alone", "--quiet")
+    assert differing(f"{places.remote}/both", places.disk / "alone") == []
+
+
+def test_a_run_that_finds_it_held_ends_with_5(places: Places) -> None:
+    with lock.held("s3://bucket/lake"):
+        done = places.stompcap("run", "captures", "--lake", f"{places.remote}/lake", "--quiet", code=5)
+    assert "another run holds the lake" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("lake", "refusal", "endpoint", "says"),
+    [
+        ("s3://nowhere/lake", "", None, "s3://nowhere/lake: no such bucket"),
+        ("s3://bucket/new", "InvalidAccessKeyId", None, "s3://bucket/new: no permission; check the credentials"),
+        ("s3a://bucket/lake", "AccessDenied", None, "s3a://bucket/lake: no permission; check the credentials"),
+        ("s3://bucket/lake", "", "http://127.0.0.1:9", "s3://bucket/lake: the store cannot be reached"),
+        ("s3://me:hush@bucket/lake", "", None, "s3://bucket/lake: has a password in its URI"),
+        ("gopher://bucket/lake", "", None, "gopher://bucket: no store by this scheme is known"),
+    ],
+)
+def test_a_store_that_refuses_is_a_line(places: Places, lake: str, refusal: str, endpoint: str | None, says: str) -> None:
+    places.s3.refusal = refusal
+    changed = {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}
+    try:
+        done = places.stompcap("run", "captures", "--lake", lake, "--quiet", code=3, **changed)
+    finally:
+        places.s3.refusal = ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"stompcap: {says}")
+    assert "hush" not in line
