@@ -113,7 +113,7 @@ def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("run",), 2, "CAPTURE"),
+        (("run", "--lake", "l"), 2, "CAPTURE"),
         (("sql", "SELECT 1", "--lake", "/nowhere/lake"), 3, "no lake here"),
         (("run", "x.pcap", "--lake", "/proc/lake"), 3, "/proc/lake"),
         (("run", "x.pcap", "--lake", "l", "--ack-scope", "moon"), 2, "--ack-scope moon"),
