@@ -57,15 +57,16 @@ def filesystem(uri: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), os.path.abspath(uri)
     parts = urlsplit(same_for_all(uri), allow_fragments=False)
     with explained(uri):
-        system, root = _store(parts.scheme.lower(), parts.netloc, parts.query)
+        system, root = _store(parts.scheme.lower(), parts.netloc, parts.query, os.environ.get("AWS_ENDPOINT_URL", ""))
     return system, f"{root}/{unquote(parts.path).strip('/')}"
 
 
 @functools.lru_cache(64)
-def _store(scheme: str, place: str, query: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a bucket or host, and the path of its root; cached, for finding it may use the network."""
+def _store(scheme: str, place: str, query: str, endpoint: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a bucket or host, and the path of its root; cached for each endpoint, for finding it may use the network."""
     from pyarrow import fs
 
+    del endpoint  # pyarrow takes it from the environment too
     try:
         system, root = fs.FileSystem.from_uri(urlunsplit((scheme, place, "/", query, "")))
     except pa.ArrowInvalid as error:
