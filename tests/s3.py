@@ -44,6 +44,7 @@ class Store:
 def store() -> Iterator[Store]:
     """The server, while it lasts; this process's environment names it meanwhile."""
     import boto3
+    from moto.s3.models import s3_backends
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
@@ -76,5 +77,6 @@ def store() -> Iterator[Store]:
     finally:
         server.shutdown()
         thread.join()
+        s3_backends.reset()  # what a server had would else be in the next one of this process
         os.environ.clear()
         os.environ.update(before)
