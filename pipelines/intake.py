@@ -71,8 +71,17 @@ class Intake(Pass):
         self.result.captures.sort(key=lambda capture: capture["path"] or "")
         new = bronze.ranked(found.captures, ids)
         if new:
-            self.admit_captures(new, bronze.before(self.lake, self.options, known), whole=whole)
+            self.admit_captures(new, bronze.before(self.lake, self.options, [*known, *self._begun(known)]), whole=whole)
         return sorted({row["capture_id"] for row in named_again if row["source"] == self.options.source})
+
+    def _begun(self, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The captures of batches that cannot be finished, as rows: open streams may have their segments, behind those of the others."""
+        latest = max((row["last_ns"] or 0 for row in known if row["source"] == self.options.source), default=0)
+        return [
+            {**capture, "source": self.options.source, "first_ns": latest, "last_ns": latest}
+            for batch in unfinished(self.lake)
+            for capture in batch.captures
+        ]
 
     def _finish(self, batch: Unfinished) -> None:
         """Take in a batch that a run had begun when it was killed, as that run would have."""
