@@ -12,12 +12,12 @@ from pipelines.again import Shelf, shelf
 from pipelines.chosen import chosen, differing
 from pipelines.passes import Pass
 from pipelines.survey import Refused, survey
-from pipelines.unfinished import Unfinished, begin, partly_in, read_again, unfinished
+from pipelines.unfinished import Unfinished, begin, partly_in, read_again, replaced, unfinished
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.spark import data_files, removal
-from stompcap.spark.places import open_files
+from stompcap.spark.places import OPEN, open_files
 
 if TYPE_CHECKING:
     from pipelines.reprocess import Wanted
@@ -31,6 +31,8 @@ class Intake(Pass):
     """The stage extract of a run, whole or on its own."""
 
     _whole = False
+    overtaken = False
+    """Whether a batch of later captures went on with open streams first: its rows of them stay."""
 
     def extract(self, named: Sequence[str], *, whole: bool, wanted: Wanted | None = None) -> None:
         """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass.
@@ -105,6 +107,10 @@ class Intake(Pass):
                 self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
             return
         self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
+        job.overtaken = not replaced(self.lake).get(batch.batch_id, ("", True))[1]
+        if job.overtaken:
+            says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
+            self.result.warnings.append(f"run {batch.run_id}: {says}")
         job.admit_captures(bronze.ranked(captures, ()), past, whole=self._whole, old=held)
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
@@ -136,7 +142,9 @@ class Intake(Pass):
                 for table in forget.KEYED if anew and not whole else ():  # stages that come later make the rows of other tables
                     if anew and table not in outputs:
                         removal.remove(self.spark, self.lake, table, anew.gone, self.result.run_id)
-                self.admit(made.files, made.batch, rows, outputs, open_files(self.options), anew.gone if anew else None)
+                files = [file for file in made.files if not (self.overtaken and file.path.startswith(OPEN))]
+                prefix = "" if self.overtaken else open_files(self.options)
+                self.admit(files, made.batch, rows, outputs, prefix, anew.gone if anew else None)
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
         self.refuse(made.refused)
         if made.captures:

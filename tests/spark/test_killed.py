@@ -102,7 +102,9 @@ def test_a_killed_run_is_finished_as_it_was_begun(run: Callable[..., Result], tm
     assert rows_of(lake) == rows_of(other)
 
 
-def test_a_killed_run_whose_file_is_gone_is_named(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_killed_run_whose_file_is_gone_is_named(
+    run: Callable[..., Result], expected: dict[str, list[str]], tmp_path: Path
+) -> None:
     """What some tables have is said; the file put back, it is finished."""
     there, lake = tmp_path / "there.pcap", tmp_path / "lake"
     shutil.copy(FIRST, there)
@@ -114,6 +116,9 @@ def test_a_killed_run_whose_file_is_gone_is_named(run: Callable[..., Result], tm
     (tmp_path / "away").rename(there)
     assert [line for line in run(lake).warnings if "is finished first" in line]
     assert {row["path"] for row in DeltaTable(str(lake / "captures")).to_pyarrow_table().to_pylist()} == {SECOND, str(there)}
+    found = rows_of(lake)
+    differ = {name for name in expected if found[name] != expected[name]}
+    assert differ <= {"captures", "stream_state"}, "these have paths and places in files"
 
 
 # Kills itself some time after the first commit, or after the start.
