@@ -75,7 +75,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Anew:
+class Recomputed:
     """Connections that the lake has, computed again: their rows go, and those that `chosen` segments of captures give come."""
 
     gone: Streams
@@ -133,7 +133,7 @@ def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, m
     parts = [(rank, split) for rank, _, split in ranks.splits]
     octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for _, one, split in ranks.splits]
     reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    packs = [[parts[i] for i in pack] for pack in packed(octets, reading)]
+    packs = [[parts[i] for i in pack] for pack in packed(octets, reading)] or [[]]  # captures without packets: open streams go on
     work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter, again)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
@@ -168,7 +168,7 @@ def extract(
     options: Options,
     outputs: Sequence[str] = TABLES,
     progress: Progress | None = None,
-    anew: Anew | None = None,
+    anew: Recomputed | None = None,
     name: str | None = None,
 ) -> Extracted:
     """Write the rows of a batch of captures, which goes on from `past`; files are returned, nothing is committed.

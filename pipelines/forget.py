@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import gold, ledger, lock, retention
 from pipelines.aggregates import refresh
-from pipelines.matching import parts
+from pipelines.criteria import parts
 from pipelines.unfinished import partly_in, unfinished
 from stompcap.errors import EnvironmentProblem
 from stompcap.spark import data_files, delta_log, open_tables, removal
@@ -23,8 +23,8 @@ from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
+    from pipelines.criteria import Criteria
     from pipelines.gold import Aggregate
-    from pipelines.matching import Criteria
     from pipelines.work import Work
 
 LAST = ("streams", "sessions")

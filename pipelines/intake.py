@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines import bronze, forget, late, ledger, reprocess
-from pipelines.again import Shelf, shelf
 from pipelines.chosen import chosen, differing
+from pipelines.old_captures import OldCaptures, of_source
 from pipelines.passes import Pass
 from pipelines.survey import Refused, survey
-from pipelines.unfinished import Unfinished, begin, partly_in, read_again, replaced, unfinished
+from pipelines.unfinished import Unfinished, begin, open_prefixes, partly_in, read_again, unfinished
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
@@ -82,6 +82,7 @@ class Intake(Pass):
         return [
             {**capture, "source": self.options.source, "first_ns": latest, "last_ns": latest}
             for batch in unfinished(self.lake)
+            if batch.options.source == self.options.source
             for capture in batch.captures
         ]
 
@@ -94,7 +95,7 @@ class Intake(Pass):
             return
         known = ledger.known(self.lake)
         captures, wrong = read_again(batch, known)
-        held = job.shelf({capture["capture_id"] for capture in batch.again})
+        held = job.old_captures({capture["capture_id"] for capture in batch.again})
         old = [row for row in held.rows if any(row["capture_id"] == one["capture_id"] for one in batch.again)]
         held.examine(old)
         wrong += [held.reasons([row]) for row in held.missing(old)]
@@ -107,7 +108,7 @@ class Intake(Pass):
                 self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
             return
         self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        job.overtaken = not replaced(self.lake).get(batch.batch_id, ("", True))[1]
+        job.overtaken = not open_prefixes(self.lake).get(batch.batch_id, ("", True))[1]
         if job.overtaken:
             says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
             self.result.warnings.append(f"run {batch.run_id}: {says}")
@@ -118,22 +119,22 @@ class Intake(Pass):
         mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
         return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
-    def shelf(self, allowed: Container[str] | None = None) -> Shelf:
+    def old_captures(self, allowed: Container[str] | None = None) -> OldCaptures:
         """The captures of the source that the lake has, to be read again; `allowed` are the ids of those that may be."""
-        return shelf(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
+        return of_source(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
 
-    def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: Shelf | None = None) -> None:
+    def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: OldCaptures | None = None) -> None:
         """Take in captures; `old` has those of the lake that may be read again."""
         outputs = self.outputs(whole=whole)
         inputs = [one.row["capture_id"] for one in captures]
         with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
             made = bronze.extract(self.spark, self.lake, captures, past, self.options, outputs, self.progress)
 
-            def once_more(made: bronze.Extracted, anew: bronze.Anew) -> bronze.Extracted:
+            def once_more(made: bronze.Extracted, anew: bronze.Recomputed) -> bronze.Extracted:
                 more = bronze.extract(self.spark, self.lake, made.captures, past, self.options, outputs, self.progress, anew)
                 return replace(more, refused=[*made.refused, *more.refused])
 
-            found = late.settled(self.lake, made, past, lambda: old or self.shelf(), once_more)
+            found = late.settled(self.lake, made, past, lambda: old or self.old_captures(), once_more)
             made, anew = found.made, found.anew
             self.result.warnings += [found.warning] if found.warning else []
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later

@@ -4,8 +4,6 @@ What concerns connections that are still open is right, as segments are brought 
 final may be contradicted: then it is computed again together with the late packets, in the same batch, if its captures can be read.
 """
 
-
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -16,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipelines import lives
-from pipelines.bronze import Anew, Before, Extracted, SpoiltError
+from pipelines import connection_groups
+from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
 from stompcap.spark import data_files, open_tables, removal
 from stompcap.spark.data_files import File, Files
 from stompcap.spark.places import filesystem, location, open_files
 from stompcap.units import count
 
 if TYPE_CHECKING:
-    from pipelines.again import Shelf
-    from pipelines.lives import Lives
+    from pipelines.connection_groups import Connections
+    from pipelines.old_captures import OldCaptures
     from stompcap.options import Options
     from stompcap.spark.places import DataFile
 
@@ -38,25 +36,25 @@ class Settled:
     """A batch in which nothing contradicts the lake; the connections that it computes again, if any; a warning."""
 
     made: Extracted
-    anew: Anew | None = None
+    anew: Recomputed | None = None
     warning: str | None = None
 
 
 def settled(
-    lake: str, made: Extracted, past: Before, shelf: Callable[[], Shelf], extract: Callable[[Extracted, Anew], Extracted]
+    lake: str, made: Extracted, past: Before, old_captures: Callable[[], OldCaptures], extract: Callable[[Extracted, Recomputed], Extracted]
 ) -> Settled:
     """Resolve what a batch that was extracted says against the lake.
 
-    `extract` makes the batch once more, with connections computed again; nothing is committed. `shelf` gives the source's captures.
+    `extract` makes the batch once more, with connections computed again; nothing is committed. `old_captures` gives the source's captures.
     """
     late = [one.row for one in made.captures if one.row["first_ns"] is not None and one.row["first_ns"] <= past.last_ns]
     if not late:
         return Settled(made)
-    options = shelf().options
+    options = old_captures().options
     found = contradicted(lake, made.files, late, past, options)
     if not len(found):
         return Settled(made)
-    captures, anew = shelf(), None
+    captures, anew = old_captures(), None
     while True:
         needed = found.overlapping(captures.rows)
         captures.examine(needed)
@@ -64,7 +62,7 @@ def settled(
         can, cannot = found.split(missing)
         if not len(can):
             break
-        anew = Anew(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments)
+        anew = Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments)
         try:
             again = extract(made, anew)
         except SpoiltError as error:
@@ -85,7 +83,7 @@ def settled(
     return Settled(Extracted(made.batch, made.captures, files, made.refused), anew, says)
 
 
-def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, Any]], past: Before, options: Options) -> Lives:
+def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, Any]], past: Before, options: Options) -> Connections:
     """Groups of connections with some of the lake that the batch does not replace, and some of the batch from when a capture was late."""
     where = location(lake, STREAMS)
     table = open_tables.table(where)
@@ -94,7 +92,7 @@ def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, 
     held = [file for file in data_files.of(table, ["first_ns", "last_ns"]) if not file.name.startswith(open_files(options))]
     new = Files(STREAMS, tuple(f"{where}/{file.path}" for file in files if file.table == STREAMS))
     times = {name: pa.array([row[column] for row in late], pa.int64()) for name, column in (("since", "first_ns"), ("until", "last_ns"))}
-    tables = {"new_streams": new, "sources": lives.named(options.source), "late": pa.table(times)}
+    tables = {"new_streams": new, "sources": connection_groups.named(options.source), "late": pa.table(times)}
     begin, end = pc.min(times["since"]).as_py(), pc.max(times["until"]).as_py()
     mine: list[File] = []
     found = None
@@ -104,7 +102,7 @@ def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, 
         if found is not None and len(near) == len(mine):
             return found
         mine = near
-        found = lives.together(tables | {STREAMS: Files.of(STREAMS, mine)}, "false", options.idle_ns, came=WITHIN, both=True)
+        found = connection_groups.together(tables | {STREAMS: Files.of(STREAMS, mine)}, "false", options.idle_ns, came=WITHIN, both=True)
         if not mine or not len(found):
             return found
         begin, end = min(begin, pc.min(found.rows.column("first_ns")).as_py()), max(end, pc.max(found.rows.column("last_ns")).as_py())
@@ -116,7 +114,7 @@ def _named(captures: Sequence[dict[str, Any]], most: int = 3) -> str:
     return ", ".join(paths[:most]) + (f" and {count(len(paths) - most)} more" if len(paths) > most else "")
 
 
-def _twice(found: Lives) -> removal.Streams:
+def _twice(found: Connections) -> removal.Streams:
     """The ids that stand both in the lake and in the batch."""
     new = found.rows.filter(found.rows.column("came")).column("stream_id")
     ids = new.filter(pc.is_in(new, value_set=found.before.column("stream_id"))).combine_chunks()

@@ -1,8 +1,8 @@
 """Connections of the lake computed again from their captures: all of a source, or those that criteria mean.
 
-Connections of a group (`pipelines.lives`) are computed together, and a group whose captures are not all there stays as it is. What is
-computed again is a batch of its own: in each table one commit takes the old rows out and the new ones in. Memory does not grow with the
-number of connections: where there are many, shares of the flows are computed one after the other.
+Connections of a group (`pipelines.connection_groups`) are computed together, and a group whose captures are not all there stays as it
+is. What is computed again is a batch of its own: in each table one commit takes the old rows out and the new ones in. Memory does not
+grow with the number of connections: where there are many, shares of the flows are computed one after the other.
 """
 
 # ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipelines import again, bronze, ledger, lives
+from pipelines import bronze, connection_groups, ledger, old_captures
 from pipelines.unfinished import Unfinished, begin, from_json, partly_in
 from stompcap.errors import UsageError
 from stompcap.spark import data_files, open_tables
@@ -31,8 +31,8 @@ from stompcap.spark.slices import Share
 from stompcap.units import count
 
 if TYPE_CHECKING:
-    from pipelines.again import Shelf
-    from pipelines.lives import Lives
+    from pipelines.connection_groups import Connections
+    from pipelines.old_captures import OldCaptures
     from pipelines.passes import Pass
 
 AT_ONCE = 1 << 20
@@ -82,13 +82,14 @@ class Wanted:
 def reprocess(job: Pass, wanted: Wanted) -> None:
     """Compute connections again, and make the tables current that sum them up."""
     known = ledger.known(job.lake)
-    captures = again.shelf(job.lake, known, job.options, job.progress)
+    captures = old_captures.of_source(job.lake, known, job.options, job.progress)
     if not captures.rows:
         job.result.warnings.append(f"no captures of source {job.options.source} in the lake: nothing to compute again")
         return
     inputs = wanted.kinds or sorted({row[name] for row in captures.rows for name in ("capture_id", "batch_id")})
     with job.stage("reprocess", inputs, within=("extract", "decode", "correlate", "metrics")) as rows:
-        connections = lives.count({"streams": whole(job.lake, "streams"), "sources": lives.named(job.options.source)})
+        tables = {"streams": whole(job.lake, "streams"), "sources": connection_groups.named(job.options.source)}
+        connections = connection_groups.count(tables)
         parts = max(1, -(-connections // AT_ONCE))
         for number in range(parts):
             past = bronze.before(job.lake, job.options, known)
@@ -103,7 +104,7 @@ def finish(job: Pass, batch: Unfinished) -> None:
         said = json.loads(batch.slice)
         wanted = Wanted.of(said["wanted"])
         names = {capture["capture_id"] for capture in batch.again}
-        captures = again.shelf(job.lake, known, batch.options, job.progress, names)
+        captures = old_captures.of_source(job.lake, known, batch.options, job.progress, names)
         needed = [row for row in captures.rows if row["capture_id"] in names]
         captures.examine(needed)
         if missing := captures.missing(needed):
@@ -121,7 +122,7 @@ class _Part:
     """A share of what is computed again, as one batch."""
 
     def __init__(
-        self, job: Pass, wanted: Wanted, share: Share, captures: Shelf, past: bronze.Before, everything: bool | None = None,
+        self, job: Pass, wanted: Wanted, share: Share, captures: OldCaptures, past: bronze.Before, everything: bool | None = None,
         segments: int | None = None,
     ) -> None:
         """`everything`: all flows of the share, also new ones; None to find out whether that may be. `segments`: version of that table."""
@@ -159,14 +160,14 @@ class _Part:
         job.refresh([name], rows)
         lakes.commit(job.lake, "captures", [], [name], job.result.run_id)
 
-    def _find(self) -> Lives:
+    def _find(self) -> Connections:
         """The connections meant, and those that must be computed together with them."""
         lake, source, wanted = self.job.lake, self.captures.options.source, self.wanted
         mine = [row for row in self.captures.rows if row["capture_id"] in wanted.captures and row["first_ns"] is not None]
         times = {"capture_id": "capture_id", "since": "first_ns", "until": "last_ns"}
         tables: dict[str, Files | pa.Table] = {
             "streams": Files.of("streams", data_files.of(_table(lake, "streams", self.past.streams_version))),
-            "sources": lives.named(source),
+            "sources": connection_groups.named(source),
             "named": pa.table({"stream_id": pa.array(wanted.streams, pa.string())}),
             "spoken": _segments(lake, self.segments, mine),
             "times": pa.table({
@@ -174,9 +175,9 @@ class _Part:
                 for name, column in times.items()
             }),
         }  # fmt: skip
-        return lives.together(tables, wanted.sql, self.captures.options.idle_ns, share=self.share.sql)
+        return connection_groups.together(tables, wanted.sql, self.captures.options.idle_ns, share=self.share.sql)
 
-    def _chosen(self, found: Lives) -> tuple[bronze.Anew | None, Lives]:
+    def _chosen(self, found: Connections) -> tuple[bronze.Recomputed | None, Connections]:
         """What is computed again of the connections found, if anything, and those that stay as they are."""
         captures = self.captures
         needed = captures.rows if self.everything else found.overlapping(captures.rows)
@@ -185,20 +186,20 @@ class _Part:
         can, left = found.split(missing)
         self.everything = self.everything and not missing
         if self.everything:
-            return bronze.Anew(can.streams, captures.surveys(needed), self.share), left
+            return bronze.Recomputed(can.streams, captures.surveys(needed), self.share), left
         if not len(can):
             return None, left
         self._demand_alike(can)
-        return bronze.Anew(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
+        return bronze.Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
 
-    def _warn(self, left: Lives) -> None:
+    def _warn(self, left: Connections) -> None:
         """Say what stays as it is."""
         if len(left):
             missing = self.captures.missing(left.overlapping(self.captures.rows))
             says = f"{count(len(left))} connection{'s stay as they are' if len(left) > 1 else ' stays as it is'}"
             self.job.result.warnings.append(f"{says}, as captures that they need cannot be read: {self.captures.reasons(missing)}")
 
-    def _demand_alike(self, found: Lives) -> None:
+    def _demand_alike(self, found: Connections) -> None:
         """Raise UsageError where connections were found otherwise in tunnels: then they cannot be told by their endpoints."""
         batches = set(pc.unique(found.rows.column("batch_id")).to_pylist())
         rows = lakes.small(self.job.lake, "batches", ["batch_id", "options"]).to_pylist()

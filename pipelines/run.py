@@ -13,7 +13,7 @@ from pipelines import gold, ledger, lock, silver
 from pipelines.chosen import chosen
 from pipelines.intake import Intake
 from pipelines.result import Result
-from pipelines.unfinished import replaced
+from pipelines.unfinished import open_prefixes
 from pipelines.validation import validate
 from stompcap.errors import StompcapError
 from stompcap.spark import lake as lakes
@@ -36,7 +36,7 @@ class Run(Intake):
         for batch in batches:
             self.progress.begin("decoding")
             with self.stage("decode", [batch]) as rows:
-                prefix, latest = self._replaced(batch)
+                prefix, latest = self._open_prefix(batch)
                 files = silver.decode(self.spark(), self.lake, [batch], prefix, self.options)
                 self.admit(files, batch, rows, ["frames"], prefix if latest else "")
 
@@ -77,14 +77,14 @@ class Run(Intake):
 
     def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
         """Compute and admit tables made session by session."""
-        prefix, latest = self._replaced(batch)
+        prefix, latest = self._open_prefix(batch)
         order = ledger.captures(self.lake)
         files = silver.correlate(self.spark(), self.lake, [batch], order, prefix, self.options, tables)
         self.admit(files, batch, rows, tables, prefix if latest else "")
 
-    def _replaced(self, batch: str) -> tuple[str, bool]:
+    def _open_prefix(self, batch: str) -> tuple[str, bool]:
         """The prefix of a batch's files of open streams, and whether its stage replaces those that are there: no later batch has any."""
-        return replaced(self.lake).get(batch, (OPEN, False))
+        return open_prefixes(self.lake).get(batch, (OPEN, False))
 
 
 def execute(

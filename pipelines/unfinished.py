@@ -97,7 +97,7 @@ def unfinished(lake: str) -> list[Unfinished]:
     ]  # fmt: skip
 
 
-def replaced(lake: str) -> dict[str, tuple[str, bool]]:
+def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
     """By batch, in the order in which they were begun: the prefix of its files of open streams, and whether none later has the same."""
     rows = sorted(lakes.small(lake, "batches", ["batch_id", "begun_ts", "options"]).to_pylist(), key=lambda row: row["begun_ts"])
     prefixes = {row["batch_id"]: open_files(from_json(row["options"])) for row in rows}

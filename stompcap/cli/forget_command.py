@@ -22,8 +22,8 @@ from stompcap.units import count
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
+    from pipelines.criteria import Criteria
     from pipelines.forget import Forgotten
-    from pipelines.matching import Criteria
 
 Before = Annotated[
     str | None,
@@ -117,7 +117,7 @@ def _demand_some(which: Which) -> None:
 
 def criteria(lake: str, which: Which) -> Criteria:
     """What the options mean; raises UsageError where one is no time, no address, or no stream."""
-    from pipelines.matching import Criteria
+    from pipelines.criteria import Criteria
 
     ids = [text.strip().lower() for text in which.stream or ()]
     whole = [text if len(text) == WHOLE_ID and streams.DIGITS.fullmatch(text) else streams.stream(lake, text)["stream_id"] for text in ids]

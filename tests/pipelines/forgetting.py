@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from deltalake import DeltaTable
 
 from pipelines import aggregates, gold
+from pipelines.criteria import Criteria
 from pipelines.forget import FIRST, LAST, Forgotten, forget
-from pipelines.matching import Criteria
 from pipelines.work import Work
 from stompcap.options import Options
 from stompcap.spark import data_files

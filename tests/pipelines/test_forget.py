@@ -13,11 +13,11 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow import parquet
 
-from pipelines import aggregates, gold, ledger, matching, unfinished
+from pipelines import aggregates, gold, ledger, unfinished
 from pipelines import forget as forgetting
 from pipelines.bronze import Before
+from pipelines.criteria import Criteria, parts
 from pipelines.forget import FIRST
-from pipelines.matching import Criteria
 from stompcap.capture import examine
 from stompcap.errors import EnvironmentProblem
 from stompcap.options import Options
@@ -86,7 +86,7 @@ def never(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
 
 @pytest.mark.parametrize(("criteria", "gone"), CASES)
 def test_criteria_mean_these_connections(criteria: Criteria, gone: str, template: Path) -> None:
-    found = [name for streams in matching.parts(str(template), criteria) for name in streams.ids.to_pylist()]
+    found = [name for streams in parts(str(template), criteria) for name in streams.ids.to_pylist()]
     assert [name[1] for name in found] == list(gone)
 
 
@@ -96,7 +96,7 @@ def test_connections_are_found_in_either_table(last: str, criteria: Criteria, la
     """As a killed command leaves them."""
     delta = DeltaTable(location(str(lake), last))
     commits.replace_files(delta, [], data_files.of(delta), commits.CommitInfo("run"))
-    (streams,) = matching.parts(str(lake), criteria)
+    (streams,) = parts(str(lake), criteria)
     assert streams.ids.to_pylist() == [A.name, B.name]
 
 
@@ -124,8 +124,8 @@ def test_the_lake_is_that_of_the_others(criteria: Criteria, gone: str, lake: Pat
 def test_forgetting_in_small_parts_is_the_same(
     lake: Path, never: Callable[[str], dict[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "AT_ONCE", 2)
-    assert [len(streams.ids) for streams in matching.parts(str(lake), Criteria(before=day(99)))] == [2, 2, 1]
+    monkeypatch.setattr("pipelines.criteria.AT_ONCE", 2)
+    assert [len(streams.ids) for streams in parts(str(lake), Criteria(before=day(99)))] == [2, 2, 1]
     assert forgotten(lake, Criteria(before=day(6))).connections == 3
     assert rows_of(lake) == never("abc")
 

@@ -13,7 +13,7 @@ import pytest
 from pipelines import forget as forgetting
 from pipelines import ledger, unfinished
 from pipelines.bronze import Before
-from pipelines.matching import Criteria
+from pipelines.criteria import Criteria
 from stompcap.capture import examine
 from stompcap.options import Options
 from stompcap.quality import last

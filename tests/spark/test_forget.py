@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
+from pipelines.criteria import Criteria
 from pipelines.forget import forget
-from pipelines.matching import Criteria
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from pipelines.work import Work

@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines import reprocess
+from pipelines.criteria import Criteria
 from pipelines.forget import forget
-from pipelines.matching import Criteria
 from pipelines.reprocess import Wanted
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute

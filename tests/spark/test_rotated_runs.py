@@ -93,3 +93,13 @@ def test_captures_that_are_gone(run: Callable[..., Result], whole: dict[str, lis
         run(lake, [capture])
         Path(capture).unlink()
     assert rows_of(lake) == whole
+
+
+def test_a_capture_without_packets_in_between(run: Callable[..., Result], whole: dict[str, list[str]], tmp_path: Path) -> None:
+    """As tcpdump writes where nothing comes until it rotates; the connections that are open go on behind it."""
+    lake, empty = tmp_path / "lake", tmp_path / "empty.pcap"
+    empty.write_bytes(CAPTURE.read_bytes()[:24])
+    first, last = cut(CAPTURE, tmp_path, [0.5])
+    for capture in (first, str(empty), last):
+        run(lake, [capture])
+    assert rows_of(lake) == whole

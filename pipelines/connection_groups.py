@@ -35,7 +35,7 @@ ORDER = "PARTITION BY flow ORDER BY first_ns, last_ns, stream_id, came"
 
 
 @dataclass(frozen=True)
-class Lives:
+class Connections:
     """Connections of whole groups: rows with the columns COLUMNS, `came` and `together`.
 
     `came`: of the batch being made, not in the lake. `together` is a number that those share that must be computed together.
@@ -80,7 +80,7 @@ class Lives:
         touched = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
         return [row for row, hit in zip(some, touched.tolist(), strict=True) if hit]
 
-    def split(self, missing: Sequence[Mapping[str, Any]]) -> tuple[Lives, Lives]:
+    def split(self, missing: Sequence[Mapping[str, Any]]) -> tuple[Connections, Connections]:
         """Those that can be computed again without some captures, and those that cannot."""
         times = [np.array([row[name] for row in missing], np.int64) for name in ("first_ns", "last_ns")]
         begins, ends = disjoint(*times)
@@ -89,12 +89,12 @@ class Lives:
         hit = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
         together = _integers(self.rows, "together")
         lost = pa.array(np.isin(together, np.unique(together[hit])))
-        return Lives(self.rows.filter(pc.invert(lost))), Lives(self.rows.filter(lost))
+        return Connections(self.rows.filter(pc.invert(lost))), Connections(self.rows.filter(lost))
 
 
 def together(
     tables: Mapping[str, Files | pa.Table], chosen: str, idle_ns: int, *, share: str = "true", came: str = "false", both: bool = False
-) -> Lives:
+) -> Connections:
     """The groups that have a chosen connection, in order of flow and time.
 
     Args:
@@ -127,7 +127,7 @@ def together(
     WHERE wanted{" AND held" if both else ""} ORDER BY together, first_ns, stream_id"""
     nothing = {"new_streams": Files("streams", ())}
     with opened(nothing | dict(tables)) as database:
-        return Lives(database.sql(sql).to_arrow_table())
+        return Connections(database.sql(sql).to_arrow_table())
 
 
 def count(tables: Mapping[str, Files | pa.Table]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.lives import Lives, named, together
+from pipelines.connection_groups import Connections, named, together
 from pipelines.reprocess import Wanted
 from stompcap.assembly.packets import endpoints_of
 from stompcap.capture.columns import SEGMENTS
@@ -73,7 +73,7 @@ def test_groups_that_need_a_missing_capture_are_left() -> None:
                 {"first_ns": 11, "last_ns": HOUR - 1}]  # fmt: skip
     assert found.overlapping(captures) == captures[:2]
 
-    def names(some: Lives) -> list[str]:
+    def names(some: Connections) -> list[str]:
         return sorted(some.rows.column("stream_id").to_pylist())
 
     assert [names(some) for some in found.split(captures[1:2])] == [["a", "b"], ["c"]]

@@ -25,7 +25,7 @@ MOST_NAMED = 3
 
 
 @dataclass
-class Shelf:
+class OldCaptures:
     """The captures of a source, rows of table captures, each examined once when it is first asked for.
 
     `allowed` are the ids of those that may be read; None for all. `files` are paths that are good in any working directory, by id.
@@ -81,9 +81,9 @@ class Shelf:
         return found if found.readable else f"({found.row['damage']})"
 
 
-def shelf(lake: str, rows: Iterable[Row], options: Options, progress: Progress, allowed: Container[str] | None = None) -> Shelf:
+def of_source(lake: str, rows: Iterable[Row], options: Options, progress: Progress, allowed: Container[str] | None = None) -> OldCaptures:
     """The captures of the source among rows of table captures."""
     batches = lakes.small(lake, "batches", ["captures"]).column("captures").to_pylist()
     files = {capture["capture_id"]: capture["path"] for captures in batches for capture in captures or ()}
     mine = [row for row in rows if row["source"] == options.source]
-    return Shelf(mine, options, files, progress, allowed)
+    return OldCaptures(mine, options, files, progress, allowed)
