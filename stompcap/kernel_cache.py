@@ -1,8 +1,9 @@
 """Where compiled kernels are cached, and how numba finds them there.
 
 numba caches the kernels of a file under that file's path, and checks only that file to decide whether they are still valid.
-A kernel includes the code of its callees, so here a digest of all sources decides, and their path does not matter: kernels are under the
-name of their module in a folder named by the digest. Checkouts with the same sources share one.
+A kernel includes the code of its callees and the constants that it names, so here a digest of all files with kernels, and of what these
+import, decides; their path does not matter: kernels are under the name of their module in a folder named by the digest. Checkouts
+with the same sources share one.
 
 Folders are searched in this order: the one in NUMBA_CACHE_DIR only, where that is set; the kernels shipped with the environment
 (`stompcap.baseline`), which are never written; the user's cache. Kernels that cannot be written to disk stay in memory.
@@ -13,10 +14,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -29,18 +31,45 @@ from stompcap import baseline
 
 KEPT_SECONDS = 7 * 24 * 3600  # kernels unused for so long are removed
 WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
+COMPILED = re.compile(rb"^@(kernel|inline)$", re.MULTILINE)
+IMPORTED = re.compile(rb"^\s*from (stompcap[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 VARIABLE = "NUMBA_CACHE_DIR"
 
 
 @cache
 def name() -> str:
     """The name of the folder: a digest of all sources of kernels and their constants, and of the compiler's version."""
-    package = Path(__file__).parent
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
-    for source in sorted(package.rglob("*.py")):
-        if source.relative_to(package).parts[0] not in WITHOUT_KERNELS:
-            digest.update(source.read_bytes())
+    for _, octets in sorted(sources().items()):
+        digest.update(octets)
     return f"kernels-{digest.hexdigest()[:16]}"
+
+
+def sources() -> dict[str, bytes]:
+    """The files that have kernels and those whose names they import, by path in the package."""
+    package = Path(__file__).parent
+    files = {
+        source.relative_to(package).as_posix(): source.read_bytes()
+        for source in package.rglob("*.py")
+        if source.relative_to(package).parts[0] not in WITHOUT_KERNELS
+    }
+    found = dict[str, bytes]()
+    waiting = [path for path, octets in files.items() if COMPILED.search(octets)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path] = files[path]
+            waiting += [one for one in _imported(files[path], files) if one in files]
+    return found
+
+
+def _imported(octets: bytes, files: Container[str]) -> Iterator[str]:
+    """The files that define what is imported from this package."""
+    for module, names in IMPORTED.findall(octets):
+        folder = module.decode().replace(".", "/").removeprefix("stompcap").lstrip("/")
+        for one in re.findall(r"(\w+)(?: as \w+)?", names.decode()):
+            place = f"{folder}/{one}.py".lstrip("/")
+            yield place if place in files else f"{folder}.py" if f"{folder}.py" in files else f"{folder}/__init__.py".lstrip("/")
 
 
 def own_folder() -> Path:

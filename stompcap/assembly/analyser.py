@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 JUDGED = ("compliance", "compliance_findings")
 SHARE = 2  # a session takes a step when its new rows are this part of its state, so that time stays linear
+
+
+@dataclass(frozen=True)
+class Paused:
+    """A session that goes on: its state, and the rows that no step has had yet."""
+
+    state: State
+    come: Sessions | None
 
 
 class SessionAnalyser:
@@ -34,6 +43,21 @@ class SessionAnalyser:
             return {}
         tables = self._whole(found) if found.upto is None else self._piece(found, found.upto)
         return {name: table for name, table in tables.items() if self.wants(name)}
+
+    def paused(self, streams: Iterable[str]) -> dict[str, Paused]:
+        """The sessions of these streams that go on, by stream; what comes later does not change them."""
+        return {
+            stream: Paused(self.states[stream], _in_one(self.come[stream]) if stream in self.come else None)
+            for stream in streams
+            if stream in self.states
+        }
+
+    def resume(self, sessions: Mapping[str, Paused]) -> None:
+        """Go on with sessions of an earlier run."""
+        for stream, paused in sessions.items():
+            self.states[stream] = paused.state
+            if paused.come is not None:
+                self.come[stream] = [paused.come]
 
     def _whole(self, sessions: Sessions) -> dict[str, pa.Table]:
         # only tasks that want sessions pay for loading the machines
@@ -67,3 +91,8 @@ class SessionAnalyser:
         from stompcap import session
 
         return session.Options(self.options.ack_scope, self.options.settings.thresholds)
+
+
+def _in_one(come: list[Sessions]) -> Sessions:
+    """Pieces of a session as one."""
+    return replace(come[-1], **{name: pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES})

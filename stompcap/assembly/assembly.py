@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from stompcap import tcp
 from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
-from stompcap.assembly.flow import Flow
-from stompcap.assembly.open_flows import Detected, OpenFlows
+from stompcap.assembly.large_flow import LargeFlow
+from stompcap.assembly.open_flows import Detected, OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
-from stompcap.capture.columns import KEPT, NOT_KEPT
+from stompcap.capture.columns import KEPT, NOT_KEPT, STATE
 from stompcap.tcp.block import column
 
 
@@ -30,12 +30,43 @@ class Assembly(Task):
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
         flows = flows.combine_chunks()
+        begin = 0
+        for first, end in self._large(flows) if self.analyser else ():
+            if first > begin:
+                yield from self._together(flows.slice(begin, first - begin))
+            yield from self.flow([flows.slice(first, end - first)])
+            begin = end
+        if begin < flows.num_rows or not begin:
+            yield from self._together(flows.slice(begin))
+
+    def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
+        """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
+        flow = LargeFlow(self)
+        for table in segments:
+            of_state = column(table, "earlier") == STATE
+            if of_state.any():
+                flow.read(table.filter(pa.array(of_state)), self.sources)
+                table = table.filter(pa.array(~of_state))
+            yield from flow.parts(_as_not_captured(table, np.flatnonzero(column(table, "earlier") >= NOT_KEPT)))
+        yield from flow.end()
+
+    def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
+        """The rows, from and to, of flows of more than a block, and of those that went through the machines in an earlier run."""
+        number = flow_numbers(flows)
+        edges = np.append(np.searchsorted(number, np.unique(number)), flows.num_rows)
+        of_state = np.zeros(len(edges), np.int64)
+        np.add.at(of_state, number, column(flows, "earlier") == STATE)
+        for one in np.flatnonzero((np.diff(edges) > self.block) | (of_state[:-1] > 0)).tolist():
+            yield int(edges[one]), int(edges[one + 1])
+
+    def _together(self, flows: pa.Table) -> Iterator[Part]:
+        """The rows of flows that are reassembled together."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
         everything = np.ones(len(reassembly.streams), np.bool_)
         kept, said = choice.detect_protocols(reassembly, flows, self.sources, self.options, everything)
         if (without := choice.not_kept(kept, reassembly, flows)).size:
-            yield from self.parts(_as_not_captured(flows, without))
+            yield from self._together(_as_not_captured(flows, without))
             return
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, Detected(kept, said), o, self.now_ns)
@@ -46,16 +77,7 @@ class Assembly(Task):
         if others.size:
             yield batch.others(others)
         if going_on is not None and going_on.streams.any():
-            yield Part({"stream_state": going_on.table(self.capture_ids, self.sources)}, going_on=going_on.ids())
-
-    def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
-        """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
-        o = self.options
-        machine, flow = tcp.Reassembler(o.source, o.overlap, self.block, o.idle_ns), Flow(self)
-        for table in segments:
-            for step in machine.feed(_as_not_captured(table, np.flatnonzero(column(table, "earlier") >= NOT_KEPT))):
-                yield from flow.parts(step)
-        yield from flow.parts(machine.finish())
+            yield going_on.part(self.capture_ids, self.sources)
 
 
 def _as_not_captured(segments: pa.Table, rows: NDArray[np.int64]) -> pa.Table:

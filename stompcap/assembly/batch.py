@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly import choice
-from stompcap.assembly.open_flows import OpenFlows
 from stompcap.assembly.parts import Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
@@ -20,11 +20,23 @@ from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
 from stompcap.tcp.flows import places
-from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 HEAVY = ("raw",)  # sessions and rules do not need it
 LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_source", "possible")
+
+
+class Open(Protocol):
+    """The streams of a reassembly that later captures may go on with; it takes what is shown of their octets."""
+
+    streams: NDArray[np.bool_]
+
+    def ids(self) -> pa.Array:
+        """Their ids."""
+
+    def take(self, extents: Extents, octets: NDArray[np.uint8]) -> None:
+        """Take the octets of some extents, back to back, as tables show them."""
 
 
 class Batch:
@@ -42,7 +54,7 @@ class Batch:
         said: NDArray[np.int8],
         conflicts: Ints,
         kept: NDArray[np.bool_],
-        going_on: OpenFlows | None = None,
+        going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
     ) -> None:
         self.assembly = assembly

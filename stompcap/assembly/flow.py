@@ -2,11 +2,14 @@
 
 Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. The protocol
 of a connection is detected a block after its first octets were settled, so that the answer to them is there too: then it stands.
+
+Where captures to come may go on with the flow, its connections are given out as they stand, and what they had left undecided before is
+kept: a later run takes that up as the next block would have (stompcap.assembly.flow_state).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,11 +19,16 @@ from numpy.typing import NDArray
 from stompcap import tcp
 from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
+from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
+from stompcap.assembly.kept_octets import KeptOctets
+from stompcap.assembly.open_flows import Detected
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
 from stompcap.capture.columns import SEGMENTS
 from stompcap.places import END
+from stompcap.stomp.peek import OTHER, UNKNOWN
+from stompcap.tcp.block import column
 from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.machine import Settled
@@ -31,11 +39,11 @@ NOT_STALLED = NO_STALLS, NO_REPEATS
 
 
 @dataclass(frozen=True)
-class _Underway:
+class Underway:
     """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls that have no rows yet.
 
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
-    those that it gave, in memory alone.
+    those that it gave, in memory alone; `connects` is where they stand.
     """
 
     learned: dict[str, int] | None
@@ -45,43 +53,77 @@ class _Underway:
     segments: pa.Table
     stalls: tuple[ZeroWindows, Retransmissions]
     passcodes: frozenset[bytes]
+    connects: Connects = NO_CONNECTS
+
+
+class OpenFlow:
+    """The connections of a flow as they stand, while captures to come may go on with it: what tables show of their octets."""
+
+    def __init__(self, together: Together, detected: Detected) -> None:
+        self.together, self.detected = together, detected
+        found = together.reassembly
+        side = np.where(column(together.segments, "forward"), 0, 1)
+        self.role: NDArray[np.int8] = detected.roles[found.stream_of, side]
+        self.octets = KeptOctets(together.segments, detected.held(found.streams.sides.synced)[found.stream_of, side])
+        self.streams = np.ones(len(found.streams), np.bool_)
+
+    def ids(self) -> pa.Array:
+        """The ids of its connections."""
+        return self.together.reassembly.streams.stream_id
+
+    def take(self, extents: Extents, octets: NDArray[np.uint8]) -> None:
+        """Take the octets of some extents, back to back, as tables show them."""
+        self.octets.take(extents, octets)
 
 
 class Flow:
     """The connections of one flow, made into rows."""
 
-    def __init__(self, assembly: Task) -> None:
+    def __init__(self, assembly: Task, underway: Mapping[int, Underway] | None = None) -> None:
+        """`underway`: the connections that an earlier run left."""
         self.assembly = assembly
-        self.underway: dict[int, _Underway] = {}  # by number in the flow
+        self.underway: dict[int, Underway] = dict(underway or {})  # by number in the flow
+        self.open: OpenFlow | None = None
+        """What the last step told, if the flow stays open behind it."""
 
-    def parts(self, step: Settled) -> Iterator[Part]:
-        """The rows that a block makes final."""
+    def parts(self, step: Settled, *, stays_open: bool = False) -> Iterator[Part]:
+        """The rows that a block makes final; where the flow `stays_open` behind its last packet, all rows as they stand."""
         a, found = self.assembly, step.reassembly
         before = {number - step.first: one for number, one in self.underway.items()}
-        segments, reassembly = _together(step, before)
+        together = Together.of(step, before)
+        segments, reassembly = together.segments, together.reassembly
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
         kept, said = choice.detect_protocols(reassembly, segments, a.sources, a.options, unknown)
+        if (without := choice.not_kept(kept, reassembly, segments)).size:
+            reassembly = replace(reassembly, extents=reassembly.extents.take(~np.isin(reassembly.extents.row, without)))
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
-        batch = Batch(a, segments, reassembly, said, conflicts, kept, lasting=step.lasting)
         detected = found.over.copy()
+        for stream, one in before.items():
+            detected[stream] |= one.learned is not None or len(one.extents) > 0
+            kept[stream] |= one.resumed is not None
+        if stays_open:
+            roles = np.where((~unknown & ~kept)[:, None] & (said == UNKNOWN), np.int8(OTHER), said)
+            self.open = OpenFlow(replace(together, reassembly=reassembly), Detected(kept, roles))
+        batch = Batch(a, segments, reassembly, said, conflicts, kept, self.open, step.lasting)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             batch.passcodes[stream] = one.passcodes
-            detected[stream] |= one.learned is not None or len(one.extents) > 0
             if one.learned is not None:
                 batch.know(stream, one.learned)
-                kept[stream] = one.resumed is not None
         resumed = {stream: one.resumed for stream, one in before.items()}
+        connects = {stream: one.connects for stream, one in before.items()}
         written = np.zeros(len(found.streams), np.bool_)
         going = self._going(step, resumed)
         for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going):
             yield from batch.parts(window)
             written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
+            for stream, more in connects_of(window, segments).items():
+                connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
-            yield Part({"streams": batch.streams(others)})
+            yield batch.others(others)
         self.underway = {}
         for stream in np.flatnonzero(~found.over).tolist():
             learned, position = (batch.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
@@ -89,7 +131,9 @@ class Flow:
             left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, position)
             stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
             passcodes = batch.passcodes.get(stream, frozenset())
-            self.underway[step.first + stream] = _Underway(learned, position, conflicts[stream], left, rows, stalls, passcodes)
+            self.underway[step.first + stream] = Underway(
+                learned, position, conflicts[stream], left, rows, stalls, passcodes, connects.get(stream, NO_CONNECTS)
+            )
 
     def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""
@@ -105,25 +149,42 @@ class Flow:
         }
 
 
-def _together(step: Settled, before: dict[int, _Underway]) -> tuple[pa.Table, Reassembly]:
-    """The segments of a block and those left before, in wire order, and what was found of both."""
-    found, tables = step.reassembly, [step.segments]
-    extents, closed, again = [found.extents], [found.zero_windows], [found.retransmissions]
-    row = step.segments.num_rows
-    for stream, one in before.items():
-        of = np.int32(stream)
-        tables.append(one.segments)
-        extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
-        closed.append(replace(one.stalls[0], stream=one.stalls[0].stream + of))
-        again.append(replace(one.stalls[1], stream=one.stalls[1].stream + of))
-        row += one.segments.num_rows
-    segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
-    order = np.argsort(places(segments), kind="stable")
-    to = np.empty(len(order), np.int64)
-    to[order] = np.arange(len(order))
-    merged = in_order(replace(merged, row=to[merged.row]))
-    reassembly = replace(found, extents=merged, zero_windows=end_to_end(closed), retransmissions=end_to_end(again))
-    return segments.take(pa.array(order)).combine_chunks(), reassembly
+@dataclass(frozen=True)
+class Together:
+    """The segments of a block and those left before, in wire order, and what was found of both.
+
+    `row` of each: first those of the block, in its order, then those left of each connection, in theirs.
+    """
+
+    segments: pa.Table
+    reassembly: Reassembly
+    row: Ints
+
+    @staticmethod
+    def of(step: Settled, before: Mapping[int, Underway]) -> Together:
+        """A block and the connections that went on, by their streams in it."""
+        found, tables, stream_of = step.reassembly, [step.segments], [step.reassembly.stream_of]
+        extents, closed, again = [found.extents], [found.zero_windows], [found.retransmissions]
+        row = step.segments.num_rows
+        for stream, one in before.items():
+            of = np.int32(stream)
+            tables.append(one.segments)
+            stream_of.append(np.full(one.segments.num_rows, of, np.int32))
+            extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
+            closed.append(replace(one.stalls[0], stream=one.stalls[0].stream + of))
+            again.append(replace(one.stalls[1], stream=one.stalls[1].stream + of))
+            row += one.segments.num_rows
+        segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
+        order = np.argsort(places(segments), kind="stable")
+        to = np.empty(len(order), np.int64)
+        to[order] = np.arange(len(order))
+        merged = in_order(replace(merged, row=to[merged.row]))
+        overlaps = replace(found.overlaps, row=to[found.overlaps.row])
+        reassembly = replace(
+            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(closed), retransmissions=end_to_end(again),
+            stream_of=np.concatenate(stream_of)[order],
+        )  # fmt: skip
+        return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to)
 
 
 def _left(stream: int, reassembly: Reassembly, segments: pa.Table, position: Resumed | None) -> tuple[Extents, pa.Table]:

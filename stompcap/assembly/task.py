@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,13 +13,17 @@ from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.tcp.settle import BLOCK
 
+if TYPE_CHECKING:
+    from stompcap.assembly.analyser import SessionAnalyser
+
 
 class Task:
     """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
     `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
     octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which
-    flows are open or over; without it all are over.
+    flows are open or over; without it all are over. `analyser` takes the sessions, and gives the states of those that go on: without
+    one, flows of many packets do not. `before` are the ids of captures by the ranks that they had in the run before.
     """
 
     def __init__(
@@ -30,11 +35,15 @@ class Task:
         spilled: Callable[[], Source] | None = None,
         block: int = BLOCK,
         now_ns: int | None = None,
+        analyser: SessionAnalyser | None = None,
+        before: Sequence[str] = (),
     ) -> None:
         self.window = window
         self.block = block
         self.batch_id = batch_id
         self.options = options
         self.now_ns = now_ns
+        self.analyser = analyser
+        self.before = before
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)

@@ -25,12 +25,13 @@ SEGMENTS = pa.schema(
         pa.field("bad_checksum", pa.bool_(), False),  # as captured, often because of checksum offloading; false where the packet was cut
         pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
         pa.field("outer", pa.int64(), False),  # encapsulation (stompcap.capture.outer)
-        pa.field("earlier", pa.int8(), False),  # NEW, KEPT, or NOT_KEPT and the role of its sender (stompcap.stomp.peek)
+        pa.field("earlier", pa.int8(), False),  # STATE, NEW, KEPT, or NOT_KEPT and the role of its sender (stompcap.stomp.peek)
         pa.field("payload", pa.binary(), True),
     ]
 )
-NEW, KEPT, NOT_KEPT = 0, 1, 2
-"""A segment of a capture of this run; of an earlier one, with its octets as tables show them; of an earlier one, without octets."""
+STATE, NEW, KEPT, NOT_KEPT = -1, 0, 1, 2
+"""No segment, but a piece of the state that an earlier run left of the flow; a segment of a capture of this run; of an earlier one, with
+its octets as tables show them; of an earlier one, without octets."""
 
 SPILLED = -2  # a place from here down is in the task's spill file, at offset SPILLED - place
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32

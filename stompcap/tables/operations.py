@@ -68,7 +68,8 @@ QUALITY_RESULTS = Table(
 STREAM_STATE = Table(
     "stream_state",
     "operations",
-    "One row per TCP segment of the connections that later captures may go on with; replaced by each run that reads captures of the source",
+    "One row per TCP segment of the connections that later captures may go on with, or, where these are many, pieces of the state of the "
+    "machines that they went through; replaced by each run that reads captures of the source",
     (
         text("stream_id", "Its connection", nullable=False),
         text("source", "The capture point", nullable=False),
@@ -91,6 +92,7 @@ STREAM_STATE = Table(
         big("layers", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None),
         text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
         Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection does not speak STOMP"),
+        integer("pieces", "Of a row that is no segment: how many have the state of this flow, in order of packet"),
     ),
     key=("stream_id", "capture_id", "packet"),
     statistics=("stream_id", "source", "capture_id", "ts_ns"),

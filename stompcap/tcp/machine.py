@@ -2,13 +2,16 @@
 
 It keeps the packets of at most one block that is not yet full, the few rows before it that are still undecided, and a few numbers per
 connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut.
+
+Where a flow was silent for so long that none of its connections goes on (stompcap.tcp.matching), it begins anew, and so does its
+block: what comes behind the silence is settled as if nothing had been before it.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +19,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS
-from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
-from stompcap.tcp.matching import IDLE_NS
+from stompcap.tcp.block import NONE_ENDED, Carried, column, nothing_carried, reassemble_block, zero_windows
+from stompcap.tcp.matching import IDLE_NS, LINGER_NS, may_go_on
 from stompcap.tcp.results import Int64s, Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.state import AFTER_IDLE, FIRST_CAPTURE, LATEST_CAPTURE
 
 POLICIES = ("first", "last")
 
@@ -51,6 +55,15 @@ class Settled:
     lasting: ZeroWindows
 
 
+@dataclass(frozen=True)
+class Saved:
+    """The state of a reassembler: numbers as octets, and rows of SEGMENTS that are still undecided, or wait for their block to be full."""
+
+    numbers: bytes
+    held: pa.Table
+    waiting: pa.Table
+
+
 class Reassembler:
     """Reassembles one flow.
 
@@ -66,9 +79,60 @@ class Reassembler:
         self._held = SEGMENTS.empty_table()
         self._waiting = SEGMENTS.empty_table()
         self._seen = 0
+        self._last_ns = -1  # of all packets since the flow began or began anew; -1 where there are none
+        self._after_silence = False
+
+    @property
+    def last_ns(self) -> int:
+        """The time of the flow's latest packet."""
+        return self._last_ns
 
     def feed(self, segments: pa.Table) -> Iterator[Settled]:
         """Take more rows of the flow (SEGMENTS, in wire order); gives each block that is full."""
+        ts_ns = column(segments, "ts_ns")
+        latest = np.maximum.accumulate(np.append(self._last_ns, ts_ns))
+        begin = 0
+        for row in np.flatnonzero(ts_ns - latest[:-1] > LINGER_NS).tolist():
+            yield from self._take(segments.slice(begin, row - begin))
+            begin = row
+            if self._last_ns >= 0 and self._ended_by(int(ts_ns[row])):
+                yield self._step(final=True)
+                self._begin_anew()
+        yield from self._take(segments.slice(begin))
+
+    def finish(self) -> Settled:
+        """Settle the rest: the flow has ended."""
+        return self._step(final=True)
+
+    def save(self) -> Saved:
+        """The state that `restored` continues from."""
+        values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
+        values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
+        file = io.BytesIO()
+        np.savez_compressed(file, last_ns=self._last_ns, after_silence=self._after_silence, **values)
+        return Saved(file.getvalue(), self._held, self._waiting)
+
+    @classmethod
+    def restored(cls, saved: Saved, ranks: Int64s | None = None) -> Reassembler:
+        """A reassembler with a saved state, and the `ranks` that captures have now, by those they had then."""
+        with np.load(io.BytesIO(saved.numbers), allow_pickle=False) as found:
+            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
+            carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}
+            machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
+            machine._seen, machine._last_ns = int(found["seen"]), int(found["last_ns"])
+            machine._after_silence = bool(found["after_silence"])
+        machine._held, machine._waiting = saved.held, saved.waiting
+        if ranks is not None:
+            for at in (FIRST_CAPTURE, LATEST_CAPTURE):
+                rank = machine._carried.state[:, at]
+                machine._carried.state[:, at] = np.where(rank >= 0, ranks[rank], rank)
+        return machine
+
+    def _take(self, segments: pa.Table) -> Iterator[Settled]:
+        """Take rows between which the flow does not begin anew."""
+        if not segments.num_rows:
+            return
+        self._last_ns = max(self._last_ns, int(column(segments, "ts_ns").max()))
         waiting = pa.concat_tables([self._waiting, segments])
         at = 0
         while waiting.num_rows - at > self.block:
@@ -77,54 +141,33 @@ class Reassembler:
             yield self._step(final=False)
         self._waiting = waiting.slice(at).combine_chunks()
 
-    def finish(self) -> Settled:
-        """Settle the rest: the flow has ended."""
-        return self._step(final=True)
+    def _ended_by(self, now_ns: int) -> bool:
+        """Whether none of the flow's connections goes on at this time."""
+        _, _, (found, _, _) = self._reassembled(final=True)
+        return not may_go_on(found.streams, np.zeros(len(found.streams), np.int64), now_ns, self.idle_ns).any()
 
-    def save(self) -> bytes:
-        """The state that `restored` continues from: the rows not yet settled, and what is carried."""
-        values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
-        values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
-        file = io.BytesIO()
-        np.savez_compressed(file, held=_packed(self._held), waiting=_packed(self._waiting), **values)
-        return file.getvalue()
+    def _begin_anew(self) -> None:
+        self._carried = replace(nothing_carried(), gone=self._carried.gone)
+        self._held, self._last_ns, self._after_silence = SEGMENTS.empty_table(), -1, True
 
-    @classmethod
-    def restored(cls, saved: bytes) -> Reassembler:
-        """A reassembler with a saved state; its rows name captures by the ranks they had then."""
-        with np.load(io.BytesIO(saved), allow_pickle=False) as found:
-            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
-            carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}
-            machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
-            machine._held, machine._waiting = _unpacked(found["held"]), _unpacked(found["waiting"])
-            machine._seen = int(found["seen"])
-        return machine
+    def _reassembled(self, *, final: bool) -> tuple[pa.Table, Int64s, tuple[Reassembly, Carried, NDArray[np.bool_]]]:
+        """The rows held and waiting, the numbers of the latter in the flow, and what `reassemble_block` makes of both."""
+        segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
+        number = np.arange(self._seen, self._seen + self._waiting.num_rows)
+        found = reassemble_block(segments, self._carried, number, self.source, self.overlap, final=final, idle_ns=self.idle_ns)
+        return segments, number, found
 
     def _step(self, *, final: bool) -> Settled:
-        held, fresh = self._held.num_rows, self._waiting.num_rows
-        segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
-        number = np.arange(self._seen, self._seen + fresh)
-        before, gone = self._carried, self._carried.gone
-        found, self._carried, kept = reassemble_block(
-            segments, before, number, self.source, self.overlap, final=final, idle_ns=self.idle_ns
-        )
-        self._held, self._waiting = segments.filter(pa.array(kept)), SEGMENTS.empty_table()
-        self._seen += fresh
-        after, over = self._carried, self._carried.gone - gone
+        before, held, gone = self._carried, self._held.num_rows, self._carried.gone
+        segments, number, (found, after, kept) = self._reassembled(final=final)
+        if self._after_silence and not len(before.state) and len(found.streams):
+            found.streams.after_idle[0] = True
+            after.state[:1, AFTER_IDLE] = 1
+            self._after_silence = False
+        self._carried, self._held, self._waiting = after, segments.filter(pa.array(kept)), SEGMENTS.empty_table()
+        self._seen += len(number)
+        over = after.gone - gone
         unsettled = np.full(len(found.streams), self._seen)
         np.minimum.at(unsettled, over + after.stream_of, after.number)
         lasting = zero_windows(after.state, np.ones(len(after.state), np.bool_), NONE_ENDED, over)
         return Settled(found, segments, np.concatenate((before.number, number)), held, gone, unsettled, lasting)
-
-
-def _packed(rows: pa.Table) -> NDArray[np.uint8]:
-    """Rows as the octets of an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return np.frombuffer(sink.getvalue(), np.uint8)
-
-
-def _unpacked(octets: NDArray[np.uint8]) -> pa.Table:
-    """The rows of an Arrow stream."""
-    return pa.ipc.open_stream(pa.py_buffer(octets)).read_all()

@@ -45,6 +45,17 @@ def count_different(
                 counts[into[i]] += 1
 
 
+@kernel
+def copy_again(
+    shown: Octets, one: Int64s, two: Int64s, kept: Octets, again: Octets, at: Int64s, lengths: Int64s
+) -> None:
+    """Show octets captured again as those they equal; where they differ, as others, so that they differ when they are compared again."""
+    for i in range(len(lengths)):
+        for k in range(lengths[i]):
+            octet = shown[one[i] + k]
+            shown[two[i] + k] = octet if kept[at[i] + k] == again[at[i] + k] else ~octet
+
+
 def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
     """The octets of `extents` back to back, in their order.
 

@@ -20,7 +20,7 @@ from stompcap.kernel import kernel
 from stompcap.tcp.layout import BEGIN, END
 from stompcap.tcp.state import COPY, Int64s
 
-BLOCK = 1 << 16  # packets of a flow
+BLOCK = 1 << 14  # packets of a flow
 PATIENCE = 4  # blocks that octets may wait behind a hole that others fill
 
 # columns of a side's tallies: its counters

@@ -14,6 +14,7 @@ from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
+from stompcap.tcp.settle import BLOCK
 
 LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet")
 
@@ -21,9 +22,9 @@ LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "
 class Lake:
     """The tables that captures come to, run by run."""
 
-    def __init__(self, options: Options | None = None, *, kept: bool = True) -> None:
-        """`kept`: the captures of earlier runs are still there."""
-        self.options = options or Options()
+    def __init__(self, options: Options | None = None, *, kept: bool = True, block: int = BLOCK) -> None:
+        """`kept`: the captures of earlier runs are still there; `block`: packets of a flow of which the machines' state is kept."""
+        self.options, self.block = options or Options(), block
         self.kept = kept
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
@@ -32,6 +33,7 @@ class Lake:
     def run(self, paths: Sequence[str]) -> None:
         """Take in captures."""
         state = pa.concat_tables(self.open.get("stream_state", [TABLES["stream_state"].arrow.empty_table()]))
+        before = [row["capture_id"] for row in self.captures]
         new = [row for path in paths if (row := capture.survey(path, self.options.source))]
         self.captures = sorted([*self.captures, *new], key=lambda row: (row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]))
         order = {row["capture_id"]: rank for rank, row in enumerate(self.captures)}
@@ -44,8 +46,10 @@ class Lake:
         self.open = {}
         named = [(row["path"], row["capture_id"]) for row in self.captures]
         now_ns = max((row["last_ns"] or 0 for row in self.captures), default=0)
-        machine = Assembly(named, "batch", self.options, spilled=lambda: spill.octets, now_ns=now_ns)
         analyser = SessionAnalyser(order, self.options, lambda _: True)
+        machine = Assembly(
+            named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=now_ns, analyser=analyser, before=before
+        )
         for part in machine.parts(together):
             self._take(part.tables.items(), part.going_on)
             if part.sessions is not None:

@@ -175,7 +175,10 @@ def test_state_does_not_grow_with_the_flow(lost):
         for step in machine.feed(segments.slice(begin, 700)):
             most = max(most, step.segments.num_rows)
             octets += int(step.reassembly.extents.length.sum())
-    assert len(machine.save()) < 100_000
+    saved = machine.save()
+    assert len(saved.numbers) < 100_000
+    assert saved.held.num_rows <= 2 * block
+    assert saved.waiting.num_rows <= block
     step = machine.finish()
     assert max(most, step.segments.num_rows) <= 4 * block
     octets += int(step.reassembly.extents.length.sum())

@@ -1,0 +1,73 @@
+"""Where a connection's CONNECT and STOMP frames stand in the captures: later runs find its passcodes there again, and none is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import stomp, tcp
+from stompcap.assembly.windows import Window
+from stompcap.capture.columns import NEW, SEGMENTS
+from stompcap.capture.files import Source
+from stompcap.stomp.grammar import CONNECT, STOMP
+from stompcap.stomp.repeats import MOST
+from stompcap.stomp.rows import FRAME, Runs
+from stompcap.tcp.block import column
+from stompcap.tcp.join import end_to_end
+from stompcap.tcp.results import NO_EXTENTS, Extents
+
+
+@dataclass(frozen=True)
+class Connects:
+    """Extents, frame by frame, of rows of `segments`; `frames` of them."""
+
+    extents: Extents
+    segments: pa.Table
+    frames: int
+
+    def followed_by(self, more: Connects) -> Connects:
+        """These and those that came later; of more passcodes than are searched for the last are left out."""
+        if self.frames >= MOST:
+            return self
+        extents = replace(more.extents, row=more.extents.row + self.segments.num_rows)
+        segments = pa.concat_tables([self.segments, more.segments]).combine_chunks()
+        return Connects(end_to_end([self.extents, extents]), segments, self.frames + more.frames)
+
+    def passcodes(self, sources: Mapping[int, Source]) -> frozenset[bytes]:
+        """What is given in them, where the captures are still there; what was kept of the octets of others has no passcodes."""
+        there = column(self.segments, "earlier") == NEW
+        if not self.frames or not there.all():
+            return frozenset()
+        octets = tcp.gather(self.extents, self.segments, sources)
+        length, yes = np.array([octets.size]), np.ones(1, np.bool_)
+        none = np.zeros(1, np.int64)
+        rows = stomp.delimit(octets, Runs(none.astype(np.int32), none, length, none, yes, yes, length))
+        return stomp.passcodes_of(octets, rows).get(0, frozenset())
+
+
+NO_CONNECTS = Connects(NO_EXTENTS, SEGMENTS.empty_table(), 0)
+
+
+def connects_of(window: Window, segments: pa.Table) -> dict[int, Connects]:
+    """Those among the rows of a window, by stream; `segments` is what its extents are of."""
+    rows, e = window.rows, window.extents
+    found: dict[int, Connects] = {}
+    for row in np.flatnonzero((rows.kind == FRAME) & ((rows.command == CONNECT) | (rows.command == STOMP))).tolist():
+        stream, side = int(window.streams[rows.direction[row] // 2]), int(rows.direction[row] % 2)
+        begin, end = int(rows.offset[row]), int(rows.offset[row] + rows.length[row])
+        mine = e.take(np.flatnonzero((e.stream == stream) & (e.side == side) & (e.offset < end) & (e.offset + e.length > begin)))
+        one = _of_frame(mine, begin, end, segments)
+        found[stream] = found[stream].followed_by(one) if stream in found else one
+    return found
+
+
+def _of_frame(e: Extents, begin: int, end: int, segments: pa.Table) -> Connects:
+    """The octets of a frame from `begin` to `end`, of extents that have them."""
+    start, stop = np.maximum(e.offset, begin), np.minimum(e.offset + e.length, end)
+    used, row = np.unique(e.row, return_inverse=True)
+    stream: NDArray[np.int32] = np.zeros(len(e), np.int32)
+    return Connects(Extents(stream, e.side, start, stop - start, row, e.skip + start - e.offset), segments.take(pa.array(used)), 1)

@@ -1,0 +1,178 @@
+"""The state of a large flow between two runs, as octets: its reassembler, its connections, their sessions and pending verdicts.
+
+Segments in it are rows of table stream_state: headers, places in the captures, and octets as tables show them. Ranks of captures are
+those of the run that left it; the next one gives them those of its own. Names and numbers of frames are there as in the tables; a
+passcode is not, but where it stands in its capture.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap.assembly import pieces, state_rows
+from stompcap.assembly.analyser import Paused
+from stompcap.assembly.batch import LEARNED
+from stompcap.assembly.connects import Connects
+from stompcap.assembly.flow import OpenFlow, Underway
+from stompcap.assembly.kept_octets import KeptOctets
+from stompcap.assembly.parts import SESSION_TABLES, Sessions
+from stompcap.assembly.task import Task
+from stompcap.assembly.windows import Resumed
+from stompcap.places import moved
+from stompcap.session import state as session_state
+from stompcap.stomp.rows import State
+from stompcap.tables import TABLES
+from stompcap.tcp.machine import Saved
+from stompcap.tcp.results import Extents, Retransmissions, ZeroWindows
+
+Ints = NDArray[np.int64]
+Arrays = dict[str, NDArray[Any]]
+Columns = TypeVar("Columns")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class FlowState:
+    """What is taken up again: the reassembler, the connections by their number in the flow, and of those that speak STOMP the session."""
+
+    machine: Saved
+    underway: Mapping[int, Underway]
+    sessions: Mapping[str, Paused]
+
+
+def packed(state: FlowState, flow: OpenFlow, captures: bytes, task: Task) -> bytes:
+    """A state as octets. `flow` has its segments, and the octets that were shown of them; `captures` tells the order of the captures."""
+    segments, capture_ids, source = flow.together.segments, task.capture_ids, task.options.source
+    ids = flow.ids().take(pa.array(flow.together.reassembly.stream_of))
+    rows = state_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
+    machine = state.machine
+    counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
+    arrays: Arrays = {
+        "version": np.array(VERSION), "captures": _octets(captures), "machine": _octets(machine.numbers),
+        "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
+    }  # fmt: skip
+    for number, one in state.underway.items():
+        arrays |= _connection(f"{number}.", one, capture_ids, source)
+    for number, (stream, paused) in enumerate(state.sessions.items()):
+        arrays |= _session(f"session {number} ", stream, paused)
+    file = io.BytesIO()
+    np.savez_compressed(file, **cast("dict[str, Any]", arrays))
+    return file.getvalue()
+
+
+def unpacked(octets: bytes, task: Task, captures: bytes, ranks: Ints) -> tuple[FlowState, bool]:
+    """The state that `packed` wrote, and whether the captures had another order then than `captures` tells.
+
+    `ranks`: the rank that each capture has, by that which it had; used only where the order is the same. Raises ValueError for a state
+    of another version.
+    """
+    with np.load(io.BytesIO(octets), allow_pickle=False) as found:
+        if int(found["version"]) != VERSION:
+            raise ValueError(f"the state is of version {int(found['version'])}, and this reads version {VERSION}")
+        other = found["captures"].tobytes() != captures
+        context = _Context(found, task, None if other else ranks)
+        segments = context.segments("rows")
+        tables, at = [], 0
+        for count in found["counts"].tolist():
+            tables.append(segments.take(pa.array(found["row"][at : at + count])).combine_chunks())
+            at += count
+        held, waiting, *left = tables
+        underway = dict[int, Underway]()
+        for number, rows in zip(found["connections"].tolist(), left, strict=True):
+            underway[number] = context.underway(f"{number}.", rows)
+        sessions = dict[str, Paused]()
+        while (name := f"session {len(sessions)} ") + "stream" in found:
+            sessions[str(found[name + "stream"])] = context.paused(name)
+        return FlowState(Saved(found["machine"].tobytes(), held, waiting), underway, sessions), other
+
+
+class _Context:
+    """What is read of a state's arrays."""
+
+    def __init__(self, found: Mapping[str, NDArray[Any]], task: Task, ranks: Ints | None) -> None:
+        self.found, self.task, self.ranks = found, task, ranks
+        self.order = {name: rank for rank, name in enumerate(task.capture_ids.to_pylist())}
+
+    def segments(self, name: str) -> pa.Table:
+        """Rows of table stream_state, as an Arrow stream, as segments of this run."""
+        table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all().cast(TABLES["stream_state"].arrow)
+        return state_rows.segments_of(table, self.order, self.task.sources.paths).combine_chunks()
+
+    def place(self, name: str) -> int:
+        """A place on the wire, by the ranks of this run."""
+        place = self.found[name].reshape(1)
+        return int(place[0] if self.ranks is None else moved(place, self.ranks)[0])
+
+    def underway(self, name: str, rows: pa.Table) -> Underway:
+        """A connection whose arrays' names begin with `name`, and the segments left of it."""
+        found = self.found
+        learned = dict(zip(LEARNED, found[name + "learned"].tolist(), strict=True)) if name + "learned" in found else None
+        resumed = None
+        if name + "state" in found:
+            resumed = Resumed(State(found[name + "state"]), self.place(name + "since"), found[name + "wait"], found[name + "presented"])
+        connects = Connects(self._columns(Extents, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
+        stalls = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
+        extents = self._columns(Extents, name + "extents")
+        passcodes = connects.passcodes(self.task.sources)
+        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, stalls, passcodes, connects)
+
+    def paused(self, name: str) -> Paused:
+        """A session."""
+        come = None
+        if name + "come" in self.found:
+            streams, *tables = session_state.unpacked(self.found[name + "come"].tobytes())
+            come = Sessions(streams, **dict(zip(SESSION_TABLES, tables, strict=True)), upto=self.place(name + "upto"))
+        state = pieces.from_bytes(self.found[name + "state"].tobytes())
+        return Paused(state if self.ranks is None else state.moved(self.ranks), come)
+
+    def _columns(self, kind: type[Columns], name: str) -> Columns:
+        return kind(*(self.found[f"{name}.{field.name}"] for field in fields(cast("Any", kind))))
+
+
+def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) -> Arrays:
+    """A connection as arrays whose names begin with `name`."""
+    connects = one.connects
+    nothing = KeptOctets(connects.segments, np.zeros(connects.segments.num_rows, np.bool_))
+    every, none = np.arange(connects.segments.num_rows), pa.array([""] * connects.segments.num_rows)
+    rows = state_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
+    arrays: Arrays = {name + "conflicts": one.conflicts, name + "frames": np.array(connects.frames), name + "connects": _ipc(rows)}
+    parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "connect": connects.extents}
+    for part, columns in parts.items():
+        arrays |= {f"{name}{part}.{field.name}": getattr(columns, field.name) for field in fields(cast("Any", columns))}
+    if one.learned is not None:
+        arrays[name + "learned"] = np.array([one.learned[word] for word in LEARNED])
+    if one.resumed is not None:
+        position = one.resumed
+        arrays |= {
+            name + "state": position.state.numbers, name + "since": np.array(position.since), name + "wait": position.wait,
+            name + "presented": position.presented,
+        }  # fmt: skip
+    return arrays
+
+
+def _session(name: str, stream: str, paused: Paused) -> Arrays:
+    arrays = {name + "stream": np.array(stream), name + "state": _octets(paused.state.to_bytes())}
+    if paused.come is not None:
+        tables = [paused.come.streams, *(getattr(paused.come, table) for table in SESSION_TABLES)]
+        arrays |= {name + "upto": np.array(paused.come.upto), name + "come": _octets(session_state.packed(tables))}
+    return arrays
+
+
+def _octets(octets: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(octets, np.uint8)
+
+
+def _ipc(rows: pa.Table) -> NDArray[np.uint8]:
+    """Rows as the octets of an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+

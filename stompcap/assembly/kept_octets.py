@@ -1,0 +1,63 @@
+"""The octets of segments that may be reassembled again in a later run, as tables show them: passcodes masked.
+
+They stand in for those of the capture where it is gone by then. They have the same lengths, so that they are reassembled, delimited and
+decoded as the ones captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stompcap import tcp
+from stompcap.capture.files import Source
+from stompcap.tcp.block import column
+from stompcap.tcp.octets import Octets, captured_twice, copy_again, copy_runs
+from stompcap.tcp.results import Extents, Int64s, Reassembly
+
+Bools = NDArray[np.bool_]
+
+
+class KeptOctets:
+    """Room for the octets of the rows of `segments` that are `held`; filled as they are shown."""
+
+    def __init__(self, segments: pa.Table, held: Bools) -> None:
+        self.segments, self.held = segments, held
+        self._lengths: Int64s = np.where(held, column(segments, "captured_octets"), 0)
+        ends = np.cumsum(self._lengths)
+        self._place: Int64s = np.where(held, ends - self._lengths, -1)
+        self._octets = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
+        self._known = np.zeros(segments.num_rows, np.bool_)  # rows with an octet that was shown
+
+    def take(self, extents: Extents, octets: Octets) -> None:
+        """Take the octets of some extents, back to back, as tables show them."""
+        targets = self._place[extents.row]
+        mine = np.flatnonzero(targets >= 0)
+        begins = np.cumsum(extents.length) - extents.length
+        copy_runs(octets, begins[mine], extents.length[mine], (targets + extents.skip)[mine], self._octets)
+        self._known[extents.row[mine]] = True
+
+    def complete(self, reassembly: Reassembly, kept: Bools, sources: Mapping[int, Source]) -> None:
+        """Take what no table shows: octets captured again, and those of streams that are not `kept` by themselves."""
+        e = reassembly.extents
+        mine = e.take(np.flatnonzero((self._place[e.row] >= 0) & ~kept[e.stream]))
+        if len(mine):  # held all the same: nothing in them is to be masked
+            self.take(mine, tcp.gather(mine, self.segments, sources))
+        if not len(reassembly.overlaps):
+            return
+        one, two = captured_twice(reassembly)
+        both = np.flatnonzero((self._place[one.row] >= 0) & (self._place[two.row] >= 0))
+        one, two = one.take(both), two.take(both)
+        shown, again = (tcp.gather(part, self.segments, sources) for part in (one, two))
+        at = np.cumsum(one.length) - one.length
+        copy_again(self._octets, self._place[one.row] + one.skip, self._place[two.row] + two.skip, shown, again, at, one.length)
+        self._known[two.row] = True
+
+    def payload(self, rows: Int64s) -> pa.Array:
+        """The octets of rows, ascending and all that are held among them; null where none was shown: strays, copies, rows not held."""
+        offsets = np.append(0, np.cumsum(self._lengths[rows])).astype(np.int32)
+        validity = pa.array((self.held & self._known)[rows]).buffers()[1] if len(rows) else None
+        return pa.Array.from_buffers(pa.binary(), len(rows), [validity, pa.py_buffer(offsets), pa.py_buffer(self._octets)])

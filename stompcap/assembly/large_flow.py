@@ -1,0 +1,117 @@
+"""A flow that goes through the machines block by block: from the state that an earlier run left to that which it leaves itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap import tcp
+from stompcap.assembly import state_rows
+from stompcap.assembly.flow import Flow
+from stompcap.assembly.parts import Part
+from stompcap.assembly.task import Task
+from stompcap.capture.columns import SEGMENTS, SPILLED
+from stompcap.capture.files import Source
+from stompcap.tcp.block import column
+from stompcap.tcp.matching import may_go_on
+from stompcap.tcp.octets import Octets, copy_from
+
+NAMED = ("flow", "endpoints", "forward")
+
+
+class LargeFlow:
+    """One flow of a task, given in wire order, what an earlier run left of it first."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._begin()
+        self._pieces = SEGMENTS.empty_table()
+        self._last: dict[str, Any] = {}
+        self._over = False
+
+    def _begin(self) -> None:
+        o = self.task.options
+        self.machine = tcp.Reassembler(o.source, o.overlap, self.task.block, o.idle_ns)
+        self.flow = Flow(self.task)
+
+    def read(self, pieces: pa.Table, sources: Mapping[int, Source]) -> None:
+        """Take pieces of the state that an earlier run left, rows of SEGMENTS that are STATE; of one that lacks some nothing is used."""
+        self._pieces = pa.concat_tables([self._pieces, pieces])
+        self._last = _named(pieces)
+        if self._pieces.num_rows == self._pieces.column("seq")[0].as_py():
+            self._resume(_joined(self._pieces, sources))
+
+    def parts(self, segments: pa.Table) -> Iterator[Part]:
+        """The rows that more segments make final."""
+        if self._over:  # the captures have another order now: what was open ends with the run before
+            yield from self.flow.parts(self.machine.finish())
+            self._begin()
+            self._over = False
+        if segments.num_rows:
+            self._last = _named(segments)
+            for step in self.machine.feed(segments):
+                yield from self.flow.parts(step)
+
+    def end(self) -> Iterator[Part]:
+        """All other rows: as they stand, with the state behind the last packet, where later captures may go on with the flow."""
+        from stompcap.assembly import flow_state
+
+        analyser, now_ns, idle_ns = self.task.analyser, self.task.now_ns, self.task.options.idle_ns
+        saved, underway, step = self.machine.save(), self.flow.underway, self.machine.finish()
+        streams = step.reassembly.streams
+        stays = may_go_on(streams, np.zeros(len(streams), np.int64), now_ns, idle_ns).any() if now_ns is not None else False
+        if analyser is None or not stays or self._over:
+            yield from self.flow.parts(step)
+            return
+        ids = streams.stream_id.to_pylist()
+        state = flow_state.FlowState(saved, underway, analyser.paused(ids))
+        yield from self.flow.parts(step, stays_open=True)
+        left = self.flow.open
+        if left is not None:
+            left.octets.complete(left.together.reassembly, left.detected.kept, self.task.sources)
+            octets = flow_state.packed(state, left, _captures(self.task.capture_ids.to_pylist()), self.task)
+            last = self._last | {"ts_ns": self.machine.last_ns}
+            rows = state_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)
+            yield Part({"stream_state": rows}, going_on=left.ids())
+
+    def _resume(self, octets: bytes) -> None:
+        from stompcap.assembly import flow_state
+
+        task = self.task
+        state, self._over = flow_state.unpacked(octets, task, _captures(task.before), ranks(task))
+        self.machine, self.flow = tcp.Reassembler.restored(state.machine, None if self._over else ranks(task)), Flow(task, state.underway)
+        if task.analyser is not None:
+            task.analyser.resume(state.sessions)
+
+
+def ranks(task: Task) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The rank that each capture has, by that in the run before."""
+    found = pc.index_in(pa.array(task.before, pa.string()), task.capture_ids)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _captures(ids: Sequence[str]) -> bytes:
+    """A digest of captures in their order."""
+    return hashlib.sha256(",".join(ids).encode()).digest()
+
+
+def _named(segments: pa.Table) -> dict[str, Any]:
+    """What names the flow."""
+    [row] = segments.select(NAMED).slice(segments.num_rows - 1).to_pylist()
+    return dict(row)
+
+
+def _joined(pieces: pa.Table, sources: Mapping[int, Source]) -> bytes:
+    """The octets of pieces, which may be spilled."""
+    pieces = pieces.sort_by("packet")
+    place, length = column(pieces, "place"), column(pieces, "captured_octets")
+    if (place > SPILLED).all():
+        return b"".join(pieces.column("payload").to_pylist())
+    out: Octets = np.empty(int(length.sum()), np.uint8)
+    copy_from(sources[SPILLED], SPILLED - place, length, np.cumsum(length) - length, out)
+    return out.tobytes()

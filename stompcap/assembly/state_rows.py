@@ -1,0 +1,116 @@
+"""Rows of table stream_state: segments that later runs reassemble again, and the states of machines, which are octets in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from stompcap.assembly.kept_octets import KeptOctets
+from stompcap.assembly.rows import as_table, coded, constant
+from stompcap.capture.again import header_begins, still_there
+from stompcap.capture.columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
+from stompcap.tables import TABLES, words
+from stompcap.tcp.block import column, fixed_rows
+from stompcap.tcp.results import Int64s
+
+HEADERS = (
+    "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "ip_id", "ttl", "wire_octets", "captured_octets",
+    "bad_checksum",
+)  # fmt: skip
+RENAMED = {"window": "window_size", "outer": "layers"}  # words that SQL reserves
+PIECE_OCTETS = 1 << 16
+NO_PIECE = -1
+
+
+def of_segments(
+    kept: KeptOctets, rows: Int64s, stream_ids: pa.Array, role: NDArray[np.int8], capture_ids: pa.Array, source: str
+) -> pa.Table:
+    """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender."""
+    chosen = kept.segments.take(pa.array(rows))
+    place = column(chosen, "place")
+    columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
+    columns |= {
+        "stream_id": stream_ids,
+        "source": constant(source, len(rows)),
+        "capture_id": capture_ids.take(chosen.column("capture").combine_chunks()),
+        "place": pa.array(np.where(place >= 0, place, NO_PIECE)),
+        "role": coded(words.ROLES, np.where(kept.held[rows], -1, role)),
+        "payload": kept.payload(rows),
+        "pieces": pa.nulls(len(rows), pa.int32()),
+    }
+    return as_table("stream_state", columns)
+
+
+def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) -> pa.Table:
+    """Rows of table stream_state as segments of a run; pieces of states come as rows that are STATE.
+
+    Segments whose captures are still where they were are read there again. The others carry the octets that were kept; an octet that
+    was not is missing. `order` are the ranks of the captures, by id, and `paths` their files by rank.
+    """
+    pieces = pc.is_valid(rows.column("pieces"))
+    if pc.any(pieces).as_py():
+        of_states, rest = rows.filter(pieces), rows.filter(pc.invert(pieces))
+        return pa.concat_tables([_pieces(of_states), segments_of(rest, order, paths)])
+    names = pa.array(list(order), pa.string())
+    capture = pa.array(list(order.values()), pa.int32()).take(pc.index_in(rows.column("capture_id").combine_chunks(), names))
+    place, captured = (column(rows, name) for name in ("place", "captured_octets"))
+    endpoints = fixed_rows(rows.column("endpoints"), 36)
+    headers = header_begins(endpoints, *(column(rows, name) for name in ("forward", "seq", "ack")))
+    there = np.zeros(rows.num_rows, np.bool_)
+    for rank in pc.unique(capture).to_pylist():
+        mine = np.flatnonzero(capture.to_numpy() == rank)
+        there[mine] = still_there(paths[rank], place[mine], captured[mine], headers[mine])
+    role = pc.index_in(rows.column("role").combine_chunks(), pa.array(words.ROLES)).fill_null(-1).to_numpy(zero_copy_only=False)
+    payload = rows.column("payload").combine_chunks()
+    missing = ~there & (role < 0) & payload.is_null().to_numpy(zero_copy_only=False)
+    columns = {
+        "capture": capture,
+        "captured_octets": pa.array(np.where(missing, 0, captured)),
+        "place": pa.array(np.where(there, place, -1)),
+        "earlier": pa.array(np.where(there, NEW, np.where(role < 0, KEPT, NOT_KEPT + role)).astype(np.int8)),
+        "payload": pc.if_else(pa.array(there), pa.scalar(None, pa.binary()), payload),
+    }
+    columns |= {name: rows.column(RENAMED.get(name, name)) for name in SEGMENTS.names if name not in columns}
+    return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)
+
+
+def of_state(octets: bytes, stream_ids: Sequence[str], capture_id: str, source: str, last: Mapping[str, object]) -> pa.Table:
+    """The state of a flow's machines as rows of table stream_state, in pieces.
+
+    Each of its connections has a piece at least, for what is deleted of one makes the state useless. `last` has the columns of the
+    flow's last segment.
+    """
+    count = max(-(-len(octets) // PIECE_OCTETS), len(stream_ids))
+    numbers = np.arange(count)
+    payload = [octets[number * PIECE_OCTETS : (number + 1) * PIECE_OCTETS] for number in range(count)]
+    zero = {field.name: pa.array(np.zeros(count)).cast(field.type) for field in TABLES["stream_state"].arrow if _is_number(field.type)}
+    columns = zero | {name: pa.array([last[name]] * count) for name in ("ts_ns", "flow", "endpoints", "forward")}
+    columns |= {
+        "stream_id": pa.array([stream_ids[number % len(stream_ids)] for number in range(count)], pa.string()),
+        "source": constant(source, count),
+        "capture_id": constant(capture_id, count),
+        "packet": pa.array(numbers),
+        "captured_octets": pa.array([len(piece) for piece in payload]),
+        "place": pa.array(np.full(count, NO_PIECE)),
+        "role": pa.nulls(count, pa.string()),
+        "payload": pa.array(payload, pa.binary()),
+        "pieces": pa.array(np.full(count, count)),
+    }
+    return as_table("stream_state", columns)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+
+
+def _pieces(rows: pa.Table) -> pa.Table:
+    """Rows of pieces as rows of SEGMENTS, which come before all segments of their flow; `seq` is how many there are."""
+    columns = {name: rows.column(RENAMED.get(name, name)) for name in SEGMENTS.names if name not in ("capture", "earlier")}
+    columns["capture"] = pa.array(np.full(rows.num_rows, -1))
+    columns["earlier"] = pa.array(np.full(rows.num_rows, STATE))
+    columns["seq"] = rows.column("pieces")
+    return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)
