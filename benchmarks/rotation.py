@@ -27,7 +27,7 @@ from stompcap.spark.session import get_session
 from stompcap.tables import TABLES
 
 FILE_NS = 300 * 10**9
-OWN = {"captures", "runs", "batches", "quality_results"}
+OWN = {"captures", "runs", "batches", "quality_results", "stream_state"}
 LINEAGE = {"batch_id", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet", "place"}
 
 

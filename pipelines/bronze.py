@@ -68,6 +68,9 @@ class Before:
     streams_version: int | None = None
     """Of table streams, in which connections are found that are computed again; None for the latest."""
 
+    overtaken: bool = False
+    """Whether a batch of later captures has gone on with it first."""
+
     @property
     def last_ns(self) -> int:
         """The latest capture time of the source."""
@@ -116,6 +119,11 @@ class Ranks:
         self.order = {row["capture_id"]: rank for rank, row in enumerate(rows)}
         self.named = [(row["path"], row["capture_id"]) for row in rows]
         """Path and id by rank."""
+
+        self.before = tuple(row["capture_id"] for row in sorted(past.captures, key=in_time))
+        """The ids of those before by the ranks that they had."""
+
+        self.overtaken = past.overtaken
 
         self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
         self.now_ns = max([past.last_ns, *(one.row["last_ns"] or 0 for one in captures)])
@@ -184,7 +192,7 @@ def extract(
         ranks = Ranks(reading, past)
         again = anew.among(ranks) if anew else None
         manifest = _extract(session, lake, reading, ranks, batch, options, outputs, progress or Progress(), again)
-        failures = {ranks.named[rank][1]: why for rank, why in sorted(failed(manifest).items())}
+        failures = {ranks.named[rank][1] if rank >= 0 else "": why for rank, why in sorted(failed(manifest).items())}
         if not failures:
             return Extracted(batch, left, collected(manifest), refused)
         bad = [one for one in left if one.row["capture_id"] in failures]
@@ -221,7 +229,7 @@ def _extract(
     with watched(steps.report, here=session.local()) as meter:
         spark = session()
         number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
-        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, meter)
+        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, ranks.before, ranks.overtaken, meter)
         return together(spark, ranks, number, options, meter, again).mapInArrow(work, MANIFEST).collect()
 
 

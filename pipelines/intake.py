@@ -17,6 +17,7 @@ from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.spark import data_files, removal
+from stompcap.spark.open_state import has_states
 from stompcap.spark.places import OPEN, open_files
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Intake(Pass):
         if job.overtaken:
             says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
             self.result.warnings.append(f"run {batch.run_id}: {says}")
-        job.admit_captures(bronze.ranked(captures, ()), past, whole=self._whole, old=held)
+        job.admit_captures(bronze.ranked(captures, ()), replace(past, overtaken=job.overtaken), whole=self._whole, old=held)
 
     def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
         """What the lake has of a file of this path."""
@@ -124,7 +125,11 @@ class Intake(Pass):
         return of_source(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
 
     def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: OldCaptures | None = None) -> None:
-        """Take in captures; `old` has those of the lake that may be read again."""
+        """Take in captures; `old` has those of the lake that may be read again.
+
+        What is left of connections with many packets is the state of all machines: then they are gone through in one pass.
+        """
+        whole = whole or has_states(past.files)
         outputs = self.outputs(whole=whole)
         inputs = [one.row["capture_id"] for one in captures]
         with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:

@@ -18,6 +18,7 @@ from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
 from stompcap.spark import data_files, open_tables, removal
 from stompcap.spark.data_files import File, Files
+from stompcap.spark.open_state import has_states
 from stompcap.spark.places import filesystem, location, open_files
 from stompcap.units import count
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >= late.since)"
 STREAMS = "streams"
+BUSY = "open connections of many packets took its packets as the latest; stompcap run --reprocess computes them from their captures"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ def settled(
         return Settled(made)
     options = old_captures().options
     found = contradicted(lake, made.files, late, past, options)
+    says = f"{_named(late)}: came late; {BUSY}" if has_states(past.files) else None
     if not len(found):
-        return Settled(made)
+        return Settled(made, warning=says)
     captures, anew = old_captures(), None
     while True:
         needed = found.overlapping(captures.rows)
@@ -73,11 +76,12 @@ def settled(
         made = again
         break
     if not len(cannot):
-        return Settled(made, anew)
+        return Settled(made, anew, says)
     twice = _twice(cannot)
     files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
     stand = len(cannot) - cannot.before.num_rows - len(twice.ids)
-    says = f"{_named(late)}: came late, with packets of connections that the lake has as final and cannot compute again, as captures are "
+    says = f"{says}; " if says else ""
+    says += f"{_named(late)}: came late, with packets of connections that the lake has as final and cannot compute again, as captures are "
     says += f"not there: {captures.reasons(missing)}; {count(stand)} stand as connections of their own"
     says += f", {count(len(twice.ids))} that the lake has already are left out" if len(twice.ids) else ""
     return Settled(Extracted(made.batch, made.captures, files, made.refused), anew, says)

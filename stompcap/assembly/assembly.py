@@ -45,6 +45,8 @@ class Assembly(Task):
         for table in segments:
             of_state = column(table, "earlier") == STATE
             if of_state.any():
+                if self.overtaken:
+                    return
                 flow.read(table.filter(pa.array(of_state)), self.sources)
                 table = table.filter(pa.array(~of_state))
             yield from flow.parts(_as_not_captured(table, np.flatnonzero(column(table, "earlier") >= NOT_KEPT)))

@@ -25,6 +25,7 @@ from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.parts import SESSION_TABLES, Sessions
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
+from stompcap.errors import CaptureError
 from stompcap.places import moved
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
@@ -36,6 +37,7 @@ Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 Columns = TypeVar("Columns")
 VERSION = 1
+WRONG_VERSION = "their state is of version {}, and this reads version {}: use the version that wrote it, or stompcap run --reprocess"
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,12 @@ def packed(state: FlowState, flow: OpenFlow, captures: bytes, task: Task) -> byt
 def unpacked(octets: bytes, task: Task, captures: bytes, ranks: Ints) -> tuple[FlowState, bool]:
     """The state that `packed` wrote, and whether the captures had another order then than `captures` tells.
 
-    `ranks`: the rank that each capture has, by that which it had; used only where the order is the same. Raises ValueError for a state
-    of another version.
+    `ranks`: the rank that each capture has, by that which it had; used only where the order is the same. Raises CaptureError for a
+    state of another version.
     """
     with np.load(io.BytesIO(octets), allow_pickle=False) as found:
         if int(found["version"]) != VERSION:
-            raise ValueError(f"the state is of version {int(found['version'])}, and this reads version {VERSION}")
+            raise CaptureError("", WRONG_VERSION.format(int(found["version"]), VERSION))
         other = found["captures"].tobytes() != captures
         context = _Context(found, task, None if other else ranks)
         segments = context.segments("rows")

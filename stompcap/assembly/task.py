@@ -21,9 +21,10 @@ class Task:
     """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
     `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
-    octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which
-    flows are open or over; without it all are over. `analyser` takes the sessions, and gives the states of those that go on: without
-    one, flows of many packets do not. `before` are the ids of captures by the ranks that they had in the run before.
+    octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which flows are open or over; without
+    it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
+    `before` are the ids of captures by the ranks that they had in the run before. `overtaken`: a run with later captures has gone on
+    with flows of many packets already, and their rows are left out.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Task:
         now_ns: int | None = None,
         analyser: SessionAnalyser | None = None,
         before: Sequence[str] = (),
+        overtaken: bool = False,
     ) -> None:
         self.window = window
         self.block = block
@@ -45,5 +47,6 @@ class Task:
         self.now_ns = now_ns
         self.analyser = analyser
         self.before = before
+        self.overtaken = overtaken
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)

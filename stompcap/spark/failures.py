@@ -18,6 +18,7 @@ from stompcap.errors import unforeseen
 if TYPE_CHECKING:
     import pyarrow as pa
 
+STATE = -1  # in place of a capture's rank: what an earlier run left of open connections
 FAILURES = "failures"  # the column that reports them
 
 
@@ -52,23 +53,35 @@ class Failures(dict[int, str]):
 def culprits(segments: pa.Table, attempt: Callable[[pa.Table], None], error: Exception) -> dict[int, Exception]:
     """The captures (ranks) whose segments make `attempt` fail, as it did with all of them and `error`; with the error of each.
 
-    Looked for by halves. All of them where it takes several to fail. An OSError is raised.
+    Looked for by halves. All of them where it takes several to fail; STATE where what an earlier run left fails by itself. An OSError is
+    raised.
     """
     mine = ranks(segments)
+    left = segments.filter(pc.field("capture") < 0)
+    if left.num_rows and (why := _raised(attempt, left)):
+        return {STATE: why}
     if len(mine) == 1:
         return {mine[0]: error}
     found: dict[int, Exception] = {}
     for half in (mine[: len(mine) // 2], mine[len(mine) // 2 :]):
-        some = segments.filter((pc.field("capture") >= half[0]) & (pc.field("capture") <= half[-1]))
-        try:
-            attempt(some)
-        except OSError:
-            raise
-        except Exception as again:  # noqa: BLE001 - whatever it is
+        some = segments.filter((pc.field("capture") < 0) | (pc.field("capture") >= half[0]) & (pc.field("capture") <= half[-1]))
+        if again := _raised(attempt, some):
             found |= culprits(some, attempt, again)
     return found or dict.fromkeys(mine, error)
 
 
+def _raised(attempt: Callable[[pa.Table], None], segments: pa.Table) -> Exception | None:
+    """The error that an attempt fails with, if it does."""
+    try:
+        attempt(segments)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        return error
+    return None
+
+
 def ranks(segments: pa.Table) -> list[int]:
-    """The captures that segments are of."""
-    return sorted(pc.unique(segments.column("capture")).to_pylist())
+    """The captures that segments are of; STATE where they are of none."""
+    found = sorted(rank for rank in pc.unique(segments.column("capture")).to_pylist() if rank >= 0)
+    return found or [STATE]

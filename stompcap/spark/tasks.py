@@ -143,7 +143,8 @@ class Read:
 class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
-    `now_ns` is the latest capture time of the source, by which flows are open or over.
+    `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
+    they had in the run before. `overtaken` as for the assembly.
     """
 
     lake: str
@@ -152,6 +153,8 @@ class Extract:
     options: Options
     outputs: tuple[str, ...]
     now_ns: int
+    before: Sequence[str] = ()
+    overtaken: bool = False
     meter: Meter = field(default_factory=Meter)
 
     def __call__(self, batches: Batches) -> Batches:
@@ -193,8 +196,11 @@ class _Made:
         from stompcap.assembly import Assembly, SessionAnalyser
 
         order = {name: rank for rank, (_, name) in enumerate(work.captures)}
-        self.assembly = Assembly(work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns)
         self.analyser = SessionAnalyser(order, work.options, sink.wants)
+        self.assembly = Assembly(
+            work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns,
+            analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.overtaken,
+        )  # fmt: skip
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:
