@@ -34,17 +34,18 @@ class Lake:
         """Take in captures."""
         state = pa.concat_tables(self.open.get("stream_state", [TABLES["stream_state"].arrow.empty_table()]))
         before = [row["capture_id"] for row in self.captures]
+        if not self.kept:
+            self.captures = [row | {"path": ""} for row in self.captures]
         new = [row for path in paths if (row := capture.survey(path, self.options.source))]
         self.captures = sorted([*self.captures, *new], key=lambda row: (row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]))
         order = {row["capture_id"]: rank for rank, row in enumerate(self.captures)}
         spill = PayloadSpill()
-        named = [(row["path"] if self.kept else "", row["capture_id"]) for row in self.captures]
+        named = [(row["path"], row["capture_id"]) for row in self.captures]
         segments = [segments_of(state, order, [path for path, _ in named])]
         for row in new:
             segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
         together = pa.concat_tables([spill.take(some) for some in segments]).sort_by(WIRE_ORDER)
         self.open = {}
-        named = [(row["path"], row["capture_id"]) for row in self.captures]
         now_ns = max((row["last_ns"] or 0 for row in self.captures), default=0)
         analyser = SessionAnalyser(order, self.options, lambda _: True)
         machine = Assembly(

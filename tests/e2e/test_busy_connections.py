@@ -1,0 +1,120 @@
+"""Connections of more packets than a block go on from the state of their machines: what that state needs, and what it never has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from stompcap.assembly import flow_state
+from stompcap.errors import CaptureError
+from tests.capture.packaging import Frame, pcap
+from tests.e2e.runs import Lake
+from tests.e2e.test_open_connections import SECOND, Peers
+from tests.tcp.wire import START_NS
+
+BLOCK = 6
+PASSCODE = b"sesame-open"
+
+
+def talk(number: int, count: int) -> list[bytes]:
+    """A connection that is open still, with as many messages, the last of which repeats its passcode."""
+    peers = Peers(number)
+    found = [*peers.does("open", 0), *peers.does("say", 0), *peers.does("answer", 0), *peers.does("say", 1)]
+    for n in range(count):
+        found += [*peers.does("answer", 1), *peers.does("say", 2 if n % 3 else 4)]
+    told = b"SEND\ndestination:/q\n\nI said %s\0" % PASSCODE
+    return [*found, peers.packet(0, peers.sent[0], told)]
+
+
+def captures(folder: Path, name: str, packets: Sequence[bytes], parts: int, since: int = 0) -> list[str]:
+    """A packet a second, in as many files."""
+    frames = [Frame(octets, START_NS + (since + n) * SECOND) for n, octets in enumerate(packets)]
+    size = -(-len(frames) // parts)
+    return [str(pcap(folder / f"{name}{n}.pcap", frames[n * size : (n + 1) * size], nano=True)) for n in range(parts)]
+
+
+def pieces(lake: Lake) -> pa.Table:
+    """The rows of a lake's states."""
+    state = pa.concat_tables(lake.open["stream_state"])
+    return state.filter(pa.compute.is_valid(state.column("pieces")))
+
+
+def run(lake: Lake, paths: Sequence[str]) -> Lake:
+    for path in paths:
+        lake.run([path])
+    return lake
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
+def test_a_run_a_file_is_one_run_and_no_state_has_a_passcode(kept: bool, tmp_path: Path) -> None:
+    """Repeated passcodes are masked while the CONNECT can be read again."""
+    packets = talk(0, 20)
+    parts = captures(tmp_path, "part", packets, 5)
+    lake = Lake(block=BLOCK, kept=kept)
+    for path in parts:
+        lake.run([path])
+        assert lake.final["raw_frames"]
+        octets = b"".join(pieces(lake).column("payload").to_pylist()) if path != parts[0] else b""
+        assert PASSCODE not in octets
+    assert pieces(lake).num_rows > 0
+    whole = run(Lake(block=BLOCK), captures(tmp_path, "whole", packets, 1)).rows()
+    found = lake.rows()
+    told = {name for name in whole if whole[name] != found[name]}
+    assert told == (set() if kept else {"raw_frames", "frames"})
+    assert all(PASSCODE.decode() not in row for rows in (found if kept else whole).values() for row in rows)
+
+
+def test_what_a_run_keeps_and_does_again_does_not_grow(tmp_path: Path) -> None:
+    lake, open_rows = Lake(block=BLOCK), []
+    for path in captures(tmp_path, "part", talk(0, 150), 30):
+        lake.run([path])
+        open_rows.append(sum(table.num_rows for table in lake.open["raw_frames"]))
+    assert max(open_rows) <= 3 * BLOCK
+    assert sum(table.num_rows for table in lake.final["raw_frames"]) > 250
+
+
+def test_captures_of_other_connections_may_come_in_before(tmp_path: Path) -> None:
+    """They change the ranks of captures, and nothing else."""
+    packets = talk(0, 20)
+    before = captures(tmp_path, "before", Peers(1).does("open", 0), 1, since=-100)
+    between = captures(tmp_path, "between", Peers(3).does("open", 0), 1, since=12)
+    first, *rest = captures(tmp_path, "part", packets, 4)
+    found = run(Lake(block=BLOCK), [first, rest[0], *before, rest[1], *between, rest[2]]).rows()
+    assert found == run(Lake(block=BLOCK), [*before, first, *between, *rest]).rows()
+
+
+def test_what_is_deleted_of_a_state_makes_it_useless(tmp_path: Path) -> None:
+    """The connection begins anew with what comes; nothing is made up for what was deleted."""
+    first, second = captures(tmp_path, "part", talk(0, 20), 2)
+    lake = run(Lake(block=BLOCK), [first])
+    lake.open["stream_state"] = [pieces(lake).slice(1)]
+    lake.run([second])
+    alone = run(Lake(block=BLOCK), [second])
+    (one,) = alone.table("streams").column("stream_id").to_pylist()
+    assert lake.table("streams").column("stream_id").to_pylist().count(one) == 1
+    assert lake.rows()["sessions"] == alone.rows()["sessions"]
+
+
+def test_captures_in_another_order_than_when_the_state_was_kept_end_the_connection(tmp_path: Path) -> None:
+    """It stands as it was, and what comes is another."""
+    first, second = captures(tmp_path, "part", talk(0, 20), 2)
+    lake = run(Lake(block=BLOCK), [first])
+    as_it_stood = lake.table("raw_frames").num_rows
+    lake.captures.append(lake.captures[0] | {"capture_id": "of a batch that was never finished"})
+    lake.run([second])
+    ids = set(lake.table("streams").column("stream_id").to_pylist())
+    assert len(ids) == 2
+    frames = lake.table("raw_frames").column("stream_id").to_pylist()
+    assert as_it_stood in (frames.count(one) for one in ids)
+
+
+def test_a_state_of_another_version_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = captures(tmp_path, "part", talk(0, 20), 2)
+    lake = run(Lake(block=BLOCK), [first])
+    monkeypatch.setattr(flow_state, "VERSION", 2)
+    with pytest.raises(CaptureError, match="version 1, and this reads version 2"):
+        lake.run([second])
+
