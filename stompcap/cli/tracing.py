@@ -1,0 +1,112 @@
+"""Captures to sessions in this process, without Spark and without a lake: reassembly, delimiter, decoder, session machine, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stompcap.errors import CaptureError, unforeseen
+from stompcap.units import size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stompcap.cli.dialogue.lines import Dialogue
+    from stompcap.options import Options
+
+MOST_OCTETS = 1 << 26
+"""Octets of all captures together, decompressed; what is more is for `stompcap run`."""
+WINDOW = 1 << 24
+WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
+KEPT = ("streams", "raw_frames", "frames")
+
+
+@dataclass
+class Trace:
+    """The packets of captures that could be read, as one trace in order of time."""
+
+    paths: list[str] = field(default_factory=list)  # in order of time; the rank of each is its id
+    segments: list[pa.Table] = field(default_factory=list)
+    last_ns: int = 0
+    octets: int = 0
+
+    def dialogues(self, options: Options) -> list[Dialogue]:
+        """Its sessions."""
+        import pyarrow as pa
+
+        from stompcap.tcp.flows import in_wire_order
+
+        if not self.segments:
+            return []
+        return sessions_of(in_wire_order(pa.concat_tables(self.segments)), self.paths, self.last_ns, options)
+
+
+def sessions_of(segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options) -> list[Dialogue]:
+    """The sessions of segments in wire order; `now_ns` is the latest capture time."""
+    import pyarrow as pa
+
+    from stompcap.assembly import Assembly, SessionAnalyser
+    from stompcap.cli.dialogue.lines import dialogues
+
+    ids = [str(rank) for rank in range(len(paths))]
+    analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
+    found: dict[str, list[pa.Table]] = {}
+    for part in Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns).parts(segments):
+        made = analyse(part.sessions) if part.sessions is not None else {}
+        for name, table in (*part.tables.items(), *made.items()):
+            if name in KEPT or name in WANTED:
+                found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
+    return dialogues({name: pa.concat_tables(tables) for name, tables in found.items()}, dict(zip(ids, paths, strict=True)))
+
+
+def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError], None], most: int = MOST_OCTETS) -> Trace:
+    """The packets of these captures; one that cannot be read, or that would be too much, is refused and left out."""
+    trace = Trace()
+    parts: list[tuple[int, str, list[pa.RecordBatch]]] = []
+    for path in paths:
+        try:
+            parts.append(_segments(path, options, most - trace.octets, trace))
+        except Exception as error:  # noqa: BLE001 - other captures are shown whatever is wrong with this one
+            refuse(unforeseen(path, error))
+    _put(trace, parts)
+    return trace
+
+
+def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int, str, list[pa.RecordBatch]]:
+    """The segments of one capture, and its first time; they carry their payload if it is compressed."""
+    from stompcap.capture import open_capture, segments
+    from stompcap.capture.compressed import Decompressed
+    from stompcap.capture.splits import Split
+
+    window = open_capture(path)
+    compressed = isinstance(window, Decompressed)
+    taken = 0 if compressed else window.size
+    if taken > left:
+        raise _too_large(path)
+    first, batches = 1 << 62, []
+    _, decoded = segments.read(Split(path, limit=options.max_decompressed), 65536, vlan=options.vlan, tunnels=options.tunnels)
+    for batch in decoded:
+        taken += int(batch.records.captured.sum()) if compressed else 0
+        if taken > left:
+            raise _too_large(path)
+        first, trace.last_ns = min(first, int(batch.records.ts_ns.min())), max(trace.last_ns, int(batch.records.ts_ns.max()))
+        if batch.used:
+            batches.append(segments.segment_batch(batch, 0, carry=compressed))
+    trace.octets += taken
+    return first, path, batches
+
+
+def _put(trace: Trace, parts: list[tuple[int, str, list[pa.RecordBatch]]]) -> None:
+    """Captures in order of time, each segment with the rank of its capture."""
+    import pyarrow as pa
+
+    for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: part[:2])):
+        trace.paths.append(path)
+        for batch in batches:
+            table: Any = pa.Table.from_batches([batch])
+            trace.segments.append(table.set_column(0, table.schema.field(0), pa.array([rank] * table.num_rows, pa.int32())) if rank else table)
+
+
+def _too_large(path: str) -> CaptureError:
+    return CaptureError(path, f"more than {size(MOST_OCTETS)} of captures in all; take them into a lake: stompcap run CAPTURE... --lake lake")
