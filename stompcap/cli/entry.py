@@ -27,7 +27,7 @@ def main() -> None:
     signals, code = Signals(), 0
     with suppress(Interrupted):
         signals.install()
-        if sys.argv[1:2] == ["peek"]:
+        if sys.argv[1:2] in (["peek"], ["show"]):
             from stompcap.cli import lean
 
             lean.begin()

@@ -10,6 +10,7 @@ from stompcap.cli import (
     prepare_command,
     rule_commands,
     run_commands,
+    show_command,
     watch_command,
 )
 from stompcap.cli.application import CODES, NAME, new
@@ -20,6 +21,7 @@ app = new()
 run_commands.register(app)
 watch_command.register(app)
 peek_command.register(app)
+show_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)

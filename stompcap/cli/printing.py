@@ -27,6 +27,7 @@ class Printer:
     def __init__(self, form: str, style: Style, selection: Selection, most: int | None = None) -> None:
         self.form, self.writer, self.selection, self.left = form, Writer(style), selection, most
         self.sessions = self.remarks = 0
+        self.begun: set[str] = set()  # streams
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
         if form == "csv":
@@ -46,10 +47,12 @@ class Printer:
     def begin(self, dialogue: Dialogue) -> None:
         """The line that begins a session."""
         if self.form == "text":
-            self._put(("\n" if self.sessions or self.remarks else "") + self.writer.head(dialogue))
+            between = (self.sessions or self.remarks) and not self.writer.style.named
+            self._put(("\n" if between else "") + self.writer.head(dialogue))
         else:
             self._put(self._object(records.session_object(dialogue)))
         self.sessions += 1
+        self.begun.add(dialogue.stream_id)
 
     def line(self, dialogue: Dialogue, line: Line) -> None:
         """A line that is selected, and its findings."""

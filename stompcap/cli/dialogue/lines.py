@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RAW = ("stream_id", "direction", "stream_offset", "length_octets", "kind", "first_ns", "last_ns", "last_capture_id", "last_packet")
 FRAMES = ("stream_id", "direction", "stream_offset", "command", "command_raw", "destination", "headers", "body_octets", "body_preview")
-DELIVERIES = ("stream_id", "stream_offset", "status", "settlement", "settle_offset", "ack_latency_us", "octets_missing")
+DELIVERIES = ("stream_id", "stream_offset", "status", "settled_by", "settle_offset", "ack_latency_us", "octets_missing")
 SILENCES = ("stream_id", "direction", "gap_start_ns", "gap_end_ns", "gap_ms", "interval_ms", "ratio", "severity", "ended_by", "excused")
 BEATS = ("stream_id", "direction", "interval_ms", "beats", "verdict")
 FINDINGS = ("rule_id", "level", "side", "stream_id", "direction", "stream_offset", "ts_ns", "evidence")

@@ -54,15 +54,14 @@ def selection(
     commands: list[str] | None, destinations: list[str] | None, streams: list[str] | None, rules: list[str] | None
 ) -> Selection:
     """A selection as options give it; raises UsageError for what is no stream id and no rule."""
-    from stompcap.rules import RULES
-
-    known = {rule.id for rule in RULES}
     digits = tuple(given.strip().lower() for given in streams or ())
     for given in digits:
         if not DIGITS.fullmatch(given):
             raise UsageError(f"--stream {visible(given, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")
     named = tuple(given.strip().upper() for given in rules or ())
-    for given in named:
-        if given not in known:
+    if named:
+        from stompcap.rules import RULES  # which takes long to import
+
+        for given in set(named) - {rule.id for rule in RULES}:
             raise UsageError(f"--rule {visible(given, 40)}: no such rule; list them with: stompcap rules list")
     return Selection(tuple(given.upper() for given in commands or ()), tuple(destinations or ()), digits, named)

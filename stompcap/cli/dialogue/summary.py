@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def figures(dialogue: Dialogue) -> dict[str, Any]:
-    """The figures of a session's summary."""
+    """The figures of a session's summary; ack latencies are those of direct ACKs, as a cumulative one gives an upper bound only."""
     session = dialogue.session
     latencies = [
-        row["ack_latency_us"] for row in dialogue.deliveries if row["status"] == "settled" and not row["octets_missing"]
-        and row["ack_latency_us"] is not None
+        row["ack_latency_us"] for row in dialogue.deliveries
+        if row["status"] == "settled" and row["settled_by"] == "direct" and not row["octets_missing"] and row["ack_latency_us"] is not None
     ]  # fmt: skip
     ended = session["closed_ns"] or session["last_ns"]
     return {
@@ -37,6 +37,7 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
         "delivery_statuses": dict(Counter(row["status"] for row in dialogue.deliveries)),
         "ack_p50_us": median(latencies) if latencies else None,
         "ack_max_us": max(latencies, default=None),
+        "cumulative": sum(row["settled_by"] == "cumulative" for row in dialogue.deliveries),
         "heartbeats": {row["direction"]: row["verdict"] for row in dialogue.heartbeats},
         "findings": dict(Counter(row["level"] for row in dialogue.findings)),
     }
@@ -54,7 +55,8 @@ def summary(dialogue: Dialogue) -> Iterator[str]:
     if f["deliveries"]:
         statuses = ", ".join(f"{count(number)} {status}" for status, number in f["delivery_statuses"].items())
         ack = f"; ack p50 {duration(f['ack_p50_us'])}, max {duration(f['ack_max_us'])}" if f["ack_max_us"] is not None else ""
-        parts.append(f"deliveries: {statuses}{ack}")
+        several = f", {count(f['cumulative'])} settled by cumulative ACKs" if f["cumulative"] else ""
+        parts.append(f"deliveries: {statuses}{ack}{several}")
     if f["heartbeats"]:
         arrows = {"c2s": "→", "s2c": "←"}
         parts.append("heart-beats: " + ", ".join(f"{arrows[way]} {verdict}" for way, verdict in sorted(f["heartbeats"].items())))
