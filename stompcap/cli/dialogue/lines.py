@@ -144,8 +144,8 @@ def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:
     """What became of deliveries, at their MESSAGEs and at the frames that settled them."""
     notes, settled = {}, defaultdict(list)
     for row in deliveries:
-        if row["status"] in ("unsettled", "voided", "unknown", "open"):
-            notes["s2c", row["stream_offset"]] = f"{row['status']}: no ACK" if row["status"] in ("unsettled", "open") else row["status"]
+        if row["status"] in ("unsettled", "voided", "unknown"):
+            notes["s2c", row["stream_offset"]] = row["status"]
         if row["settle_offset"] is not None and row["ack_latency_us"] is not None:
             settled[row["settle_offset"]].append(row["ack_latency_us"])
     for offset, latencies in settled.items():
