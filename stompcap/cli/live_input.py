@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.checkpoint import Checkpoint
 from stompcap.capture.chains import ENHANCED_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK
+from stompcap.capture.checkpoint import Checkpoint
 from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, PCAPNG_MAGIC, open_capture
 from stompcap.capture.records import Walk
 from stompcap.capture.segments import Decoder, segment_batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stompcap.cli import (
+    completion_command,
     export_command,
     forget_command,
     lake_commands,
@@ -27,3 +28,4 @@ forget_command.register(app)
 export_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
+completion_command.register(app)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import cells, common, render, streams
-from stompcap.cli.peek_command import Absolute, Commands, Destinations, Form, Headers, Json, Most, Rules
+from stompcap.cli.dialogue_options import Frames, Looks
+from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.show_queries import Shown, shown
 from stompcap.errors import UsageError
@@ -22,35 +23,28 @@ from stompcap.units import duration, moment, size
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from stompcap.cli.dialogue.lines import Dialogue
 
 MaybeStream = Annotated[
     str | None, typer.Argument(metavar="[STREAM_ID]", help="A session, by its stream_id or enough first digits.", show_default=False)
 ]
 Rows = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows of each table of the overview.")]
+FRAMES, LOOKS = Frames(), Looks()
 TIMES, DURATIONS = ("opened", "first", "last"), ("duration_us", "p50_us", "max_us")
 SHORT = 60  # characters of a cell
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(show)
+    app.command()(grouped(show))
 
 
 def show(
     lake: common.Lake,
     stream_id: MaybeStream = None,
     rows: Rows = 10,
-    command: Commands = None,
-    destination: Destinations = None,
-    rule: Rules = None,
-    count: Most = None,
-    absolute: Absolute = False,
-    headers: Headers = False,
-    form: Form = "text",
-    as_json: Json = False,
+    frames: Frames = FRAMES,
+    looks: Looks = LOOKS,
     verbose: common.Verbose = False,
 ) -> None:
     """Show what a lake has: captures, sessions, slow destinations and consumers, findings; with STREAM_ID one session as a dialogue.
@@ -58,9 +52,8 @@ def show(
     Needs no Spark, unless the lake is large. Packet numbers are those of Wireshark.
     """
     del verbose
-    form = form_of(form, as_json=as_json)
-    selecting = command or destination or rule or count
-    if selecting and stream_id is None:
+    form = form_of(looks.form, as_json=looks.as_json)
+    if frames != FRAMES and stream_id is None:
         raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
     lakes.demand(lake)
     if stream_id is None:
@@ -70,7 +63,8 @@ def show(
     from stompcap.cli.dialogue.text import style_for
 
     dialogue = of_lake(lake, stream_id)
-    printer = Printer(form, style_for(absolute=absolute, every_header=headers), selection(command, destination, None, rule), count)
+    wanted = selection(frames.command, frames.destination, None, frames.rule)
+    printer = Printer(form, style_for(absolute=looks.absolute, every_header=looks.headers), wanted, frames.count)
     try:
         printer.session(dialogue)
     except Enough:
@@ -87,7 +81,8 @@ def of_lake(lake: str, stream_id: str) -> Dialogue:
     stream = streams.stream(lake, stream_id)
     name = stream["stream_id"]
     if stream["protocol"] != "stomp":
-        raise UsageError(f"{name}: is no session of STOMP but {stream['protocol']}; list those with: stompcap show --lake {shlex.quote(lake)}")
+        what = f"{name}: speaks {stream['protocol']}, not STOMP"
+        raise UsageError(f"{what}; list the sessions with: stompcap show --lake {shlex.quote(lake)}")
     tables = {
         table: lakes.small(lake, table, None if columns is None else [*columns], [("stream_id", "=", name)])
         for table, columns in COLUMNS.items() if open_tables.is_there(location(lake, table))
@@ -133,8 +128,8 @@ def _table(one: Shown, rows: list[dict[str, Any]], lake: str) -> None:
         return
     empty = {name for name in rows[0] if all(row[name] is None for row in rows)}
     columns = [name for name in rows[0] if name not in empty]
-    drawn: RenderableType = render.table([name.removesuffix("_us") for name in columns], [[_cell(n, row[n]) for n in columns] for row in rows])
-    render.show(drawn)
+    titles = [name.removesuffix("_us").replace("_", " ") for name in columns]
+    render.emit(titles, [[_cell(name, row[name]) for name in columns] for row in rows], "table")
     first = str(next(iter(rows[0].values())))
     print(visible("  next: " + one.then.format(lake=shlex.quote(lake), first=shlex.quote(first))) + "\n")
 

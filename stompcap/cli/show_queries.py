@@ -49,7 +49,8 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
             FROM deliveries WHERE status <> 'auto' GROUP BY destination
             ORDER BY p50_us DESC NULLS LAST, destination {limit}"""),
             "stompcap sql \"SELECT stream_id, message_id, ack_latency_us FROM deliveries ORDER BY 3 DESC LIMIT 20\" --lake {lake}"),
-        Shown("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query("consumers", ("deliveries", "sessions"), f"""
+        Shown("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query(
+            "consumers", ("deliveries", "sessions"), f"""
             SELECT d.stream_id, s.client_ip, s.client_port, s.login, s.client_product AS client, count(*) AS deliveries,
                    count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
                    max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
@@ -57,7 +58,8 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
             GROUP BY d.stream_id, s.client_ip, s.client_port, s.login, s.client_product
             ORDER BY unsettled DESC, max_us DESC NULLS LAST, d.stream_id {limit}"""), session),
         Shown("Findings, by rule", Query("findings", ("compliance_findings", "rules"), f"""
-            SELECT f.rule_id, CASE WHEN max(CASE f.level WHEN 'M' THEN 1 ELSE 0 END) = 1 THEN 'M' ELSE max(f.level) END AS level, count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
+            SELECT f.rule_id, CASE WHEN max(CASE f.level WHEN 'M' THEN 1 ELSE 0 END) = 1 THEN 'M' ELSE max(f.level) END AS level,
+                   count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
             FROM compliance_findings f LEFT JOIN rules r ON f.rule_id = r.id GROUP BY f.rule_id
             ORDER BY count(*) FILTER (WHERE f.level = 'M') DESC, count(*) FILTER (WHERE f.level = 'S') DESC, findings DESC, f.rule_id
             {limit}"""), "stompcap rules explain {first}"),

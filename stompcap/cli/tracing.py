@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stompcap.errors import CaptureError, unforeseen
 from stompcap.units import size
@@ -104,9 +104,11 @@ def _put(trace: Trace, parts: list[tuple[int, str, list[pa.RecordBatch]]]) -> No
     for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: part[:2])):
         trace.paths.append(path)
         for batch in batches:
-            table: Any = pa.Table.from_batches([batch])
-            trace.segments.append(table.set_column(0, table.schema.field(0), pa.array([rank] * table.num_rows, pa.int32())) if rank else table)
+            table = pa.Table.from_batches([batch])
+            ranks = pa.repeat(pa.scalar(rank, pa.int32()), table.num_rows)
+            trace.segments.append(table.set_column(0, table.schema.field(0), ranks))
 
 
 def _too_large(path: str) -> CaptureError:
-    return CaptureError(path, f"more than {size(MOST_OCTETS)} of captures in all; take them into a lake: stompcap run CAPTURE... --lake lake")
+    too_large = f"makes more than {size(MOST_OCTETS)} of captures in all"
+    return CaptureError(path, f"{too_large}; use a lake: stompcap run CAPTURE... --lake lake, then stompcap show --lake lake")

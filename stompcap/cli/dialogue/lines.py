@@ -96,8 +96,8 @@ def dialogues(tables: Mapping[str, pa.Table], captures: Mapping[str, str]) -> li
     for stream, (session, *_) in rows["sessions"].items():
         of = {name: by_stream.get(stream, []) for name, by_stream in rows.items()}
         lines = _lines(of, order)
-        counted = (of[name] for name in ("deliveries", "heartbeats", "compliance_findings"))
-        made.append(Dialogue(session, of["streams"][0], lines, *counted, captures))
+        findings = of["compliance_findings"]
+        made.append(Dialogue(session, of["streams"][0], lines, of["deliveries"], of["heartbeats"], findings, captures))
     return sorted(made, key=lambda one: (one.session["opened_ns"], one.stream_id))
 
 
@@ -135,9 +135,8 @@ def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[t
             if before is not None and before["last_ns"] == row["first_ns"]:
                 continue  # the line end behind a frame
             kind = "heartbeats"
-        yield place, Line(
-            kind, *key, row["last_ns"], row["length_octets"], row["last_capture_id"], row["last_packet"], frames.get(key), notes.get(key, "")
-        )
+        arrived = row["last_capture_id"], row["last_packet"]
+        yield place, Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), notes.get(key, ""))
 
 
 def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:

@@ -19,12 +19,17 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of CSV."""
 
+SESSION = (
+    "client_ip", "client_port", "server_ip", "server_port", "version", "server_product", "server_version", "client_product", "outcome",
+)  # fmt: skip
+
 
 def line_objects(dialogue: Dialogue, line: Line) -> Iterator[dict[str, Any]]:
     """A line, and each of its findings."""
     frame = line.frame or {}
     found: dict[str, Any] = {
-        "type": line.kind, "stream_id": dialogue.stream_id, **_when(dialogue, line.ns), "capture": dialogue.captures.get(line.capture_id or ""),
+        "type": line.kind, "stream_id": dialogue.stream_id, **_when(dialogue, line.ns),
+        "capture": dialogue.captures.get(line.capture_id or ""),
         "packet": line.packet, "direction": line.direction, "stream_offset": line.offset, "octets": line.octets,
     }  # fmt: skip
     if line.frame is not None:
@@ -50,9 +55,11 @@ def finding_object(dialogue: Dialogue, finding: Row, line: Line | None = None) -
 
 def session_object(dialogue: Dialogue) -> dict[str, Any]:
     """What begins a session."""
-    names = ("client_ip", "client_port", "server_ip", "server_port", "version", "server_product", "server_version", "client_product", "outcome")
-    opened = dialogue.session["opened_ns"]
-    return {"type": "session", "stream_id": dialogue.stream_id, **_when(dialogue, opened), **{n: dialogue.session[n] for n in names}}
+    session = dialogue.session
+    return {
+        "type": "session", "stream_id": dialogue.stream_id, **_when(dialogue, session["opened_ns"]),
+        **{name: session[name] for name in SESSION},
+    }  # fmt: skip
 
 
 def summary_object(dialogue: Dialogue) -> dict[str, Any]:
