@@ -67,7 +67,7 @@ def _arguments(command: Any) -> list[str]:
 def _option(option: Any) -> str:
     """An option's names, and of one that takes a value the word for it."""
     names = ", ".join((*option.opts, *option.secondary_opts))
-    return names if option.is_flag else f"{names} {option.metavar or option.type.name.upper()}"
+    return names if option.is_flag else f"{names} {option.metavar or 'VALUE'}"
 
 
 def _first(text: str | None) -> str:

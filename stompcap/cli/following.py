@@ -106,10 +106,10 @@ class Follower:
         printed = held.printed.setdefault(dialogue.stream_id, set())
         done = over or dialogue.stream["close_kind"] != "open"
         found = []
+        decided = len(dialogue.lines) if done else 1 + max((n for n, line in enumerate(dialogue.lines) if line.kind == "frame"), default=-1)
         for number, line in enumerate(dialogue.lines):
-            undecided = line.kind in ("partial", "junk", "gap", "heartbeats", "silence") and number == len(dialogue.lines) - 1
-            if undecided and not done:
-                continue
+            if number >= decided and line.kind != "silence":
+                continue  # more octets may come to it
             key: object = (line.kind, line.direction, line.offset if line.offset is not None and line.kind != "silence" else line.ns)
             new = [one for one in line.findings if (one["rule_id"], one["direction"], one["stream_offset"], one["evidence"]) not in printed]
             if key in printed:

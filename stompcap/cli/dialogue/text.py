@@ -56,7 +56,9 @@ class Writer:
         """The line that begins a session."""
         session, broker = dialogue.session, " ".join(filter(None, map(dialogue.session.get, ("server_product", "server_version"))))
         ends = " → ".join(endpoint(session[f"{side}_ip"], session[f"{side}_port"]) for side in ("client", "server"))
-        what = [f"session {dialogue.stream_id}", ends, f"STOMP {session['version'] or '?'}", broker or "broker unknown", session["outcome"]]
+        what = [f"session {dialogue.stream_id}", ends, f"STOMP {session['version'] or '?'}", broker or "broker unknown"]
+        if not self.style.named:  # else it is not known yet
+            what.append(session["outcome"])
         return self._cut("  ".join(map(visible, [*what, f"{moment(session['opened_ns'], 6)} UTC"])), "head")
 
     def remark(self, text: str) -> str:
