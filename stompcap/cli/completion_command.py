@@ -30,12 +30,11 @@ def completion(shell: Shell) -> None:
     print(get_completion_script(prog_name=NAME, complete_var=f"_{NAME.upper()}_COMPLETE", shell=shell))
 
 
-def manual() -> None:
+def manual(context: typer.Context) -> None:
     """Print the manual page: stompcap manual | man -l -."""
-    from stompcap.cli.main import app
     from stompcap.version import version
 
-    sys.stdout.write(page(typer.main.get_command(app), version()))
+    sys.stdout.write(page(context.find_root().command, version()))
 
 
 def page(command: Any, version: str) -> str:
