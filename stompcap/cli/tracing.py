@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_OCTETS = 1 << 26
 """Octets of all captures together, decompressed; what is more is for `stompcap run`."""
 WINDOW = 1 << 24
+FIRST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
+"""Segments of flows that are taken at once: at first, and at most."""
 WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
 KEPT = ("streams", "raw_frames", "frames")
 
@@ -31,15 +33,33 @@ class Trace:
     last_ns: int = 0
     octets: int = 0
 
-    def dialogues(self, options: Options) -> list[Dialogue]:
-        """Its sessions."""
+    def dialogues(self, options: Options) -> Iterator[Dialogue]:
+        """Its sessions in order of time: flows that begin early are taken first, few at first, so that the first session comes soon."""
+        import numpy as np
         import pyarrow as pa
 
         from stompcap.tcp.flows import in_wire_order
 
         if not self.segments:
-            return []
-        return sessions_of(in_wire_order(pa.concat_tables(self.segments)), self.paths, self.last_ns, options)
+            return
+        segments = pa.concat_tables(self.segments)
+        flows, flow = np.unique(segments.column("flow").to_numpy(), return_inverse=True)
+        first = np.full(len(flows), np.iinfo(np.int64).max)
+        np.minimum.at(first, flow, segments.column("ts_ns").to_numpy())
+        order = np.argsort(first, kind="stable")
+        behind = np.cumsum(np.bincount(flow)[order])
+        begin, at_once = 0, FIRST_ROWS
+        waiting: list[Dialogue] = []
+        while begin < len(order):
+            end = max(int(np.searchsorted(behind, (behind[begin - 1] if begin else 0) + at_once, "right")), begin + 1)
+            chosen = np.zeros(len(flows), np.bool_)
+            chosen[order[begin:end]] = True
+            waiting += sessions_of(in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow])))), self.paths, self.last_ns, options)
+            waiting.sort(key=lambda one: (one.session["opened_ns"], one.stream_id))
+            begin, at_once = end, min(4 * at_once, MOST_ROWS)
+            until = first[order[begin]] if begin < len(order) else np.iinfo(np.int64).max
+            while waiting and waiting[0].session["opened_ns"] <= until:
+                yield waiting.pop(0)
 
 
 def sessions_of(segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options) -> list[Dialogue]:

@@ -37,7 +37,7 @@ def test_peek_tells_of_the_five_largest_captures_what_the_lake_has(lake: Path) -
     rows = sorted(lakes.small(str(lake), "captures").to_pylist(), key=lambda row: (row["first_ns"], row["capture_id"]))
     kept = {one.stream_id: one for one in dialogues(tables, {row["capture_id"]: row["path"] for row in rows})}
     for path in LARGEST:
-        shown = read([path], Options(), refuse).dialogues(Options())
+        shown = [*read([path], Options(), refuse).dialogues(Options())]
         assert shown
         for one in shown:
             assert content(one) == content(kept[one.stream_id]), one.stream_id
