@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.2
 SHARE = 4  # sessions are made again after so many times what it took the last time
-LARGEST = 1 << 24  # octets of a connection that is held
-MOST_HELD = 1 << 27  # octets of all connections; the largest are let go first
+LARGEST = 1 << 23  # octets of a connection that is held
+MOST_HELD = 1 << 25  # octets of all connections; the largest are let go first
 SILENT = 1 << 16  # octets of a connection after which it speaks STOMP or is let go
 LINGER_NS = 2 * 10**9  # how long packets of a connection may come after its end
 MOST_IGNORED = 1 << 16
+AT_ONCE = 1 << 14  # packets of which sessions are made at once
 
 
 @dataclass
@@ -81,23 +82,31 @@ class Follower:
 
     def show(self, now_ns: int, *, over: bool) -> None:
         """Print what is new of the connections that have changed; `over`: nothing more will come."""
-        changed = {ends: held for ends, held in self.held.items() if held.changed or over}
+        changed: dict[bytes, Held] = {}
+        for ends, held in [(ends, held) for ends, held in self.held.items() if held.changed or over]:
+            changed[ends] = held
+            if sum(one.packets for one in changed.values()) > AT_ONCE:
+                self._show(changed, now_ns, over=over)
+                changed = {}
         if changed:
-            segments = in_wire_order(pa.concat_tables([table for held in changed.values() for table in held.tables]))
-            by_ends: dict[bytes, list[Dialogue]] = {}
-            for dialogue in sessions_of(segments, [PIPE], now_ns, self.options):
-                by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
-            fresh = [(line, dialogue, changed[ends]) for ends, found in by_ends.items() for dialogue in found if ends in changed
-                     for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
-            fresh.sort(key=lambda one: one[0].ns or 0)
-            for line, dialogue, _ in fresh:
-                self._print(line, dialogue)
-            for ends, held in changed.items():
-                held.changed = False
-                self._end(held, by_ends.get(ends, []), over=over)
-                self._judge(ends, held, by_ends.get(ends, []))
-            self.printer.flush()
+            self._show(changed, now_ns, over=over)
         self._forget(now_ns)
+
+    def _show(self, changed: dict[bytes, Held], now_ns: int, *, over: bool) -> None:
+        """Print what is new of some connections, in order of time."""
+        segments = in_wire_order(pa.concat_tables([table for held in changed.values() for table in held.tables]))
+        by_ends: dict[bytes, list[Dialogue]] = {}
+        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options):
+            by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
+        fresh = [(line, dialogue) for ends, found in by_ends.items() if ends in changed
+                 for dialogue in found for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
+        for line, dialogue in sorted(fresh, key=lambda one: one[0].ns or 0):
+            self._print(line, dialogue)
+        for ends, held in changed.items():
+            held.changed = False
+            self._end(held, by_ends.get(ends, []), over=over)
+            self._judge(ends, held, by_ends.get(ends, []))
+        self.printer.flush()
 
     def _fresh(self, dialogue: Dialogue, held: Held, *, over: bool) -> list[Line]:
         """Lines that were not printed yet, and late findings of those that were."""

@@ -54,7 +54,7 @@ class LiveInput:
     def _wait(self, interval_s: float) -> bool:
         """Take what comes, until nothing more does or the interval is over; whether anything came."""
         until, came = time.monotonic() + interval_s, 0
-        while not self.over and came < 8 * READ_OCTETS and (left := until - time.monotonic()) > 0:
+        while not self.over and came < READ_OCTETS and (left := until - time.monotonic()) > 0:
             if not select.select([self.descriptor], [], [], left)[0]:
                 break
             octets = os.read(self.descriptor, READ_OCTETS)
