@@ -8,7 +8,7 @@ LEFT_OUT := not slow and not brokers and not cluster and not airflow
 LAKE := demo-lake
 REPORT := report.html
 
-.PHONY: help setup demo test lint docs bench growth score record dist kernels airflow clean
+.PHONY: help setup demo test lint docs man bench growth score record dist kernels airflow clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
 	@$(PY) -m tests.e2e.documents docs
+
+man: setup ## Write the manual page, build/stompcap.1, from the help of the commands
+	@mkdir -p build && .venv/bin/stompcap manual >build/stompcap.1
+	@echo build/stompcap.1
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)

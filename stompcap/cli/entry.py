@@ -10,9 +10,13 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from stompcap.cli.signals import Interrupted, Signals
 from stompcap.cli.stderr import to_stderr
+
+if TYPE_CHECKING:
+    import typer
 
 LEFT_S = 1.0
 """How long the processes that a JVM or a pool leaves behind may take to end."""
@@ -23,6 +27,10 @@ def main() -> None:
     signals, code = Signals(), 0
     with suppress(Interrupted):
         signals.install()
+        if sys.argv[1:2] in (["peek"], ["show"]):
+            from stompcap.cli import lean
+
+            lean.begin()
         code = outcome(signals)
         signals.ignore()
     if signals.interrupted is not None:
@@ -59,10 +67,11 @@ def outcome(signals: Signals | None = None) -> int:
 def _command() -> int:
     import typer
 
+    from stompcap.cli.application import NAME
     from stompcap.cli.common import with_seconds
-    from stompcap.cli.main import NAME, app
 
     try:
+        app = _application()
         if f"_{NAME.upper()}_COMPLETE" in os.environ:  # a shell asks for words to complete
             app(prog_name=NAME)
         with typer.main.get_command(app).make_context(NAME, with_seconds(sys.argv[1:])) as context:
@@ -75,6 +84,19 @@ def _command() -> int:
     except SystemExit as over:
         return over.code if isinstance(over.code, int) else int(over.code is not None)
     return 0
+
+
+def _application() -> typer.Typer:
+    """The commands; `peek` alone where it is called, for the modules of others take longer than it does."""
+    if sys.argv[1:2] == ["peek"]:
+        from stompcap.cli import application, peek_command
+
+        app = application.new()
+        peek_command.register(app)
+        return app
+    from stompcap.cli.main import app as whole
+
+    return whole
 
 
 def _report(line: str, code: int) -> None:

@@ -1,0 +1,190 @@
+"""The lines of a session's dialogue, in order of time: frames, heart-beats, gaps, partial frames, silences, the close."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from stompcap.units import duration
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RAW = ("stream_id", "direction", "stream_offset", "length_octets", "kind", "first_ns", "last_ns", "last_capture_id", "last_packet")
+FRAMES = ("stream_id", "direction", "stream_offset", "command", "command_raw", "destination", "headers", "body_octets", "body_preview")
+DELIVERIES = ("stream_id", "stream_offset", "status", "settled_by", "settle_offset", "ack_latency_us", "octets_missing")
+SILENCES = ("stream_id", "direction", "gap_start_ns", "gap_end_ns", "gap_ms", "interval_ms", "ratio", "severity", "ended_by", "excused")
+BEATS = ("stream_id", "direction", "interval_ms", "beats", "verdict")
+FINDINGS = ("rule_id", "level", "side", "stream_id", "direction", "stream_offset", "ts_ns", "evidence")
+LAST = (1 << 62, 0)
+COLUMNS: dict[str, tuple[str, ...] | None] = {
+    "streams": None, "sessions": None, "raw_frames": RAW, "frames": FRAMES, "deliveries": DELIVERIES, "heartbeats": BEATS,
+    "heartbeat_violations": SILENCES, "compliance_findings": FINDINGS,
+}  # fmt: skip
+"""The tables that dialogues are made from, and their columns; None for all."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: a frame, or one of heartbeats, gap, junk, partial, silence, close.
+
+    `ns` is when it was complete, None where the capture does not tell; `note` what is known of it beyond its octets.
+    """
+
+    kind: str
+    direction: str | None
+    offset: int | None
+    ns: int | None
+    octets: int = 0
+    capture_id: str | None = None
+    packet: int | None = None
+    frame: Row | None = None
+    note: str = ""
+    count: int = 1
+    findings: tuple[Row, ...] = ()
+
+    @property
+    def command(self) -> str | None:
+        """The command of a frame."""
+        return None if self.frame is None else self.frame["command"] or self.frame["command_raw"]
+
+    @property
+    def key(self) -> tuple[str, str | None, int | None]:
+        """What tells it from the other lines of its session."""
+        return self.kind, self.direction, self.offset
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """One session: its rows of tables sessions and streams, its lines, and what its summary counts."""
+
+    session: Row
+    stream: Row
+    lines: Sequence[Line]
+    deliveries: Sequence[Row]
+    heartbeats: Sequence[Row]
+    findings: Sequence[Row]
+    captures: Mapping[str, str] = field(default_factory=dict)  # paths of captures by id
+
+    @property
+    def stream_id(self) -> str:
+        """The id of its stream."""
+        return str(self.session["stream_id"])
+
+
+def rows_of(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, list[Row]]]:
+    """Rows of the tables that dialogues are made from, by table and stream."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for name, columns in COLUMNS.items():
+        by_stream: dict[str, list[Row]] = defaultdict(list)
+        if name in tables:
+            for row in tables[name].select(columns or tables[name].column_names).to_pylist():
+                by_stream[row["stream_id"]].append(row)
+        found[name] = by_stream
+    return found
+
+
+def dialogues(tables: Mapping[str, pa.Table], captures: Mapping[str, str]) -> list[Dialogue]:
+    """The sessions of these tables in order of time; `captures` are paths by id, in wire order."""
+    order = {name: rank for rank, name in enumerate(captures)}
+    rows = rows_of(tables)
+    made = []
+    for stream, (session, *_) in rows["sessions"].items():
+        of = {name: by_stream.get(stream, []) for name, by_stream in rows.items()}
+        lines = _lines(of, order)
+        findings = of["compliance_findings"]
+        made.append(Dialogue(session, of["streams"][0], lines, of["deliveries"], of["heartbeats"], findings, captures))
+    return sorted(made, key=lambda one: (one.session["opened_ns"], one.stream_id))
+
+
+def _lines(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> list[Line]:
+    """All lines of one session; each finding is at the line that has its octet, or at the last before its time."""
+    placed = [*_octets(of, order)][::-1]  # by offset where the place is the same
+    for row in of["heartbeat_violations"]:
+        placed.append(((row["gap_end_ns"], -1), _silence(row)))
+    placed.sort(key=lambda one: one[0])
+    lines = _joined(line for _, line in placed)
+    stream = of["streams"][0]
+    if stream["close_kind"] != "open":
+        end = max(filter(None, (stream["rst_ns"], stream["fin_ns_c2s"], stream["fin_ns_s2c"])), default=stream["last_ns"])
+        by = f" by {stream['closed_by']}" if stream["closed_by"] else ""
+        lines.append(Line("close", None, None, end, note=f"{stream['close_kind'].upper()}{by}"))
+    return _with_findings(lines, of["compliance_findings"])
+
+
+def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[tuple[tuple[int, int], Line]]:
+    """The lines of rows that tile both directions, with their places in time; a gap has that of the row behind it."""
+    frames = {(row["direction"], row["stream_offset"]): row for row in of["frames"]}
+    notes = _notes(of["deliveries"])
+    rows = sorted(of["raw_frames"], key=lambda row: (row["direction"], row["stream_offset"]))
+    place, behind = LAST, None
+    for number in range(len(rows) - 1, -1, -1):
+        row = rows[number]
+        key = row["direction"], row["stream_offset"]
+        if row["last_ns"] is not None:
+            place = row["last_ns"], order.get(row["last_capture_id"], 0) << 40 | row["last_packet"]
+        elif key[0] != behind:
+            place = LAST
+        behind, kind = key[0], row["kind"]
+        if kind == "eol":
+            before = rows[number - 1] if number and rows[number - 1]["direction"] == key[0] else None
+            if before is not None and before["last_ns"] == row["first_ns"]:
+                continue  # the line end behind a frame
+            kind = "heartbeats"
+        arrived = row["last_capture_id"], row["last_packet"]
+        yield place, Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), notes.get(key, ""))
+
+
+def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:
+    """What became of deliveries, at their MESSAGEs and at the frames that settled them."""
+    notes, settled = {}, defaultdict(list)
+    for row in deliveries:
+        if row["status"] in ("unsettled", "voided", "unknown"):
+            notes["s2c", row["stream_offset"]] = row["status"]
+        if row["settle_offset"] is not None and row["ack_latency_us"] is not None:
+            settled[row["settle_offset"]].append(row["ack_latency_us"])
+    for offset, latencies in settled.items():
+        several = f"{len(latencies)} deliveries, the first " if len(latencies) > 1 else ""
+        notes["c2s", offset] = f"{several}after {duration(max(latencies))}"
+    return notes
+
+
+def _silence(row: Row) -> Line:
+    """The line of a silence that heart-beats should have broken."""
+    excuse = f", excused by {row['excused']}" if row["excused"] else ""
+    note = f"{duration(row['gap_ms'] * 1000)} without an octet, {row['ratio']:.2f} intervals of {duration(row['interval_ms'] * 1000)}"
+    return Line("silence", row["direction"], row["gap_start_ns"], row["gap_end_ns"], note=f"{row['severity']}: {note}{excuse}")
+
+
+def _joined(lines: Iterable[Line]) -> list[Line]:
+    """Lines in which heart-beats that nothing but heart-beats is between are one line for each direction."""
+    found: list[Line] = []
+    beats: dict[str | None, int] = {}
+    for line in lines:
+        if line.kind != "heartbeats":
+            beats = {}
+        elif line.direction in beats:
+            at = beats[line.direction]
+            found[at] = replace(found[at], count=found[at].count + 1, octets=found[at].octets + line.octets)
+            continue
+        else:
+            beats[line.direction] = len(found)
+        found.append(line)
+    return found
+
+
+def _with_findings(lines: list[Line], findings: Iterable[Row]) -> list[Line]:
+    """The lines, each with its findings."""
+    by_key = {(line.direction, line.offset): number for number, line in enumerate(lines) if line.kind != "silence"}
+    at: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(findings, key=lambda row: (row["ts_ns"], row["rule_id"])):
+        number = by_key.get((row["direction"], row["stream_offset"]))
+        if number is None:
+            before = [n for n, line in enumerate(lines) if line.ns is not None and line.ns <= row["ts_ns"]]
+            number = before[-1] if before else 0
+        at[number].append(row)
+    return [replace(line, findings=tuple(at[number])) if number in at else line for number, line in enumerate(lines)]

@@ -1,0 +1,149 @@
+"""Dialogues as text: one line a frame, coloured on a terminal and as wide as it is; findings below their frames.
+
+All that comes from the wire passes `visible`, before any colour is added.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+from unicodedata import east_asian_width
+
+from stompcap.cli.dialogue import headers
+from stompcap.cli.dialogue.lines import Dialogue, Line, Row
+from stompcap.cli.dialogue.summary import summary
+from stompcap.units import count, endpoint, moment, size
+from stompcap.visible import CUT, visible
+
+ARROWS = {"c2s": "→", "s2c": "←"}
+LEVELS = {"M": "MUST", "S": "SHOULD", "I": "INFO"}
+COLOURS = {"M": "31", "S": "33", "I": "36", "c2s": "32", "s2c": "34", "head": "1", "dim": "2", "bad": "35"}
+LONGEST_VALUE, LONGEST_LINE, LONGEST_EVIDENCE = 80, 2000, 300
+TIMES = {"relative": 11, "absolute": 26}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How text is written: its width or None for any, colours, how times are given, whether all headers are shown."""
+
+    width: int | None = None
+    colours: bool = False
+    absolute: bool = False
+    every_header: bool = False
+    named: bool = False  # each line begins with the first digits of its stream's id
+
+
+def style_for(file: TextIO | None = None, *, absolute: bool = False, every_header: bool = False, named: bool = False) -> Style:
+    """The style that suits a file: colours and a width on a terminal only, no colours where NO_COLOR is set (no-color.org)."""
+    file = file or sys.stdout
+    terminal = file.isatty()
+    colours = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Style(max(shutil.get_terminal_size().columns, 40) if terminal else None, colours, absolute, every_header, named)
+
+
+class Writer:
+    """Writes dialogues, or their lines as they come."""
+
+    def __init__(self, style: Style) -> None:
+        self.style = style
+        self.capture: tuple[str, str] | None = None  # the stream and capture of the last line that has a packet
+
+    def head(self, dialogue: Dialogue) -> str:
+        """The line that begins a session."""
+        session, broker = dialogue.session, " ".join(filter(None, map(dialogue.session.get, ("server_product", "server_version"))))
+        ends = " → ".join(endpoint(session[f"{side}_ip"], session[f"{side}_port"]) for side in ("client", "server"))
+        what = [f"session {dialogue.stream_id}", ends, f"STOMP {session['version'] or '?'}", broker or "broker unknown"]
+        if not self.style.named:  # else it is not known yet
+            what.append(session["outcome"])
+        return self._cut("  ".join(map(visible, [*what, f"{moment(session['opened_ns'], 6)} UTC"])), "head")
+
+    def remark(self, text: str) -> str:
+        """A line that belongs to no session."""
+        return self._cut(visible(text), "dim")
+
+    def lines(self, dialogue: Dialogue, line: Line) -> Iterator[str]:
+        """One line of a session, and one for each finding."""
+        here = dialogue.stream_id, line.capture_id or ""
+        if line.capture_id is not None and len(dialogue.captures) > 1 and here != self.capture:
+            self.capture = here
+            yield self._cut(f"{self._name(dialogue)}{'':>12}in {visible(dialogue.captures.get(here[1], here[1]))}", "dim")
+        yield self._line(dialogue, line)
+        for finding in line.findings:
+            yield self.finding(dialogue, finding)
+
+    def end(self, dialogue: Dialogue) -> Iterator[str]:
+        """The summary of a session."""
+        for words in summary(dialogue):
+            yield self._cut(f"{self._name(dialogue)}{'':>12}= {visible(words)}", "dim")
+
+    def finding(self, dialogue: Dialogue, finding: Row, packet: int | None = None) -> str:
+        """A finding, on a line of its own; `packet` names its frame where that is not above it."""
+        where = "" if packet is None else f" at packet {packet}"
+        evidence = visible(finding["evidence"] or "", LONGEST_EVIDENCE)
+        return self._cut(
+            f"{self._name(dialogue)}{'':>12}! {finding['rule_id']} {LEVELS[finding['level']]} {finding['side']}{where}: {evidence}",
+            finding["level"],
+        )
+
+    def _name(self, dialogue: Dialogue) -> str:
+        return f"{dialogue.stream_id[:6]} " if self.style.named else ""
+
+    def _time(self, dialogue: Dialogue, line: Line) -> str:
+        if line.ns is None:
+            return "–"
+        if self.style.absolute:
+            return moment(line.ns, 6)
+        return f"{(line.ns - dialogue.session['opened_ns']) / 1e9:.6f}"
+
+    def _line(self, dialogue: Dialogue, line: Line) -> str:
+        packet = "" if line.packet is None else str(line.packet)
+        time = self._time(dialogue, line).rjust(TIMES["absolute" if self.style.absolute else "relative"])
+        start = f"{self._name(dialogue)}{time} {packet:>7} {ARROWS.get(line.direction or '', '·')} "
+        colour = "bad" if line.kind in ("gap", "junk", "partial", "silence") else "dim" if line.kind != "frame" else line.direction or ""
+        return self._cut(start + self._what(line), colour)
+
+    def _what(self, line: Line) -> str:
+        note = f"  [{line.note}]" if line.note else ""
+        if line.kind == "heartbeats":
+            return f"heart-beat{'s × ' + count(line.count) if line.count > 1 else ''}{note}"
+        if line.kind in ("close", "silence"):
+            return f"{line.kind}{note}"
+        if line.frame is None:
+            words = {"gap": "missing from the capture", "junk": "no frame", "partial": "frame cut short"}
+            return f"{line.kind}  {size(line.octets)}: {words.get(line.kind, '')}{note}"
+        limit = None if self.style.every_header else LONGEST_VALUE
+        parts = [
+            visible(name, limit) if value is None else f"{visible(name, limit)}:{visible(value, limit)}"
+            for name, value in headers.shown(line.frame, every=self.style.every_header)
+        ]
+        body = f"  body {size(line.frame['body_octets'])}" if line.frame["body_octets"] else ""
+        return f"{visible(line.command or '', 40):<11} {'  '.join(parts)}{body}  ({size(line.octets)}){note}"
+
+    def _cut(self, text: str, colour: str) -> str:
+        """A line that fits the width, coloured."""
+        width = self.style.width or LONGEST_LINE
+        if not self.style.every_header or self.style.width is None:
+            text = fitting(text, width if not self.style.every_header else 1 << 20)
+        code = COLOURS.get(colour)
+        return f"\x1b[{code}m{text}\x1b[0m" if self.style.colours and code else text
+
+
+def fitting(text: str, width: int) -> str:
+    """The text, cut with an ellipsis where it takes more columns of a terminal than `width`."""
+    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+        return text
+    taken, at = 0, 0
+    for at, character in enumerate(text):  # noqa: B007 - where it ends is the result
+        taken += 2 if east_asian_width(character) in "WF" else 1
+        if taken > width:
+            break
+    else:
+        return text
+    while at and taken > width - 1:
+        taken -= 2 if east_asian_width(text[at]) in "WF" else 1
+        at -= 1
+    return text[: at + 1] + CUT

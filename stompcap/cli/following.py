@@ -1,0 +1,205 @@
+"""A capture that comes through a pipe, shown as it comes: the lines of all sessions in order of time.
+
+The segments of each connection that is open are held, and its session is made again from them when more have come; what was
+printed is not printed again. So each line is what a run over the packets so far would give. A connection is let go when it has ended,
+when it does not speak STOMP, or when it has become too large: then what follows is shown as a session joined midstream.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.capture.columns import SYN
+from stompcap.cli.dialogue.lines import Dialogue, Line
+from stompcap.cli.live_input import PIPE, LiveInput
+from stompcap.cli.signals import expected
+from stompcap.cli.tracing import sessions_of
+from stompcap.tcp.flows import in_wire_order
+
+if TYPE_CHECKING:
+    from stompcap.cli.printing import Printer
+    from stompcap.options import Options
+
+INTERVAL_S = 0.2
+SHARE = 4  # sessions are made again after so many times what it took the last time
+LARGEST = 1 << 23  # octets of a connection that is held
+MOST_HELD = 1 << 25  # octets of all connections; the largest are let go first
+SILENT = 1 << 16  # octets of a connection after which it speaks STOMP or is let go
+LINGER_NS = 2 * 10**9  # how long packets of a connection may come after its end
+MOST_IGNORED = 1 << 16
+AT_ONCE = 1 << 14  # packets of which sessions are made at once
+
+
+@dataclass
+class Held:
+    """The segments of one pair of endpoints, and what was printed of its sessions."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    octets: int = 0
+    packets: int = 0
+    last_ns: int = 0
+    changed: bool = False
+    printed: dict[str, set[object]] = field(default_factory=dict)  # by stream: keys of lines and findings
+    ended: set[str] = field(default_factory=set)
+
+
+class Follower:
+    """Takes segments as they come, and prints what is new."""
+
+    def __init__(self, printer: Printer, options: Options) -> None:
+        self.printer, self.options = printer, options
+        self.held: dict[bytes, Held] = {}
+        self.ignored: dict[bytes, None] = {}
+
+    def take(self, segments: pa.Table) -> None:
+        """Hold segments with those of their endpoints."""
+        if not segments.num_rows:
+            return
+        encoded = segments.column("endpoints").combine_chunks().dictionary_encode()
+        codes = encoded.indices.to_numpy()
+        for code, ends in enumerate(encoded.dictionary.to_pylist()):
+            mine = segments.take(pa.array(np.flatnonzero(codes == code)))
+            if ends in self.ignored:
+                opened = pc.any(pc.not_equal(pc.bit_wise_and(mine.column("flags"), SYN), 0)).as_py()
+                if not opened:
+                    continue
+                del self.ignored[ends]
+            held = self.held.setdefault(ends, Held())
+            held.tables.append(mine)
+            held.octets += mine.nbytes
+            held.packets += mine.num_rows
+            held.last_ns = max(held.last_ns, pc.max(mine.column("ts_ns")).as_py())
+            held.changed = True
+
+    def show(self, now_ns: int, *, over: bool) -> None:
+        """Print what is new of the connections that have changed; `over`: nothing more will come."""
+        changed: dict[bytes, Held] = {}
+        for ends, held in [(ends, held) for ends, held in self.held.items() if held.changed or over]:
+            changed[ends] = held
+            if sum(one.packets for one in changed.values()) > AT_ONCE:
+                self._show(changed, now_ns, over=over)
+                changed = {}
+        if changed:
+            self._show(changed, now_ns, over=over)
+        self._forget(now_ns)
+
+    def _show(self, changed: dict[bytes, Held], now_ns: int, *, over: bool) -> None:
+        """Print what is new of some connections, in order of time."""
+        segments = in_wire_order(pa.concat_tables([table for held in changed.values() for table in held.tables]))
+        by_ends: dict[bytes, list[Dialogue]] = {}
+        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options):
+            by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
+        fresh = [(line, dialogue) for ends, found in by_ends.items() if ends in changed
+                 for dialogue in found for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
+        for line, dialogue in sorted(fresh, key=lambda one: one[0].ns or 0):
+            self._print(line, dialogue)
+        for ends, held in changed.items():
+            held.changed = False
+            self._end(held, by_ends.get(ends, []), over=over)
+            self._judge(ends, held, by_ends.get(ends, []))
+        self.printer.flush()
+
+    def _fresh(self, dialogue: Dialogue, held: Held, *, over: bool) -> list[Line]:
+        """Lines that were not printed yet, and late findings of those that were."""
+        if not dialogue.stream_id.startswith(self.printer.selection.streams or ("",)):
+            return []
+        printed = held.printed.setdefault(dialogue.stream_id, set())
+        done = over or dialogue.stream["close_kind"] != "open"
+        found = []
+        decided = len(dialogue.lines) if done else 1 + max((n for n, line in enumerate(dialogue.lines) if line.kind == "frame"), default=-1)
+        for number, line in enumerate(dialogue.lines):
+            if number >= decided and line.kind != "silence":
+                continue  # more octets may come to it
+            key: object = (line.kind, line.direction, line.offset if line.offset is not None and line.kind != "silence" else line.ns)
+            new = [one for one in line.findings if (one["rule_id"], one["direction"], one["stream_offset"], one["evidence"]) not in printed]
+            if key in printed:
+                if self.printer.selection.takes(line):
+                    for finding in new:
+                        self.printer.finding(dialogue, finding, line)
+            elif self.printer.selection.takes(line):
+                found.append(line)
+            elif self.printer.selection.rules:
+                continue  # a finding may come to it later
+            printed.add(key)
+            printed.update((one["rule_id"], one["direction"], one["stream_offset"], one["evidence"]) for one in new)
+        return found
+
+    def _print(self, line: Line, dialogue: Dialogue) -> None:
+        if dialogue.stream_id not in self.printer.begun:
+            self.printer.begin(dialogue)
+        self.printer.line(dialogue, line)
+
+    def _end(self, held: Held, found: list[Dialogue], *, over: bool) -> None:
+        """Print the summaries of sessions that have ended."""
+        for dialogue in found:
+            done = over or dialogue.stream["close_kind"] != "open"
+            if done and dialogue.stream_id not in held.ended:
+                held.ended.add(dialogue.stream_id)
+                if dialogue.stream_id in self.printer.begun and not self.printer.selection.frames_only:
+                    self.printer.end(dialogue)
+
+    def _judge(self, ends: bytes, held: Held, found: list[Dialogue]) -> None:
+        """Let go of what does not speak STOMP, and of what has become too large."""
+        if (not found and held.octets > SILENT) or held.octets > LARGEST:
+            self._let_go(ends, ignore=not found)
+
+    def _forget(self, now_ns: int) -> None:
+        """Let go of connections that have ended, and of the largest where all together are too large."""
+        for ends, held in list(self.held.items()):
+            if held.ended and held.ended >= held.printed.keys() and now_ns - held.last_ns > LINGER_NS:
+                self._let_go(ends, ignore=False)
+        for ends in sorted(self.held, key=lambda ends: -self.held[ends].octets):
+            if sum(held.octets for held in self.held.values()) <= MOST_HELD:
+                break
+            self._let_go(ends, ignore=False)
+
+    def _let_go(self, ends: bytes, *, ignore: bool) -> None:
+        for stream in self.held.pop(ends).printed:
+            self.printer.begun.discard(stream)
+        if ignore:
+            self.ignored[ends] = None
+            if len(self.ignored) > MOST_IGNORED:
+                del self.ignored[next(iter(self.ignored))]
+
+
+def ends_of(dialogue: Dialogue) -> bytes:
+    """The endpoints of a session, as segments have them."""
+    import ipaddress
+
+    def octets(side: str) -> bytes:
+        address = ipaddress.ip_address(dialogue.session[f"{side}_ip"])
+        mapped = address.packed if address.version == 6 else bytes(10) + b"\xff\xff" + address.packed
+        return bytes(mapped) + int(dialogue.session[f"{side}_port"]).to_bytes(2, "big")
+
+    low, high = sorted((octets("client"), octets("server")))
+    return low + high
+
+
+def follow(pipe: BinaryIO, printer: Printer, options: Options) -> None:
+    """Print the sessions of a pipe as they come, until its end or a signal."""
+    gc.enable()
+    with tempfile.TemporaryDirectory(prefix="stompcap-") as folder, expected():
+        source, follower = LiveInput(pipe, Path(folder), options), Follower(printer, options)
+        due = 0.0
+        try:
+            for segments in source.batches(INTERVAL_S):
+                follower.take(segments)
+                began = time.monotonic()
+                if began >= due or source.over:
+                    follower.show(source.last_ns, over=source.over)
+                    due = time.monotonic() + SHARE * (time.monotonic() - began)
+        finally:
+            source.spool.close()
+        if not source.started:
+            from stompcap.cli.stderr import to_stderr
+
+            to_stderr("standard input: no packet came")

@@ -1,0 +1,117 @@
+"""`peek`: the sessions of captures as dialogues, without a lake."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stompcap.cli import common
+from stompcap.cli.dialogue_options import Frames, Looks
+from stompcap.cli.grouped import grouped
+from stompcap.cli.printing import Enough, Printer, form_of
+from stompcap.cli.stderr import to_stderr
+from stompcap.errors import CaptureError, UsageError
+from stompcap.units import size
+
+if TYPE_CHECKING:
+    from stompcap.options import Options
+
+UNREADABLE = 4
+PIPE = "-"
+Captures = Annotated[
+    list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; - reads a pipe as it comes.", show_default=False)
+]
+Streams = Annotated[
+    list[str] | None,
+    typer.Option("--stream", metavar="ID", help="Only the stream with this id or its first digits; repeatable.", show_default=False),
+]
+FRAMES, LOOKS = Frames(), Looks()
+
+
+@dataclass(frozen=True)
+class Packets:
+    """How packets are read."""
+
+    ports: common.Ports = ""
+    all_ports: common.AllPorts = False
+    vlan: common.Vlan = False
+    tunnels: common.Tunnels = True
+
+
+PACKETS = Packets()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(grouped(peek))
+
+
+def peek(
+    captures: Captures,
+    stream: Streams = None,
+    frames: Frames = FRAMES,
+    packets: Packets = PACKETS,
+    settings: common.SettingsFile = None,
+    looks: Looks = LOOKS,
+    verbose: common.Verbose = False,
+) -> None:
+    """Show the sessions of captures: frames, gaps, heart-beats and findings with times and packet numbers, then a summary of each.
+
+    Nothing is written, and no Spark is needed. Several captures are one trace in order of time. For more than 64 MiB use run and show.
+    """
+    del verbose
+    from stompcap.cli.dialogue.selection import selection
+    from stompcap.cli.dialogue.text import style_for
+
+    form = form_of(looks.form, as_json=looks.as_json)
+    options = common.options(common.Reading(**vars(packets)), settings=settings)
+    wanted = selection(frames.command, frames.destination, stream, frames.rule)
+    live = PIPE in captures
+    if live and len(captures) > 1:
+        raise UsageError("- reads a pipe and cannot be combined with other captures")
+    printer = Printer(form, style_for(absolute=looks.absolute, every_header=looks.headers, named=live), wanted, frames.count)
+    try:
+        if live:
+            from stompcap.cli import following
+
+            following.follow(sys.stdin.buffer, printer, options)
+            return
+        refused = _files(captures, printer, options)
+    except Enough:
+        return
+    if refused:
+        raise SystemExit(UNREADABLE)
+
+
+def _files(captures: list[str], printer: Printer, options: Options) -> int:
+    """Print the sessions of files; how many of these could not be read."""
+    if printer.form == "text":
+        _announce(captures, printer)
+    from stompcap.capture.find import find
+    from stompcap.cli import tracing
+    from stompcap.cli.dialogue.selection import Selection
+
+    refused: list[CaptureError] = []
+
+    def refuse(error: CaptureError) -> None:
+        refused.append(error)
+        to_stderr(str(error))
+
+    trace = tracing.read(find(captures, refuse), options, refuse)
+    for dialogue in trace.dialogues(options):
+        printer.session(dialogue)
+    if not printer.sessions and not refused:
+        to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
+    return len(refused)
+
+
+def _announce(captures: list[str], printer: Printer) -> None:
+    """What is being read, before the machines are loaded."""
+    for name in captures:
+        if os.path.isfile(name):
+            printer.remark(f"{name}: {size(os.path.getsize(name))}")
+    printer.flush()

@@ -1,0 +1,107 @@
+"""Prints dialogues as text, CSV or JSON, line by line as they come."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stompcap.cli.dialogue import records
+from stompcap.cli.dialogue.text import Style, Writer
+from stompcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from stompcap.cli.dialogue.lines import Dialogue, Line, Row
+    from stompcap.cli.dialogue.selection import Selection
+
+FORMATS = ("text", "csv", "json")
+
+
+class Enough(Exception):
+    """As many frames were printed as were wanted."""
+
+
+class Printer:
+    """Prints sessions to standard output; `most` frames at most, after which it raises Enough."""
+
+    def __init__(self, form: str, style: Style, selection: Selection, most: int | None = None) -> None:
+        self.form, self.writer, self.selection, self.left = form, Writer(style), selection, most
+        self.sessions = self.remarks = 0
+        self.begun: set[str] = set()  # streams
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        if form == "csv":
+            self._put(records.as_csv(records.COLUMNS))
+
+    def session(self, dialogue: Dialogue) -> None:
+        """All of a session that is selected."""
+        chosen = self.selection.of(dialogue)
+        if chosen is None:
+            return
+        self.begin(dialogue)
+        for line in chosen.lines:
+            self.line(dialogue, line)
+        if not self.selection.frames_only:
+            self.end(dialogue)
+
+    def begin(self, dialogue: Dialogue) -> None:
+        """The line that begins a session."""
+        if self.form == "text":
+            between = (self.sessions or self.remarks) and not self.writer.style.named
+            self._put(("\n" if between else "") + self.writer.head(dialogue))
+        else:
+            self._put(self._object(records.session_object(dialogue)))
+        self.sessions += 1
+        self.begun.add(dialogue.stream_id)
+
+    def line(self, dialogue: Dialogue, line: Line) -> None:
+        """A line that is selected, and its findings."""
+        if self.form == "text":
+            self._put_all(self.writer.lines(dialogue, line))
+        else:
+            self._put_all(map(self._object, records.line_objects(dialogue, line)))
+        if self.left is not None and line.frame is not None:
+            self.left -= 1
+            if self.left <= 0:
+                raise Enough
+
+    def finding(self, dialogue: Dialogue, finding: Row, line: Line) -> None:
+        """A finding at a line that was printed before."""
+        if self.form == "text":
+            self._put(self.writer.finding(dialogue, finding, line.packet))
+        else:
+            self._put(self._object(records.finding_object(dialogue, finding, line)))
+
+    def end(self, dialogue: Dialogue) -> None:
+        """The summary of a session."""
+        if self.form == "text":
+            self._put_all(self.writer.end(dialogue))
+        else:
+            self._put(self._object(records.summary_object(dialogue)))
+
+    def remark(self, text: str) -> None:
+        """A line about what is read, in text only."""
+        if self.form == "text":
+            self._put(self.writer.remark(text))
+            self.remarks += 1
+
+    def flush(self) -> None:
+        """All that was printed reaches the reader."""
+        sys.stdout.flush()
+
+    def _object(self, found: dict[str, object]) -> str:
+        return records.as_json(found) if self.form == "json" else records.csv_row(found)
+
+    def _put(self, text: str) -> None:
+        sys.stdout.write(text + "\n")
+
+    def _put_all(self, texts: Iterator[str]) -> None:
+        for text in texts:
+            self._put(text)
+
+
+def form_of(given: str, *, as_json: bool) -> str:
+    """The format that the options ask for; raises UsageError for an unknown one."""
+    if given not in FORMATS:
+        raise UsageError(f"--format {given}: must be one of {', '.join(FORMATS)}")
+    return "json" if as_json else given

@@ -1,0 +1,145 @@
+"""`show`: what a lake has, as short tables; or one session of it as a dialogue."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stompcap.cli import cells, common, render, streams
+from stompcap.cli.dialogue_options import Frames, Looks
+from stompcap.cli.grouped import grouped
+from stompcap.cli.printing import Enough, Printer, form_of
+from stompcap.cli.show_queries import Shown, shown
+from stompcap.errors import UsageError
+from stompcap.spark import lake as lakes
+from stompcap.spark import open_tables, query
+from stompcap.spark.places import location
+from stompcap.units import duration, moment, size
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from stompcap.cli.dialogue.lines import Dialogue
+
+MaybeStream = Annotated[
+    str | None, typer.Argument(metavar="[STREAM_ID]", help="A session, by its stream_id or enough first digits.", show_default=False)
+]
+Rows = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows of each table of the overview.")]
+FRAMES, LOOKS = Frames(), Looks()
+TIMES, DURATIONS = ("opened", "first", "last"), ("duration_us", "p50_us", "max_us")
+SHORT = 60  # characters of a cell
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(grouped(show))
+
+
+def show(
+    lake: common.Lake,
+    stream_id: MaybeStream = None,
+    rows: Rows = 10,
+    frames: Frames = FRAMES,
+    looks: Looks = LOOKS,
+    verbose: common.Verbose = False,
+) -> None:
+    """Show what a lake has: captures, sessions, slow destinations and consumers, findings; with STREAM_ID one session as a dialogue.
+
+    Needs no Spark, unless the lake is large. Packet numbers are those of Wireshark.
+    """
+    del verbose
+    form = form_of(looks.form, as_json=looks.as_json)
+    if frames != FRAMES and stream_id is None:
+        raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
+    lakes.demand(lake)
+    if stream_id is None:
+        _overview(lake, shown(rows), form)
+        return
+    from stompcap.cli.dialogue.selection import selection
+    from stompcap.cli.dialogue.text import style_for
+
+    dialogue = of_lake(lake, stream_id)
+    wanted = selection(frames.command, frames.destination, None, frames.rule)
+    printer = Printer(form, style_for(absolute=looks.absolute, every_header=looks.headers), wanted, frames.count)
+    try:
+        printer.session(dialogue)
+    except Enough:
+        return
+    if form == "text":
+        exported = f"stompcap export {dialogue.stream_id} --lake {shlex.quote(lake)} -o {dialogue.stream_id[:8]}.pcap"
+        printer.remark(f"for Wireshark: {exported}")
+
+
+def of_lake(lake: str, stream_id: str) -> Dialogue:
+    """A session of a lake, by its id or the beginning of it; raises UsageError where there is none."""
+    from stompcap.cli.dialogue.lines import COLUMNS, dialogues
+
+    stream = streams.stream(lake, stream_id)
+    name = stream["stream_id"]
+    if stream["protocol"] != "stomp":
+        what = f"{name}: speaks {stream['protocol']}, not STOMP"
+        raise UsageError(f"{what}; list the sessions with: stompcap show --lake {shlex.quote(lake)}")
+    tables = {
+        table: lakes.small(lake, table, None if columns is None else [*columns], [("stream_id", "=", name)])
+        for table, columns in COLUMNS.items() if open_tables.is_there(location(lake, table))
+    }  # fmt: skip
+    ids = set(filter(None, tables["raw_frames"].column("last_capture_id").to_pylist()))
+    captures = lakes.small(lake, "captures", ["capture_id", "path", "first_ns"]).to_pylist()
+    captures.sort(key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
+    found = dialogues(tables, {row["capture_id"]: row["path"] for row in captures if row["capture_id"] in ids})
+    if not found:
+        raise UsageError(f"{name}: its session was not correlated yet; run: stompcap correlate --lake {shlex.quote(lake)}")
+    return found[0]
+
+
+def _overview(lake: str, wanted: tuple[Shown, ...], form: str) -> None:
+    """Print the tables of the overview."""
+    there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
+    asked = [one for one in wanted if there.issuperset(one.query.tables)]
+    answers = query.ask(lake, [one.query for one in asked], common.session(None, None))
+    if form == "csv":
+        _csv(asked, {name: table.to_pylist() for name, table in answers.items()})
+        return
+    for one in asked:
+        rows = answers[one.query.name].to_pylist()
+        if form == "json":
+            for row in rows:
+                print(json.dumps({"type": one.query.name, **cells.plain(row)}))
+        else:
+            _table(one, rows, lake)
+
+
+def _csv(asked: list[Shown], answers: Mapping[str, list[dict[str, Any]]]) -> None:
+    """One table of all: a column says which row belongs to which."""
+    columns = ["type", *dict.fromkeys(name for rows in answers.values() for row in rows[:1] for name in row)]
+    rows = ([{"type": one.query.name, **row}.get(name) for name in columns] for one in asked for row in answers[one.query.name])
+    render.write_csv(columns, rows, sys.stdout)
+
+
+def _table(one: Shown, rows: list[dict[str, Any]], lake: str) -> None:
+    """A table with its title, and what to run next."""
+    print(one.title)
+    if not rows:
+        print("  none\n")
+        return
+    empty = {name for name in rows[0] if all(row[name] is None for row in rows)}
+    columns = [name for name in rows[0] if name not in empty]
+    titles = [name.removesuffix("_us").replace("_", " ") for name in columns]
+    render.emit(titles, [[_cell(name, row[name]) for name in columns] for row in rows], "table")
+    first = str(next(iter(rows[0].values())))
+    print(visible("  next: " + one.then.format(lake=shlex.quote(lake), first=shlex.quote(first))) + "\n")
+
+
+def _cell(name: str, value: Any) -> Any:
+    """A value as people read it."""
+    if name in TIMES:
+        return moment(value)
+    if name in DURATIONS:
+        return duration(value)
+    if name == "size":
+        return size(value)
+    return "–" if value is None else visible(value, SHORT) if isinstance(value, str) else value

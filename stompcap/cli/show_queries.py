@@ -1,0 +1,66 @@
+"""The tables of `stompcap show`: their titles, their SQL, and the command that looks closer."""
+
+# ruff: noqa: S608  the SQL is put together from this file's own constants only
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stompcap.spark.query import Query
+
+ROWS = 10
+"""Rows of each table."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A query with its title, and what to run next; {lake} and {first} (the first value of the first row) are filled in."""
+
+    title: str
+    query: Query
+    then: str
+
+
+_DIRECT = "status = 'settled' AND settled_by = 'direct' AND octets_missing IS NOT TRUE"  # a cumulative ACK gives an upper bound only
+_SESSION = """
+    SELECT s.stream_id, s.client_ip, s.client_port, s.server_product AS broker, s.version, s.outcome, s.end_kind AS ended,
+           s.opened_ns AS opened, (coalesce(s.closed_ns, s.last_ns) - s.opened_ns) / 1000 AS duration_us,
+           s.frames_c2s + s.frames_s2c AS frames
+    FROM sessions s"""
+
+
+def shown(rows: int = ROWS) -> tuple[Shown, ...]:
+    """The tables in order, of at most so many rows."""
+    limit = f"LIMIT {int(rows)}"
+    session = "stompcap show {first} --lake {lake}"
+    return (
+        Shown("Captures, latest first", Query("captures", ("captures",), f"""
+            SELECT path, status, format, packets, size_octets AS size, first_ns AS first, last_ns AS last, damage
+            FROM captures ORDER BY first_ns DESC NULLS LAST, path {limit}"""), "stompcap peek {first}"),
+        Shown("Sessions, latest", Query("latest", ("sessions",), f"""
+            {_SESSION} ORDER BY s.opened_ns DESC, s.stream_id {limit}"""), session),
+        Shown("Sessions, longest", Query("longest", ("sessions",), f"""
+            {_SESSION} ORDER BY duration_us DESC NULLS LAST, s.stream_id {limit}"""), session),
+        Shown("Slowest destinations, by the latency of direct ACKs", Query("destinations", ("deliveries",), f"""
+            SELECT destination, count(*) AS deliveries, count(*) FILTER (WHERE status IN ('unsettled', 'open')) AS unsettled,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us)
+                       FILTER (WHERE {_DIRECT}) AS p50_us,
+                   max(ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
+            FROM deliveries WHERE status <> 'auto' GROUP BY destination
+            ORDER BY p50_us DESC NULLS LAST, destination {limit}"""),
+            "stompcap sql \"SELECT stream_id, message_id, ack_latency_us FROM deliveries ORDER BY 3 DESC LIMIT 20\" --lake {lake}"),
+        Shown("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query(
+            "consumers", ("deliveries", "sessions"), f"""
+            SELECT d.stream_id, s.client_ip, s.client_port, s.login, s.client_product AS client, count(*) AS deliveries,
+                   count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
+                   max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
+            FROM deliveries d JOIN sessions s ON d.stream_id = s.stream_id WHERE d.status <> 'auto'
+            GROUP BY d.stream_id, s.client_ip, s.client_port, s.login, s.client_product
+            ORDER BY unsettled DESC, max_us DESC NULLS LAST, d.stream_id {limit}"""), session),
+        Shown("Findings, by rule", Query("findings", ("compliance_findings", "rules"), f"""
+            SELECT f.rule_id, CASE WHEN max(CASE f.level WHEN 'M' THEN 1 ELSE 0 END) = 1 THEN 'M' ELSE max(f.level) END AS level,
+                   count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
+            FROM compliance_findings f LEFT JOIN rules r ON f.rule_id = r.id GROUP BY f.rule_id
+            ORDER BY count(*) FILTER (WHERE f.level = 'M') DESC, count(*) FILTER (WHERE f.level = 'S') DESC, findings DESC, f.rule_id
+            {limit}"""), "stompcap rules explain {first}"),
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Captures to sessions in this process, without Spark and without a lake: reassembly, delimiter, decoder, session machine, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stompcap.errors import CaptureError, unforeseen
+from stompcap.units import size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stompcap.cli.dialogue.lines import Dialogue
+    from stompcap.options import Options
+
+MOST_OCTETS = 1 << 26
+"""Octets of all captures together, decompressed; what is more is for `stompcap run`."""
+WINDOW = 1 << 24
+FIRST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
+"""Segments of flows that are taken at once: at first, and at most."""
+WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
+KEPT = ("streams", "raw_frames", "frames")
+
+
+@dataclass
+class Trace:
+    """The packets of captures that could be read, as one trace in order of time."""
+
+    paths: list[str] = field(default_factory=list)  # in order of time; the rank of each is its id
+    segments: list[pa.Table] = field(default_factory=list)
+    last_ns: int = 0
+    octets: int = 0
+
+    def dialogues(self, options: Options) -> Iterator[Dialogue]:
+        """Its sessions in order of time: flows that begin early are taken first, few at first, so that the first session comes soon."""
+        import numpy as np
+        import pyarrow as pa
+
+        from stompcap.tcp.flows import in_wire_order
+
+        if not self.segments:
+            return
+        segments = pa.concat_tables(self.segments)
+        flows, flow = np.unique(segments.column("flow").to_numpy(), return_inverse=True)
+        first = np.full(len(flows), np.iinfo(np.int64).max)
+        np.minimum.at(first, flow, segments.column("ts_ns").to_numpy())
+        order = np.argsort(first, kind="stable")
+        behind = np.cumsum(np.bincount(flow)[order])
+        begin, at_once = 0, FIRST_ROWS
+        waiting: list[Dialogue] = []
+        while begin < len(order):
+            end = max(int(np.searchsorted(behind, (behind[begin - 1] if begin else 0) + at_once, "right")), begin + 1)
+            chosen = np.zeros(len(flows), np.bool_)
+            chosen[order[begin:end]] = True
+            waiting += sessions_of(in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow])))), self.paths, self.last_ns, options)
+            waiting.sort(key=lambda one: (one.session["opened_ns"], one.stream_id))
+            begin, at_once = end, min(4 * at_once, MOST_ROWS)
+            until = first[order[begin]] if begin < len(order) else np.iinfo(np.int64).max
+            while waiting and waiting[0].session["opened_ns"] <= until:
+                yield waiting.pop(0)
+
+
+def sessions_of(segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options) -> list[Dialogue]:
+    """The sessions of segments in wire order; `now_ns` is the latest capture time."""
+    import pyarrow as pa
+
+    from stompcap.assembly import Assembly, SessionAnalyser
+    from stompcap.cli.dialogue.lines import dialogues
+
+    ids = [str(rank) for rank in range(len(paths))]
+    analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
+    found: dict[str, list[pa.Table]] = {}
+    for part in Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns).parts(segments):
+        made = analyse(part.sessions) if part.sessions is not None else {}
+        for name, table in (*part.tables.items(), *made.items()):
+            if name in KEPT or name in WANTED:
+                found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
+    return dialogues({name: pa.concat_tables(tables) for name, tables in found.items()}, dict(zip(ids, paths, strict=True)))
+
+
+def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError], None], most: int = MOST_OCTETS) -> Trace:
+    """The packets of these captures; one that cannot be read, or that would be too much, is refused and left out."""
+    trace = Trace()
+    parts: list[tuple[int, str, list[pa.RecordBatch]]] = []
+    for path in paths:
+        try:
+            parts.append(_segments(path, options, most - trace.octets, trace))
+        except Exception as error:  # noqa: BLE001 - other captures are shown whatever is wrong with this one
+            refuse(unforeseen(path, error))
+    _put(trace, parts)
+    return trace
+
+
+def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int, str, list[pa.RecordBatch]]:
+    """The segments of one capture, and its first time; they carry their payload if it is compressed."""
+    from stompcap.capture import open_capture, segments
+    from stompcap.capture.compressed import Decompressed
+    from stompcap.capture.splits import Split
+
+    window = open_capture(path)
+    compressed = isinstance(window, Decompressed)
+    taken = 0 if compressed else window.size
+    if taken > left:
+        raise _too_large(path)
+    first, batches = 1 << 62, []
+    _, decoded = segments.read(Split(path, limit=options.max_decompressed), 65536, vlan=options.vlan, tunnels=options.tunnels)
+    for batch in decoded:
+        taken += int(batch.records.captured.sum()) if compressed else 0
+        if taken > left:
+            raise _too_large(path)
+        first, trace.last_ns = min(first, int(batch.records.ts_ns.min())), max(trace.last_ns, int(batch.records.ts_ns.max()))
+        if batch.used:
+            batches.append(segments.segment_batch(batch, 0, carry=compressed))
+    trace.octets += taken
+    return first, path, batches
+
+
+def _put(trace: Trace, parts: list[tuple[int, str, list[pa.RecordBatch]]]) -> None:
+    """Captures in order of time, each segment with the rank of its capture."""
+    import pyarrow as pa
+
+    for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: part[:2])):
+        trace.paths.append(path)
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            ranks = pa.repeat(pa.scalar(rank, pa.int32()), table.num_rows)
+            trace.segments.append(table.set_column(0, table.schema.field(0), ranks))
+
+
+def _too_large(path: str) -> CaptureError:
+    too_large = f"makes more than {size(MOST_OCTETS)} of captures in all"
+    return CaptureError(path, f"{too_large}; use a lake: stompcap run CAPTURE... --lake lake, then stompcap show --lake lake")
