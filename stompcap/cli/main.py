@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from stompcap.cli import export_command, forget_command, lake_commands, prepare_command, rule_commands, run_commands, watch_command
+from stompcap.cli import (
+    export_command,
+    forget_command,
+    lake_commands,
+    prepare_command,
+    rule_commands,
+    run_commands,
+    sql_command,
+    watch_command,
+)
 
 NAME = "stompcap"
 CODES = (
@@ -24,6 +33,7 @@ app = typer.Typer(
 )
 run_commands.register(app)
 watch_command.register(app)
+sql_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)
