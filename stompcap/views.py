@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SESSION = (
-    "client_ip", "client_port", "server_ip", "server_port", "host", "login", "client_product", "server_product", "version", "outcome",
+    "client_ip", "client_port", "server_ip", "server_port", "host", "login", "client_product", "server_product", "version",
     "opened_ts",
 )  # fmt: skip
 """What a view adds of a row's session."""

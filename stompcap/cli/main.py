@@ -11,6 +11,7 @@ from stompcap.cli import (
     forget_command,
     lake_commands,
     prepare_command,
+    register_command,
     rule_commands,
     run_commands,
     sql_command,
@@ -34,6 +35,7 @@ app = typer.Typer(
 run_commands.register(app)
 watch_command.register(app)
 sql_command.register(app)
+register_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)
