@@ -40,6 +40,7 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
 	@$(PY) -m tests.e2e.documents docs
+	@lake=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lake --quiet && $(PY) -m tests.sql.document $$lake >docs/sql.md; rm -rf $$lake
 
 bench: setup ## Measure against tshark, tcpflow, scapy and Spark's own floor; BENCH="--sizes 100,350" are its options
 	@$(PY) -m benchmarks.bench $(BENCH)

@@ -16,7 +16,7 @@ from tests.sql.document import Question, document, questions
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 

@@ -86,7 +86,7 @@ def _views() -> list[str]:
 def _diagram() -> list[str]:
     """How tables refer to each other, with the columns that identify or join their rows."""
     shown = [table for table in TABLES.values() if table.name not in ALONE]
-    lines = ["## How tables join", "", "Shown are keys and references; [tables.md](tables.md) has all columns.", "", "```mermaid", "erDiagram"]
+    lines = ["## How tables join", "", "Keys and references; [tables.md](tables.md) has all columns.", "", "```mermaid", "erDiagram"]
     lines += [f"    {line}" for table in shown for line in _relations(table)]
     for table in shown:
         lines += [f"    {table.name} {{", *(f"        {line}" for line in _columns(table)), "    }"]
