@@ -99,17 +99,19 @@ GROUP BY destination ORDER BY messages DESC, destination LIMIT 5;
 -- # Client authors ask
 
 -- Which rules does each client library break?
-SELECT client_product, rule_id, level, title, count(*) AS findings
-FROM finding_details WHERE side = 'client' AND client_product IS NOT NULL
-GROUP BY client_product, rule_id, level, title ORDER BY findings DESC, client_product, rule_id LIMIT 8;
+SELECT s.client_product, f.rule_id, f.level, r.title, count(*) AS findings
+FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
+WHERE f.side = 'client' AND s.client_product IS NOT NULL
+GROUP BY s.client_product, f.rule_id, f.level, r.title ORDER BY findings DESC, client_product, rule_id LIMIT 8;
 
 -- Where exactly is the MUST broken? The frame, its packet, the evidence.
 SELECT rule_id, command, direction, stream_offset, first_packet, evidence
 FROM finding_details WHERE level = 'M' AND client_product IS NOT NULL ORDER BY rule_id, ts_ns, stream_id, stream_offset LIMIT 5;
 
 -- Which ACKs name a message that the server did not deliver, or that was settled before?
-SELECT rule_id, title, server_product, count(*) AS findings
-FROM finding_details WHERE rule_id LIKE 'AK-%' GROUP BY rule_id, title, server_product ORDER BY findings DESC, rule_id, server_product LIMIT 6;
+SELECT f.rule_id, r.title, s.server_product, count(*) AS findings
+FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
+WHERE f.rule_id LIKE 'AK-%' GROUP BY f.rule_id, r.title, s.server_product ORDER BY findings DESC, rule_id, server_product LIMIT 6;
 
 -- Does a NACK act like an ACK? How often is its message delivered again?
 SELECT n.server_product, count(*) AS nacked, count(again.stream_id) AS delivered_again
