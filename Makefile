@@ -40,6 +40,7 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
 	@$(PY) -m tests.e2e.documents docs
+	@lake=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lake --quiet && $(PY) -m tests.sql.document $$lake >docs/sql.md; rm -rf $$lake
 
 man: setup ## Write the manual page, build/stompcap.1, from the help of the commands
 	@mkdir -p build && .venv/bin/stompcap manual >build/stompcap.1

@@ -35,7 +35,7 @@ LAYERS = (
     "cli",
 )
 # Single modules that any layer may use, and those at the top that may use any.
-BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "options"}
+BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "options", "views"}
 PURE = {"tables", "capture", "tcp", "transport", "stomp", "session", "rules"}
 TOP_LEVEL = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "airflow_dags",

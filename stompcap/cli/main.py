@@ -9,9 +9,11 @@ from stompcap.cli import (
     lake_commands,
     peek_command,
     prepare_command,
+    register_command,
     rule_commands,
     run_commands,
     show_command,
+    sql_command,
     watch_command,
 )
 from stompcap.cli.application import CODES, NAME, new
@@ -23,6 +25,8 @@ run_commands.register(app)
 watch_command.register(app)
 peek_command.register(app)
 show_command.register(app)
+sql_command.register(app)
+register_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)

@@ -25,7 +25,7 @@ from stompcap.visible import visible
 
 __all__ = ["FORMATS", "emit", "json_lines", "show", "summary", "table", "write_csv"]
 
-FORMATS = ("table", "csv", "json")
+FORMATS = ("table", "csv", "json", "vertical")
 WIDEST = 120  # characters of one cell of a table
 NARROWEST = 20  # characters of a cell that is folded: with less, rows are shown as records
 BETWEEN = 3  # characters between two columns
@@ -45,6 +45,8 @@ def emit(columns: Sequence[str], rows: Rows, style: str, file: IO[str] | None = 
         console = Console(file=file)
         narrow = console.is_terminal and least_width(columns, held) > console.width
         show((records if narrow else table)(columns, held), file)
+    elif style == "vertical":
+        show(records(columns, rows, None), file)
     elif style == "csv":
         write_csv(columns, rows, file)
     elif style == "json":
@@ -88,8 +90,8 @@ def least_width(columns: Sequence[str], rows: Rows) -> int:
     return sum(widths) + BETWEEN * max(len(widths) - 1, 0)
 
 
-def records(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Group:
-    """Rows one below the other, a line for each value after its column's name; cells longer than `limit` are cut."""
+def records(columns: Sequence[str], rows: Rows, limit: int | None = WIDEST) -> Group:
+    """Rows one below the other, a line for each value after its column's name; cells longer than `limit` are cut, if it is given."""
     names = [visible(name) for name in columns]
     longest = max(map(cell_len, names), default=0)
     parts: list[RenderableType] = []

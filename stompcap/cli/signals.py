@@ -95,6 +95,18 @@ class Signals:
             self._expected = False
 
 
+    @contextmanager
+    def cancelling(self) -> Iterator[None]:
+        """Ctrl-C does not end the process meanwhile, but raises KeyboardInterrupt, as often as it comes."""
+        kept, self._handled = self._handled, [number for number in self._handled if number != signal.SIGINT]
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._handled = kept
+
+
 @contextmanager
 def put_off() -> Iterator[None]:
     """`Signals.put_off` of this process."""
@@ -112,6 +124,16 @@ def expected() -> Iterator[None]:
         yield
         return
     with Signals.current.expected():
+        yield
+
+
+@contextmanager
+def cancelling() -> Iterator[None]:
+    """`Signals.cancelling` of this process."""
+    if Signals.current is None:
+        yield
+        return
+    with Signals.current.cancelling():
         yield
 
 

@@ -21,6 +21,7 @@ from stompcap.spark.commits import read as read_files
 from stompcap.spark.places import DataFile, filesystem, location
 from stompcap.spark.replaced import drop
 from stompcap.tables import TABLES, Table
+from stompcap.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,16 +143,21 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
-    """A table of the lake as a DataFrame; KeyError for a name the lake does not have."""
+    """A table or view of the lake as a DataFrame; KeyError for a name the lake does not have."""
+    if view := VIEWS.get(table):
+        tables: dict[str, Any] = {name: read(spark, lake, name) for name in view.tables}
+        return spark.sql(view.sql, **tables)
     where = location(lake, TABLES[table].name)
     for_spark = where if is_local(lake) else remote.named(spark, where)
     return spark.read.format("delta").load(for_spark) if for_spark else remote.read(spark, table, data_files.of(open_tables.table(where)))
 
 
 def views(spark: SparkSession, lake: str) -> None:
-    """Every table of the lake as a temporary view of its name."""
+    """Every table and view of the lake as a temporary view of its name."""
     for name in TABLES:
         read(spark, lake, name).createOrReplaceTempView(name)
+    for view in VIEWS.values():
+        spark.sql(view.of()).createOrReplaceTempView(view.name)
 
 
 def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[str] = ()) -> int:

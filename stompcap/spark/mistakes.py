@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from itertools import pairwise
 
 from stompcap.tables import TABLES
+from stompcap.views import VIEWS
 
 OF_THE_STATEMENT = ("0A", "21", "22", "42", "P0")
 """Classes of SQLSTATE (ISO/IEC 9075-2) that the words of a statement, or the values it works on, bring about."""
-OF_DUCKDB = ("Binder", "Catalog", "Conversion", "InvalidInput", "NotImplemented", "OutOfRange", "Parser", "Syntax", "TypeMismatch")
+OF_DUCKDB = ("Binder", "Catalog", "Conversion", "InvalidInput", "NotImplemented", "OutOfRange", "Parser", "Permission", "Syntax",
+             "TypeMismatch")  # fmt: skip
 """The same as kinds of `duckdb.Error`."""
 
 NO_COLUMN = re.compile(r"""(?:with name |column |column named )[`"](?P<name>.+?)[`"](?: cannot be resolved| not found|\n|$)""")
@@ -32,11 +35,13 @@ def mistake(error: Exception) -> str | None:
         names = [name.replace("`", "") for name in re.findall(r"""`[^,\]]+`|(?<=")\w+(?=")""", listed[1])] if listed else []
         return _unknown("column", found["name"].replace("`", ""), names, f"there are {', '.join(names[:NAMED])}" if names else "")
     if found := NO_TABLE.search(text):
-        return _unknown("table", found["name"].replace("`", ""), list(TABLES), "SHOW TABLES lists them")
+        return _unknown("table", found["name"].replace("`", ""), [*TABLES, *VIEWS], "SHOW TABLES lists them")
     if found := NO_FUNCTION.search(text):
         return f"no function {found['name']}; SHOW FUNCTIONS lists them"
+    if "file system operations are disabled" in text or "external extensions is disabled" in text:
+        return "sql reads the tables of the lake and no other files"
     lines = text.strip().splitlines()
-    return _plain(next((line for line in lines if CONDITION.search(line)), lines[0]))
+    return _plain(next((line for line in lines if CONDITION.search(line)), lines[0])) + _where(lines)
 
 
 def _of_the_statement(error: Exception, text: str) -> bool:
@@ -46,6 +51,14 @@ def _of_the_statement(error: Exception, text: str) -> bool:
     state = getattr(error, "getSqlState", lambda: None)()
     found = STATE.search(text)
     return (state or (found[1] if found else "")).startswith(OF_THE_STATEMENT)
+
+
+def _where(lines: list[str]) -> str:
+    """Where in the statement DuckDB's mark points to, in Spark's words; nothing where it shows only a part of a long line."""
+    for shown, mark in pairwise(lines):
+        if (found := re.match(r"LINE (\d+): (?!\.\.\.)", shown)) and mark.strip() == "^":
+            return f" (line {found[1]}, pos {mark.index('^') - found.end()})"
+    return ""
 
 
 def _plain(line: str) -> str:

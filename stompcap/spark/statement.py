@@ -1,4 +1,4 @@
-"""Spark SQL that reads: a query, or a question about tables. The rest is refused before Spark sees it, for it does commands at once."""
+"""SQL that reads: a query, or a question about tables. The rest is refused before an engine sees it: Spark does commands at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,48 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
-QUERIES = ("SELECT", "VALUES", "TABLE")
+PIECE = re.compile(
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z)|(?P<end>;)|[^-/'"`;]+|.""", re.DOTALL
+)
+"""A comment, a text or name in quotes, a semicolon, or what lies between such."""
+EXPLAINED = re.compile(r"EXPLAIN\b\s*(?:ANALYZE\b|\([^()]*\))?", re.IGNORECASE)
+QUERIES = ("SELECT", "VALUES", "TABLE", "PIVOT", "UNPIVOT")
 MIXED = ("WITH", "FROM", "MAP", "REDUCE")
 """A query, or an INSERT, UPDATE or DELETE behind it: by the parser."""
-QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "EXPLAIN")
 REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, SHOW, DESCRIBE or EXPLAIN"
+
+
+def split(text: str) -> tuple[list[str], str]:
+    """The statements of a text, each ended by a semicolon, and what comes behind the last semicolon."""
+    ended: list[str] = []
+    begun = ""
+    for piece in PIECE.finditer(text):
+        if piece["end"] is None:
+            begun += piece.group()
+        else:
+            ended.append(begun.strip())
+            begun = ""
+    return [statement for statement in ended if statement], begun.lstrip()
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a text; the last one needs no semicolon, and one of comments alone is none."""
+    ended, rest = split(text)
+    return [statement for statement in (*ended, rest.rstrip()) if not is_blank(statement)]
+
+
+def is_blank(statement: str) -> bool:
+    """Whether there is nothing but comments."""
+    return re.fullmatch(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", statement, re.DOTALL) is not None
+
+
+def explained(statement: str) -> str:
+    """What an EXPLAIN explains; any other statement as it is."""
+    passed = BEFORE.match(statement)
+    begin = passed.end() if passed else 0
+    found = EXPLAINED.match(statement, begin)
+    return statement[found.end() :] if found else statement
 
 
 def first_word(statement: str) -> str:

@@ -38,6 +38,7 @@ COMMANDS = {
     "metrics": ("correlate", ["metrics", "--lake", "LAKE", "--quiet"]),
     "validate": ("metrics", ["validate", "--lake", "LAKE", "--quiet"]),
     "sql": ("validate", ["sql", "SELECT count(*) FROM frames", "--lake", "LAKE", "--format", "csv"]),
+    "register": ("validate", ["register", "--lake", "LAKE", "--quiet"]),
     "report": ("validate", ["report", "--lake", "LAKE", "-o", "OUT/report.html", "--quiet"]),
     "maintain": ("validate", ["maintain", "--lake", "LAKE", "--quiet"]),
     "forget": ("validate", ["forget", "--lake", "LAKE", "--before", "2100-01-01", "--yes", "--quiet"]),
@@ -54,7 +55,7 @@ COMMANDS = {
 }
 WALKED = list(COMMANDS) if THOROUGH else ["run", "sql", "report", "explain"]
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
-NEED_JAVA = {"run", "extract", "decode", "correlate", "metrics", "sql", "maintain", "doctor"}
+NEED_JAVA = {"run", "extract", "decode", "correlate", "metrics", "register", "maintain", "doctor"}
 WRITE_LAKE = {"run", "extract", "decode", "correlate", "metrics", "validate", "maintain", "forget"}
 WRITE_FILE = {"report", "export"}
 TAKE_MASTER = NEED_JAVA | {"validate", "report", "compare"}

@@ -25,7 +25,7 @@ def test_commands(used: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_python(folder: Path) -> None:
-    (block,) = section("From Python").blocks("python")
+    block, _ = section("From Python").blocks("python")
     done = subprocess.run(
         [sys.executable, "-c", block + "print(packets.count(), frames.count())"],
         cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
@@ -34,3 +34,14 @@ def test_python(folder: Path) -> None:
     said = done.stdout.splitlines()
     assert said[0] == "SEND"
     assert all(int(count) > 0 for count in said[-1].split())
+
+
+def test_duckdb_polars_and_pandas_read_a_lake(tmp_path: Path) -> None:
+    from stompcap.spark import lake as lakes
+
+    lakes.create(str(tmp_path / "lake"))
+    _, block = section("From Python").blocks("python")
+    lines = [line for line in block.splitlines() if "polars" not in line]  # polars is no dependency
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "destination" in done.stdout

@@ -102,6 +102,7 @@ def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:
     there = places.stompcap("sql", question, "--lake", f"{places.remote}/lake", "--format", "json").stdout
     assert there == places.stompcap("sql", question, "--lake", "lake", "--format", "json").stdout
     assert json.loads(there)
+    assert there == places.stompcap("sql", question, "--spark", "--lake", f"{places.remote}/lake", "--format", "json").stdout
     places.stompcap("report", "--lake", f"{places.remote}/lake", "-o", "there.html")
     assert "RabbitMQ" in (places.disk / "there.html").read_text()
 

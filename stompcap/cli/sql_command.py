@@ -1,0 +1,130 @@
+"""`stompcap sql`: statements from the command line, a file, standard input or an interactive shell, answered by DuckDB or Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stompcap.cli import common, render
+from stompcap.errors import UsageError
+from stompcap.spark import lake as lakes
+from stompcap.spark import mistakes, statement
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Query = Annotated[
+    str | None,
+    typer.Argument(help="One or more statements, separated by semicolons; every table and view of the lake is known.", show_default=False),
+]
+FromFile = Annotated[str | None, typer.Option("-f", "--file", help="Read the statements from a file.", show_default=False)]
+Format = Annotated[str, typer.Option("--format", help=f"Output format: {', '.join(render.FORMATS)}.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows on the terminal; csv and json print all.")]
+BySpark = Annotated[bool, typer.Option("--spark", help="Ask Spark, for instance on a cluster; --master and --conf imply it.")]
+
+Answer = tuple[list[str], Iterator[list[Any]]]
+Ask = Callable[[str], AbstractContextManager[Answer]]
+CUT = ("table", "vertical")
+"""Formats for people, who see the first rows alone."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(sql)
+
+
+def sql(
+    lake: common.Lake,
+    query: Query = None,
+    file: FromFile = None,
+    style: Format = "table",
+    limit: Limit = 1000,
+    spark: BySpark = False,
+    master: common.Master = None,
+    conf: common.Conf = None,
+    verbose: common.Verbose = False,
+) -> None:
+    """Query the lake in SQL, read-only; without a query on a terminal: an interactive shell."""
+    del verbose
+    if style not in render.FORMATS:
+        raise UsageError(f"--format {style}: must be one of {', '.join(render.FORMATS)}")
+    lakes.demand(lake)
+    shell = query is None and file is None and sys.stdin.isatty()
+    given = [] if shell else statement.statements(_text(query, file))
+    for one in given:
+        statement.demand_reading(one)
+    ask = _engine(lake, spark, master, conf)
+    if shell:
+        from stompcap.cli.sql_shell import run
+
+        run(visible(lake), lambda one: answer(ask, one, style, limit), lambda name: described(ask, name))
+    for number, one in enumerate(given):
+        if number and style != "json":
+            print()
+        answer(ask, one, style, limit)
+
+
+def answer(ask: Ask, one: str, style: str, limit: int) -> None:
+    """Print the answer to a statement; UsageError with what is wrong with it."""
+    try:
+        with ask(one) as (columns, rows):
+            if style not in CUT:
+                render.emit(columns, rows, style)
+                return
+            held = list(islice(rows, limit + 1))
+    except Exception as error:
+        words = mistakes.mistake(error)
+        if words is None:
+            raise
+        raise UsageError(words) from error
+    render.emit(columns, held[:limit], style)
+    if len(held) > limit:
+        print(f"only the first {limit} rows are shown; raise --limit or use --format csv", file=sys.stderr)
+
+
+def _text(query: str | None, file: str | None) -> str:
+    """The statements that are given, from one place."""
+    if query is not None and file is not None:
+        raise UsageError("give a query or -f FILE, not both")
+    if query is not None:
+        return query
+    if file is None or file == "-":
+        return sys.stdin.read()
+    try:
+        with open(file, encoding="utf-8") as text:
+            return text.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"-f {file}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
+
+
+def described(ask: Ask, name: str) -> list[str]:
+    """The columns of a table or view."""
+    with ask(f"DESCRIBE {name}") as (_, rows):
+        return [row[0] for row in rows]
+
+
+def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) -> Ask:
+    """What answers: Spark where asked for, else DuckDB."""
+    if not (spark or master is not None or conf):
+        from stompcap.spark.reading import answered
+
+        return lambda one: answered(lake, one)
+    session = common.session(master, conf)()
+    lakes.views(session, lake)
+    return lambda one: _by_spark(session, one)
+
+
+@contextmanager
+def _by_spark(session: SparkSession, one: str) -> Iterator[Answer]:
+    found = statement.read(session, one)
+    try:
+        yield found.columns, (list(row) for row in found.toLocalIterator())
+    except KeyboardInterrupt:
+        session.sparkContext.cancelAllJobs()
+        raise

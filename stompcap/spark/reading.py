@@ -1,0 +1,131 @@
+"""The SQL of users over a lake, by DuckDB: it reads the lake's own files, and nothing else can be reached.
+
+Three things see to that. Only statements that read are run (`stompcap.spark.statement`). Functions that return tables are refused unless
+they are known to read nothing outside. DuckDB itself opens the files that the tables' logs list and no others, loads no extension, sees no
+variable of Python, and its configuration is locked.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stompcap.errors import EnvironmentProblem, UsageError
+from stompcap.spark import data_files, open_tables, query
+from stompcap.spark.data_files import Files
+from stompcap.spark.places import location
+from stompcap.spark.statement import REFUSED, demand_reading, explained
+from stompcap.tables import TABLES
+from stompcap.views import VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from duckdb import DuckDBPyConnection
+
+BATCH_ROWS = 1 << 14
+AT_ONCE = 4
+UNREAD = "sql reads the tables of the lake and no other files"
+LISTING = {"show", "information_schema", "duckdb_tables", "duckdb_views", "duckdb_columns", "pg_catalog", "sqlite_master"}
+"""Words of statements that list tables."""
+
+EVERYTHING = frozenset((*TABLES, *VIEWS))
+
+FUNCTIONS = frozenset(
+    ("range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary", "duckdb_columns",
+     "duckdb_functions", "duckdb_keywords", "duckdb_settings", "duckdb_tables", "duckdb_types", "duckdb_views", "icu_calendar_names",
+     "pg_timezone_names")
+)  # fmt: skip
+"""Functions that return tables and read nothing outside; no other one is allowed."""
+
+
+def named(statement: str) -> frozenset[str]:
+    """The tables and views that a statement may read: those whose names occur as words, all where it lists tables."""
+    words = {word.lower() for word in re.findall(r"\w+", statement)}
+    return EVERYTHING if words & LISTING else EVERYTHING & words
+
+
+def files(lake: str, table: str) -> Files:
+    """The files of a table.
+
+    Raises EnvironmentProblem where the table needs what DuckDB's Parquet reader does not know: deletion vectors, column mapping.
+    """
+    delta = open_tables.table(location(lake, table))
+    if delta.protocol().min_reader_version > 1:
+        features = ", ".join(delta.protocol().reader_features or ("columnMapping",))
+        raise EnvironmentProblem(f"table {table} of {lake} was written with {features}, which only Spark reads; add --spark")
+    return Files(table, tuple(data_files.uris(delta)))
+
+
+@contextmanager
+def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[list[object]]]]:
+    """The columns and rows that answer a statement, of the tables as they are now.
+
+    Raises UsageError for one that does not read, and what DuckDB raises for one that makes no sense.
+    """
+    import duckdb
+
+    demand_reading(statement)
+    with _opened(lake, named(statement)) as database:
+        if found := _refused(database).search(statement):
+            raise UsageError(f"{found[1]}(): {UNREAD}")
+        if [one.type for one in duckdb.extract_statements(explained(statement))] != [duckdb.StatementType.SELECT]:
+            raise UsageError(REFUSED)
+        reader = database.execute(statement).to_arrow_reader(BATCH_ROWS)
+        yield reader.schema.names, _rows(reader)
+
+
+def _refused(database: DuckDBPyConnection) -> re.Pattern[str]:
+    """What finds a call of a function that is not allowed, whatever stands between its name and the bracket."""
+    found = database.execute("SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table'").fetchall()
+    refused = "|".join(re.escape(name) for name in sorted({name for (name,) in found} - FUNCTIONS))
+    return re.compile(rf"""(?<!\w)({refused})["\s]*(?:\(|--|/\*)""", re.IGNORECASE)
+
+
+@contextmanager
+def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with these tables and views of a lake, and with nothing else."""
+    views = [VIEWS[name] for name in names if name in VIEWS]
+    tables = sorted({name for name in names if name in TABLES} | {table for view in views for table in view.tables})
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        held = dict(zip(tables, pool.map(lambda table: files(lake, table), tables), strict=True))
+    with tempfile.TemporaryDirectory(prefix="stompcap-sql-") as spilled, query.opened(held) as database:
+        for view in views:
+            database.execute(f"CREATE VIEW {view.name} AS {view.of()}")
+        _lock(database, [uri for part in held.values() for uri in part.uris], spilled)
+        yield database
+
+
+def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
+    """Leave DuckDB with these files alone; intermediate results that memory has no room for go to a folder of their own."""
+    allowed = ", ".join("'" + uri.replace("'", "''") + "'" for uri in uris)
+    for setting in (
+        f"allowed_paths = [{allowed}]",
+        f"temp_directory = '{spilled}'",
+        "python_enable_replacements = false",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "allow_community_extensions = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        database.execute(f"SET {setting}")
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[list[object]]:
+    """The rows one by one; a TIMESTAMP without zone is UTC, as all times of a lake are, and a map is a dict."""
+    for batch in reader:
+        columns = [_utc(column).to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+        yield from map(list, zip(*columns, strict=True))
+
+
+def _utc(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if not pa.types.is_timestamp(kind):
+        return column
+    return column.cast(pa.timestamp("us"), safe=False).cast(pa.timestamp("us", "UTC"))

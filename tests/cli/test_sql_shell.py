@@ -1,0 +1,64 @@
+"""What the shell of `stompcap sql` completes, and how what is typed becomes statements."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+import pytest
+
+from stompcap.cli.sql_shell import candidates, typed
+from stompcap.spark.statement import explained, split, statements
+from stompcap.tables import TABLES
+
+
+def columns(name: str) -> list[str]:
+    return TABLES[name].arrow.names
+
+
+@pytest.mark.parametrize(("before", "word", "among", "without"), [
+    ("SELECT * FROM ", "deliv", {"deliveries", "delivery_details"}, {"delivered"}),
+    ("SELECT x FROM deliveries JOIN ", "sess", {"sessions", "session_details"}, {"session"}),
+    ("SELECT count(*) FROM receipts WHERE ", "stat", {"status"}, set()),
+    ("SELECT ", "receipts.lat", {"receipts.latency_us"}, set()),
+    ("SELECT * FROM receipts r WHERE ", "r.ans", {"r.answer", "r.answered_ns"}, {"receipts.answer"}),
+    ("", "sel", {"SELECT"}, set()),
+])  # fmt: skip
+def test_a_word_is_completed(before: str, word: str, among: set[str], without: set[str]) -> None:
+    found = set(candidates(before, word, columns))
+    assert among <= found
+    assert not without & found
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("SELECT 1; SELECT 2", ["SELECT 1", "SELECT 2"]),
+    ("SELECT ';' || \"a;b\" -- not; here\n; /* nor; here */ SELECT `c;d`;", ["SELECT ';' || \"a;b\" -- not; here",
+                                                                        "/* nor; here */ SELECT `c;d`"]),
+    ("SELECT 'it''s; fine';", ["SELECT 'it''s; fine'"]),
+    (";; -- nothing\n ; /* at all */", []),
+    ("SELECT 1 - 2 / 3", ["SELECT 1 - 2 / 3"]),
+    ("SELECT 'open", ["SELECT 'open"]),
+])  # fmt: skip
+def test_semicolons_end_statements(text: str, found: list[str]) -> None:
+    assert statements(text) == found
+
+
+def test_a_statement_is_kept_until_its_end() -> None:
+    assert split("SELECT 1; SELECT\n2") == (["SELECT 1"], "SELECT\n2")
+    assert explained("/* a */ EXPLAIN ANALYZE SELECT 1").strip() == "SELECT 1"
+    assert explained("SELECT 1") == "SELECT 1"
+
+
+def test_lines_become_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lines() -> Iterator[str]:
+        yield from ("SELECT 1,", "2; SELECT 3;", "half a", "^C", "-- a remark", ";", "SELECT 4;", "exit", "SELECT 5;")
+
+    left = lines()
+
+    def read(_prompt: str) -> str:
+        if (line := next(left)) == "^C":
+            raise KeyboardInterrupt
+        return line
+
+    monkeypatch.setattr(builtins, "input", read)
+    assert list(typed()) == ["SELECT 1,\n2", "SELECT 3", "SELECT 4"]

@@ -1,0 +1,57 @@
+"""docs/sql.md: each question has the printed answer in DuckDB, and the same rows in Spark."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stompcap.spark import lake as lakes
+from stompcap.spark.reading import answered
+from tests.sql.document import Question, document, questions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
+
+
+def plain(value: Any) -> Any:
+    """A value by which answers of both engines compare: sums of DuckDB are wider, and its TIMESTAMPs have a zone."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if hasattr(value, "timestamp"):
+        return round(value.timestamp(), 6)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.fixture(scope="module")
+def viewed(spark: SparkSession, lake: Path) -> SparkSession:
+    lakes.views(spark, str(lake))
+    return spark
+
+
+def test_there_are_questions_of_all_who_ask() -> None:
+    found = questions()
+    assert len(found) >= 30
+    assert len({question.asked_by for question in found}) == 3
+    assert len({question.words for question in found}) == len(found)
+
+
+@pytest.mark.parametrize("question", questions(), ids=lambda question: re.sub(r"\W+", "-", question.words)[:40])
+def test_both_engines_give_the_same_rows(viewed: SparkSession, lake: Path, question: Question) -> None:
+    with answered(str(lake), question.sql) as (columns, rows):
+        by_duckdb = [list(map(plain, row)) for row in rows]
+    found = viewed.sql(question.sql)
+    assert found.columns == columns
+    assert [list(map(plain, row)) for row in found.collect()] == by_duckdb
+    assert by_duckdb
+
+
+def test_the_page_is_what_the_questions_give(lake: Path) -> None:
+    assert PAGE.read_text("utf-8") == document(str(lake)), "run: make docs"

@@ -1,0 +1,119 @@
+"""docs/sql.md, generated: `python -m tests.sql.document LAKE > docs/sql.md`, with a lake of the bundled recordings (data/).
+
+The questions are in questions.sql; the tables, views and relations come from their declarations in the code.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stompcap.cli import render
+from stompcap.spark.reading import answered
+from stompcap.tables import TABLES, Table
+from stompcap.views import VIEWS
+
+QUESTIONS = Path(__file__).with_name("questions.sql")
+PROSE = Path(__file__).with_name("sql.md")
+WIDEST = 60  # characters of a value
+REFERENCES = {
+    "stream_id": "streams", "rule_id": "rules", "capture_id": "captures", "first_capture_id": "captures", "last_capture_id": "captures",
+    "batch_id": "batches", "run_id": "runs",
+}  # fmt: skip
+"""Columns that name a row of a table, by that table."""
+OF_THE_RUN = {"run_id", "batch_id"}
+ALONE = {"stream_state", "quality_results", "ack_latency"}
+"""Tables that are left out of the diagram: the state of runs, and those that nothing is joined to."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in words, a remark on its answer, its SQL, and who asks it."""
+
+    asked_by: str
+    words: str
+    remark: str
+    sql: str
+
+
+def questions() -> list[Question]:
+    """The questions in order."""
+    found, asked_by = [], ""
+    for part in re.split(r"\n\n+", QUESTIONS.read_text(encoding="utf-8").strip()):
+        if part.startswith("-- # "):
+            asked_by = part.removeprefix("-- # ")
+            continue
+        words, *remarks = re.findall(r"^-- (.*)$", part, re.MULTILINE)
+        sql = re.sub(r"^-- .*\n", "", part, flags=re.MULTILINE).strip().removesuffix(";")
+        found.append(Question(asked_by, words, " ".join(remarks), sql))
+    return found
+
+
+def printed(columns: list[str], rows: list[list[Any]]) -> str:
+    """Rows as `stompcap sql` prints them, values cut to WIDEST characters."""
+    text = io.StringIO()
+    render.show(render.table(columns, rows, WIDEST), text)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def document(lake: str) -> str:
+    """The whole page."""
+    pieces = [PROSE.read_text(encoding="utf-8").rstrip(), "", *_views(), *_diagram()]
+    asked_by = ""
+    for question in questions():
+        if question.asked_by != asked_by:
+            asked_by = question.asked_by
+            pieces += [f"## {asked_by}", ""]
+        with answered(lake, question.sql) as (columns, rows):
+            shown = printed(columns, list(rows))
+        pieces += [f"### {question.words}", "", *([question.remark, ""] if question.remark else [])]
+        pieces += ["```sql", question.sql, "```", "", "```text", shown, "```", ""]
+    return "\n".join(pieces).rstrip() + "\n"
+
+
+def _views() -> list[str]:
+    lines = ["## Views", "", "Beside the tables there are views; each has the rows of its table, and columns of others.", ""]
+    lines += ["| view | table | what it adds |", "| --- | --- | --- |"]
+    lines += [f"| `{view.name}` | `{view.tables[0]}` | {view.comment} |" for view in VIEWS.values()]
+    return [*lines, ""]
+
+
+def _diagram() -> list[str]:
+    """How tables refer to each other, with the columns that identify or join their rows."""
+    shown = [table for table in TABLES.values() if table.name not in ALONE]
+    lines = ["## How tables join", "", "Keys and references; [tables.md](tables.md) has all columns.", "", "```mermaid", "erDiagram"]
+    lines += [f"    {line}" for table in shown for line in _relations(table)]
+    for table in shown:
+        lines += [f"    {table.name} {{", *(f"        {line}" for line in _columns(table)), "    }"]
+    return [*lines, "```", ""]
+
+
+def _relations(table: Table) -> Iterator[str]:
+    """The tables that a table refers to; a session is one stream."""
+    names = [column.name for column in table.columns]
+    for name, other in REFERENCES.items():
+        if name not in names or other == table.name or (name in OF_THE_RUN and table.layer != "bronze" and table.name != "batches"):
+            continue
+        to = "sessions" if name == "stream_id" and table.layer != "bronze" and table.name != "sessions" else other
+        many = "|o" if table.key == (name,) else "o{"
+        yield f"{to} ||--{many} {table.name} : {name}"
+
+
+def _columns(table: Table) -> Iterator[str]:
+    for column in table.columns:
+        if column.name in table.key or (column.name in REFERENCES and column.name not in OF_THE_RUN):
+            marks = [mark for mark, holds in (("PK", column.name in table.key), ("FK", _refers(table, column.name))) if holds]
+            yield f"{column.sql_type.lower()} {column.name} {', '.join(marks)}".rstrip()
+
+
+def _refers(table: Table, name: str) -> bool:
+    return name in REFERENCES and REFERENCES[name] != table.name
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document(sys.argv[1]))
