@@ -16,6 +16,7 @@ from tests.capture.packaging import Frame, pcap
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import one_in
 from tests.tcp.wire import ETHER, START_NS
 
 CAPTURES = sorted(path.name for path in DATA.glob("*.pcap"))
@@ -103,7 +104,7 @@ def rows_of(folder: Path, frames: list[Frame], cuts: list[int], options: Options
 
 
 @given(events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")))
-@settings(deadline=None)
+@one_in(3)
 def test_connections_that_begin_end_and_idle_anywhere(
     events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

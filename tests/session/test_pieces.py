@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap import capture
@@ -19,6 +19,7 @@ from stompcap.options import Options as Choices
 from stompcap.rules import RULES
 from stompcap.session import Options
 from stompcap.tcp import WIRE_ORDER
+from tests.examples import one_in
 from tests.rules import transcript as rules
 from tests.rules.pitfalls import CASES as PITFALLS
 from tests.session.delivered import OPENINGS as GREETINGS
@@ -77,7 +78,7 @@ SENT = "> SEND destination:/a\n"
 LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 
 
-@settings(max_examples=12)
+@one_in(6)
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @given(TEXTS, CUTS, SCOPES, st.sampled_from(RETENTIONS))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, retention: int) -> None:
