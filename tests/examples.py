@@ -1,8 +1,22 @@
-"""How many examples hypothesis tries where one takes long: a share of the profile's."""
+"""How much is tried: all of it with HYPOTHESIS_PROFILE=thorough, a share elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import settings
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+Case = TypeVar("Case")
+
 
 def one_in(share: int) -> settings:
-    """One example for so many that other tests try."""
+    """Where an example takes long: one for so many that other tests try."""
     return settings(max_examples=settings().max_examples // share)
+
+
+def every(share: int, cases: Sequence[Case]) -> Sequence[Case]:
+    """Every so-manieth of many cases that are alike, from the first; all of them in the thorough profile."""
+    return cases if THOROUGH else cases[::share]

@@ -15,6 +15,7 @@ import pytest
 
 from stompcap.tcp import reassemble
 from tests.capture.packaging import Frame, pcap
+from tests.examples import every
 from tests.mangler.encapsulations import ethernet
 from tests.mangler.segmentations import over_ipv6
 from tests.mangler.taken_apart import ACK, FIN, PSH, RST, SYN, Segment
@@ -128,6 +129,6 @@ def test_random_connections_are_followed_alike(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 14))
+@pytest.mark.parametrize("seed", every(3, range(2, 14)))
 def test_many_random_connections_are_followed_alike(seed, tmp_path):
     compared(tmp_path, seed)
