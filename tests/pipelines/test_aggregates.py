@@ -109,7 +109,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake
 
 
-@one_in(6)
+@one_in(10)
 @given(st.fixed_dictionaries({name: session(name) for name in "abcdef"}), st.lists(steps, min_size=1, max_size=6))
 def test_an_aggregate_is_that_of_all_rows(empty: Path, rows: dict[str, dict[str, list[dict[str, Any]]]], history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as lake:
