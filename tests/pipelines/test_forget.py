@@ -27,6 +27,7 @@ from stompcap.spark.files import TableWriter
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
+from tests.examples import STRIDE
 from tests.killed import Killed, killed_at
 from tests.pipelines.forgetting import KEYED, Connection, files_of, forgotten, holding, make, no_spark, rows_of, work
 from tests.report.sample import START, table
@@ -173,7 +174,7 @@ def test_killed_between_commits_and_repeated(template: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("criteria", [Criteria(before=day(1)), Criteria(login="alice"), Criteria(client=ipaddress.ip_network("10.1.2.3"))])
 def test_killed_between_any_two_commits_and_repeated(criteria: Criteria, template: Path, tmp_path: Path) -> None:
-    assert not killed_and_repeated(criteria, template, tmp_path, count())
+    assert not killed_and_repeated(criteria, template, tmp_path, count(step=STRIDE))
 
 
 def test_no_octet_stays_behind_maintain(lake: Path) -> None:
