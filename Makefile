@@ -8,6 +8,9 @@ LEFT_OUT := not slow and not brokers and not cluster and not airflow
 LAKE := demo-lake
 REPORT := report.html
 
+# Modules are compiled once, not in every process that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo test lint docs man bench growth score record dist kernels airflow clean
 
 help: ## List the targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -116,12 +116,15 @@ Reprocess = Annotated[
         "the captures named, narrowed by --stream, --from and --to.",
     ),
 ]  # fmt: skip
-StreamIds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--stream", metavar="ID", show_default=False, help="With --reprocess: this stream_id, or enough first digits of it; repeatable."
-    ),
-]
+
+
+def streams_named(only: str = "") -> Any:
+    """The option --stream; `only` begins its help where the option counts in one case only."""
+    says = f"{only}this stream_id, or enough first digits of it; repeatable."
+    return typer.Option("--stream", metavar="ID", help=says[0].upper() + says[1:], show_default=False)
+
+
+StreamIds = Annotated[list[str] | None, streams_named("With --reprocess: ")]
 From = Annotated[
     str | None,
     typer.Option("--from", metavar="TIME", help="With --reprocess: last packet at TIME (ISO 8601, UTC) or later.", show_default=False),

@@ -33,10 +33,7 @@ Client = Annotated[
     str | None, typer.Option("--client", metavar="ADDRESS|CIDR", help="The client's address, or a network it is in.", show_default=False)
 ]
 Login = Annotated[str | None, typer.Option("--login", metavar="NAME", help="The client's login is this.", show_default=False)]
-StreamIds = Annotated[
-    list[str] | None,
-    typer.Option("--stream", metavar="ID", help="This stream_id, or enough first digits of it; repeatable.", show_default=False),
-]
+StreamIds = Annotated[list[str] | None, common.streams_named()]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and delete nothing.")]
 WHOLE_ID = 20

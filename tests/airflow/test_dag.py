@@ -23,6 +23,7 @@ from tests.e2e.truth import DATA
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone
 from tests.readme.lakes import differing
 from tests.readme.printed import ROOT, follow, section
+from tests.shared import missing
 
 DAG = ROOT / "airflow_dags" / "stompcap_daily.py"
 DATABASE = ROOT / ".venv-airflow" / "empty.db"
@@ -63,8 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def airflow(folder: Path, tmp_path: Path) -> dict[str, str]:
     """The variables of an Airflow with a home and ports of its own, without connections, and of what it is to read and make."""
     if not DATABASE.exists():
-        needs = "needs .venv-airflow: make airflow"
-        pytest.fail(needs) if os.environ.get("CI") else pytest.skip(needs)
+        missing(".venv-airflow: make airflow")
     (tmp_path / "home").mkdir()
     shutil.copy(DATABASE, tmp_path / "home" / "airflow.db")
     port = str(free_port())

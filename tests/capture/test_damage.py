@@ -1,7 +1,6 @@
 """Damage inside a capture: what is good on both sides of it is read, and `damage` says where it lies."""
 
 import bz2
-import shutil
 import struct
 import subprocess
 
@@ -14,6 +13,7 @@ from tests.capture import packaging as p
 from tests.capture.packaging import Frame
 from tests.capture.test_records import expected, walked
 from tests.capture.test_segments import ETHER, tcp4
+from tests.shared import program
 
 T = 1_700_000_000_000_000_000
 FRAMES = [Frame(bytes(ETHER / tcp4(bytes([i]) * (i * 7 % 50))), T + i * 1_000_000) for i in range(20)]
@@ -51,10 +51,9 @@ def test_modified_headers_are_longer(tmp_path, big):
     assert walk.status == "complete"
 
 
-@pytest.mark.skipif(not shutil.which("capinfos"), reason="needs capinfos")
 def test_wireshark_reads_the_modified_headers_that_the_tests_write(tmp_path):
     path = p.modified_pcap(tmp_path / "a", FRAMES)
-    said = subprocess.run(["capinfos", "-Mc", path], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([program("capinfos"), "-Mc", path], capture_output=True, text=True, check=True).stdout
     assert said.split()[-1] == str(len(FRAMES))
 
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.contrib.geneve import GENEVE
 from scapy.contrib.gtp import GTP_U_Header
@@ -21,6 +21,7 @@ from scapy.layers.vxlan import VXLAN
 
 from stompcap.capture import SEGMENTS, octets, read_segments, survey
 from tests.capture.packaging import Frame, pcap
+from tests.examples import one_in
 
 PAYLOAD = b"SEND\ndestination:/queue/a\n\nhello\0"
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -168,7 +169,7 @@ def test_segments_above_64_kib_are_read_whole(tmp_path):
     assert rows[0]["wire_octets"] == 100_000
 
 
-@settings(max_examples=30)
+@one_in(3)
 @given(st.integers(1, 40), st.lists(st.sampled_from(sorted(TUNNELS) + ["arp"] + ["plain"] * 3), max_size=20))
 def test_any_batch_size_gives_the_same_segments(tmp_path_factory, batch, names):
     folder = tmp_path_factory.mktemp("batches")

@@ -1,11 +1,9 @@
 """Connections as packets, a lake of them made without Spark, and what is compared of a file that was exported."""
 
 import json
-import shutil
 import subprocess
 
 import pyarrow as pa
-import pytest
 from scapy.contrib.gtp import GTP_U_Header
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import CookedLinux, Ether
@@ -20,6 +18,7 @@ from stompcap.options import Options
 from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
+from tests.shared import program
 
 START = 1_700_000_000_000_000_000
 LINEAGE = ["first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet", "batch_id"]
@@ -103,9 +102,7 @@ def packets(path):
 
 def tshark(path, *words):
     """Lines that tshark prints of a file."""
-    if shutil.which("tshark") is None:
-        pytest.skip("tshark is not installed")
-    done = subprocess.run(["tshark", "-n", "-r", str(path), *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([program("tshark"), "-n", "-r", str(path), *words], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 
@@ -17,6 +17,7 @@ from tests.capture.packaging import Frame, pcap
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import every, one_in
 from tests.tcp.wire import ETHER, START_NS
 
 CAPTURES = sorted(path.name for path in DATA.glob("*.pcap"))
@@ -107,7 +108,7 @@ def rows_of(folder: Path, frames: list[Frame], cuts: list[int], options: Options
     events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")),
     block=st.sampled_from((4, 9, BLOCK)),
 )  # fmt: skip
-@settings(deadline=None)
+@one_in(2)
 def test_connections_that_begin_end_and_idle_anywhere(
     events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -132,9 +133,9 @@ def test_a_recorded_capture_in_four_runs(capture: str, block: int, kept: bool, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("capture", CAPTURES)
+@pytest.mark.parametrize("capture", every(3, CAPTURES))
 @given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans())
-@settings(deadline=None, max_examples=8)
+@one_in(8)
 def test_recorded_captures_cut_anywhere(capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool) -> None:
     folder = tmp_path_factory.mktemp("cut")
     assert recorded(capture, folder, bounds, kept=kept) == recorded(capture, folder, [])

@@ -8,6 +8,7 @@ import pytest
 
 from stompcap.capture import survey
 from tests.e2e.truth import DATA
+from tests.examples import THOROUGH
 from tests.mangler.compare import Tables, both_ways, differences, rows_of
 from tests.mangler.files import UNTIMED
 from tests.mangler.packagings import ALL, ENCAPSULATIONS, FILES, MIDSTREAM, SEGMENTATIONS, Packaging, excuses, in_turn, together
@@ -26,6 +27,11 @@ FORMS = [
     "given twice",
     "pcapng, several interfaces",
 ]
+
+
+def pairs(each: list[str], others: list[str]) -> list[tuple[str, str]]:
+    """Each with one of the others, all of which come; in the thorough profile with every eighth of them."""
+    return in_turn(each, others, 8 if THOROUGH else min(len(each), len(others)))
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +83,13 @@ def test_tables_of_large_segments_are_the_same(packaging, plain, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "packaging"), in_turn(RECORDED, SEGMENTATIONS))
+@pytest.mark.parametrize(("name", "packaging"), pairs(RECORDED, [*SEGMENTATIONS]))
 def test_every_recorded_capture_and_every_segmentation(name, packaging, plain, tmp_path):
     check(name, ALL[packaging], plain, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("encapsulation", "segmentation"), in_turn(ENCAPSULATIONS, [*filter("IPv6 for IPv4".__ne__, SEGMENTATIONS)]))
+@pytest.mark.parametrize(("encapsulation", "segmentation"), pairs([*ENCAPSULATIONS], [*filter("IPv6 for IPv4".__ne__, SEGMENTATIONS)]))
 def test_every_encapsulation_and_every_segmentation_in_every_form(segmentation, encapsulation, plain, tmp_path):
     turn, place = list(SEGMENTATIONS).index(segmentation), list(ENCAPSULATIONS).index(encapsulation)
     packaging = together(SEGMENTATIONS[segmentation], ENCAPSULATIONS[encapsulation], FILES[FORMS[(turn + place // 4) % len(FORMS)]])

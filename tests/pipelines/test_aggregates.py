@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import aggregates, gold
-from stompcap.spark import data_files, delta_log, query
+from stompcap.spark import commits, data_files, delta_log, query
 from stompcap.spark import lake as lakes
 from stompcap.spark.commits import SOURCE, CommitInfo, ordered, read, replace_files, written
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
+from tests.examples import one_in
 from tests.report.sample import table
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake
 
 
-@settings(max_examples=30)
+@one_in(10)
 @given(st.fixed_dictionaries({name: session(name) for name in "abcdef"}), st.lists(steps, min_size=1, max_size=6))
 def test_an_aggregate_is_that_of_all_rows(empty: Path, rows: dict[str, dict[str, list[dict[str, Any]]]], history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as lake:
@@ -161,38 +162,40 @@ def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path,
     assert held(lake, "ack_latency").num_rows == held(lake, "compliance_summary").num_rows == 11
 
 
-def test_files_put_together_change_no_hour(tmp_path: Path) -> None:
+def test_files_put_together_change_no_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MOST_SMALL", 8)
     lake = str(tmp_path)
     lakes.create(lake)
-    of_hours(lake, *range(40))
+    of_hours(lake, *range(10))
     since = DeltaTable(location(lake, "deliveries")).version()
-    of_hours(lake, *range(40, 60))
+    of_hours(lake, *range(10, 15))
     delta = DeltaTable(location(lake, "deliveries"))
     files = data_files.of(delta)
-    assert len(files) < 60
-    assert sum(file.rows for file in files) == 60
+    assert len(files) < 15
+    assert sum(file.rows for file in files) == 15
     assert max(file.added_ms for file in files) == _latest(delta)
     found = delta_log.changes(delta, since)
     assert found is not None
-    assert [one.added for one in found] == [True] * 20
+    assert [one.added for one in found] == [True] * 5
     assert delta_log.changes(delta, delta.version()) == []
 
 
 def _latest(table: DeltaTable) -> int:
     """When the last rows came, by the log."""
-    commits = sorted(Path(table.table_uri.removeprefix("file://"), "_delta_log").glob("*.json"))
-    actions = [json.loads(line) for commit in commits for line in commit.read_text().splitlines()]
+    entries = sorted(Path(table.table_uri.removeprefix("file://"), "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for entry in entries for line in entry.read_text().splitlines()]
     return max(action["add"]["modificationTime"] for action in actions if action.get("add", {}).get("dataChange"))
 
 
-def test_an_aggregate_has_few_files_however_many_runs_made_it(tmp_path: Path) -> None:
+def test_an_aggregate_has_few_files_however_many_runs_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MOST_SMALL", 5)
     lake = str(tmp_path)
     lakes.create(lake)
-    for hour in range(0, 50 * 24, 24):
+    for hour in range(0, 12 * 24, 24):
         of_hours(lake, hour)
         refresh(lake)
     for one in gold.AGGREGATES:
-        assert len(DeltaTable(location(lake, one.name)).file_uris()) < 40
+        assert len(DeltaTable(location(lake, one.name)).file_uris()) <= 6
         assert held(lake, one.name).to_pylist() == computed(lake, one).to_pylist()
 
 
@@ -220,10 +223,10 @@ def test_where_the_log_has_forgotten_all_is_computed(lost: str, tmp_path: Path) 
     change(lake, "deliveries", [], {"0001"})
     of_hours(lake, 2)
     for where in ("deliveries", "sessions"):
-        commits = sorted((tmp_path / where / "_delta_log").glob("*.json"))
+        entries = sorted((tmp_path / where / "_delta_log").glob("*.json"))
         if lost == "a commit":
             DeltaTable(location(lake, where)).create_checkpoint()
-            commits[-2].unlink()
+            entries[-2].unlink()
     if lost == "a file":
         [gone] = {path.name for path in (tmp_path / "deliveries").glob("*.parquet")} - {
             Path(uri).name for uri in DeltaTable(location(lake, "deliveries")).file_uris()

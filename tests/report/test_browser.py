@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from stompcap.report import build
 from stompcap.report.checks import checks
 from tests.report.sample import HOSTILE, ask, lake
 from tests.report.test_checks import ROWS
+from tests.shared import program
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -35,12 +34,7 @@ BROWSER_ITSELF = "not an origin"
 
 @pytest.fixture
 def browser() -> str:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("no Chromium: install it, the report has to be looked at")
-        pytest.skip("no Chromium on this machine")
-    return found
+    return program(*BROWSERS)
 
 
 def look(browser: str, page: str, folder: Path, width: int = 1400) -> tuple[bytes, list[str], set[str]]:

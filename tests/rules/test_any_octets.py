@@ -1,11 +1,12 @@
 """Whatever crosses the wire, judging ends, opportunities add up and evidence stays short and printable."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.rules import judge
 from stompcap.rules.engine import EVIDENCE_CHARACTERS
 from stompcap.tables import words
+from tests.examples import one_in
 from tests.rules.transcript import Conversation, analysed
 
 PIECES = st.sampled_from([
@@ -33,7 +34,7 @@ def conversation(steps, seen):
 
 
 @given(st.lists(st.tuples(st.lists(STEPS, max_size=14), st.booleans()), min_size=1, max_size=4))
-@settings(max_examples=30)
+@one_in(3)
 def test_any_octets(talks):
     tables = judge(analysed(*(conversation(*talk) for talk in talks)))
     for row in tables["compliance"].to_pylist():

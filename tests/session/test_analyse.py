@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.session import Options, analyse
 from stompcap.tables import TABLES
 from stompcap.tables.bronze import RAW_FRAMES, SEGMENTS, STREAMS
 from stompcap.tables.silver import FRAMES
+from tests.examples import one_in
 from tests.session.transcript import commands, run
 
 OPENINGS = {
@@ -36,6 +37,7 @@ DIALOGUES = st.builds(lambda v, lines: OPENINGS[v] + "\n".join(lines), st.sample
 SCOPES = st.sampled_from(["auto", "subscription", "connection"])
 
 
+@one_in(3)
 @given(DIALOGUES, SCOPES)
 def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
     analysis = run(text, options=Options(ack_scope=scope))
@@ -74,7 +76,7 @@ def test_every_dialogue_keeps_the_invariants(text: str, scope: str) -> None:
         assert row["late"] + row["violations"] + row["dead"] == len(listed) <= row["gaps"]
 
 
-@settings(max_examples=15)
+@one_in(6)
 @given(st.lists(DIALOGUES, min_size=2, max_size=4))
 def test_sessions_analysed_together_are_as_they_are_alone(texts: list[str]) -> None:
     together, alone = run(*texts).tables, [run(text).tables for text in texts]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap import capture
@@ -19,6 +19,7 @@ from stompcap.options import Options as Choices
 from stompcap.rules import RULES
 from stompcap.session import Options
 from stompcap.tcp import WIRE_ORDER
+from tests.examples import every, one_in
 from tests.rules import transcript as rules
 from tests.rules.pitfalls import CASES as PITFALLS
 from tests.session.delivered import OPENINGS as GREETINGS
@@ -77,7 +78,7 @@ SENT = "> SEND destination:/a\n"
 LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 
 
-@settings(max_examples=12)
+@one_in(6)
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @given(TEXTS, CUTS, SCOPES, st.sampled_from(RETENTIONS))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, retention: int) -> None:
@@ -109,14 +110,13 @@ def cut_every(texts: Sequence[str], step: int, options: Options) -> list[str]:
     return differences(whole(sessions, options), resumed(sessions, range(step, last + 1, step), options))
 
 
-@pytest.mark.parametrize(("retention", "step"), [(2, 3), (65_536, 4)])
+@pytest.mark.parametrize(("retention", "step"), [(2, 3), pytest.param(65_536, 4, marks=pytest.mark.slow)])
 def test_every_case_comes_out_in_pieces_as_whole(retention: int, step: int) -> None:
     assert cut_every(CASES, step, Options(retention=retention)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 5])
-@pytest.mark.parametrize("retention", [1, 2, 3, 4, 8, 65_536])
+@pytest.mark.parametrize(("retention", "step"), every(3, list(product((65_536, 1, 2, 3, 4, 8), (5, 1)))))
 def test_and_so_by_other_bounds(retention: int, step: int) -> None:
     assert cut_every(CASES, step, Options(retention=retention)) == []
 

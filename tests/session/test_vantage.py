@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.rules import judge
+from tests.examples import one_in
 from tests.session.transcript import run
 
 APART = 40  # milliseconds from one end to the other
@@ -93,7 +94,7 @@ def told(texts: list[str]) -> list[dict[str, list[dict[str, object]]]]:
     return found
 
 
-@settings(max_examples=25)
+@one_in(4)
 @given(st.tuples(MODES, MODES), STEPS)
 def test_the_place_of_the_capture_changes_times_alone(modes: tuple[str, str], steps: list[tuple[str, int, str, int]]) -> None:
     talk = talked(modes, steps)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.session import Analysis, analyse
 from stompcap.session.columns import codes, flat, header_column, integers, repeated_codes
 from stompcap.session.wire import by_key, sides
 from stompcap.tables.schema import HEADER_MAP
+from tests.examples import one_in
 from tests.session.transcript import Session, commands, run, tables
 
 OPEN = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n"
@@ -64,7 +65,7 @@ def test_captures_follow_their_rank() -> None:
     assert commands(dialogue) == [">CONNECT", "<CONNECTED", ">SEND", "<RECEIPT"]
 
 
-@settings(max_examples=20)
+@one_in(6)
 @given(st.randoms())
 def test_the_order_of_the_tables_does_not_matter(random: object) -> None:
     made = tables([Session(OPEN + "> SEND destination:a receipt:1\n< RECEIPT receipt-id:1\n> DISCONNECT\n", f"{n:020d}") for n in range(3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -19,16 +20,21 @@ COMMITS = 25
 """With checkpoints at 9 and 19."""
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> str:
-    """Sessions that came one by one, the first versions of which are nine days old."""
-    lake = str(tmp_path / "a lake")
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Sessions that came one by one, to copy."""
+    lake = str(tmp_path_factory.mktemp("template") / "a lake")
     for name in ("sessions", "ack_latency"):
         lakes._create_table(lake, lakes.TABLES[name])
     for number in range(COMMITS):
         row = {"stream_id": f"{number:020x}", "client_ip": f"10.0.0.{number}"}
         lakes.append(lake, "sessions", table("sessions", [row]), [str(number)], "run")
     return lake
+
+
+@pytest.fixture
+def lake(template: str, tmp_path: Path) -> str:
+    return str(shutil.copytree(template, tmp_path / "a lake"))
 
 
 def log(lake: str) -> Path:

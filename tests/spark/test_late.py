@@ -14,6 +14,7 @@ from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap.options import Options
 from tests.e2e.cutting import records
+from tests.examples import STRIDE
 from tests.killed import Killed, killed_at
 from tests.spark.test_reprocess import CAPTURE, LATER, WITHOUT_VALIDATION, Rows, column, parts, rows_of
 
@@ -110,7 +111,7 @@ def test_stage_by_stage(run: Start, files: list[str], together: Rows, tmp_path: 
 def test_killed_at_any_commit(run: Start, files: list[str], together: Rows, tmp_path: Path) -> None:
     for number in (1, 3):
         run(tmp_path / "before", files[number])
-    commit, done = 0, False
+    commit, done = 1, False
     while not done:
         lake = tmp_path / str(commit)
         shutil.copytree(tmp_path / "before", lake)
@@ -123,5 +124,5 @@ def test_killed_at_any_commit(run: Start, files: list[str], together: Rows, tmp_
         run(lake, files[0], files[2])
         assert rows_of(lake) == together, f"killed at commit {commit}"
         shutil.rmtree(lake)
-        commit += 1
+        commit += STRIDE
     assert commit > 10

@@ -17,7 +17,7 @@ import pytest
 
 from stompcap.spark import lake as lakes
 from tests.e2e.truth import DATA
-from tests.shared import shared
+from tests.shared import program, shared
 from tests.spark import odd
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -48,9 +48,7 @@ class Said:
 
 def capinfos(paths: Sequence[Path]) -> dict[str, Said]:
     """What capinfos says of the files that it takes for pcap or pcapng; it takes what it does not know for other formats."""
-    if not shutil.which("capinfos"):
-        pytest.skip("needs capinfos, which comes with tshark")
-    done = subprocess.run(["capinfos", "-TQrtcM", *paths], capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run([program("capinfos"), "-TQrtcM", *paths], capture_output=True, text=True, errors="replace", check=False)
     rows = [line.strip('"').split('"\t"') for line in done.stdout.splitlines()]
     counts = {name: int(count) for name, kind, count in rows if "pcap" in kind}
     others = {name for name, *_ in rows} - set(counts)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 OWN = {"captures", "runs", "batches", "quality_results", "stream_state"}
 CAPTURE = DATA / "rabbitmq_dialogue.pcap"
+READ_BY_SPARK = ("streams", "stream_state", "frames", "deliveries", "ack_latency")
+"""Some of each kind; it takes seconds for each."""
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +59,12 @@ def test_a_run_for_each_file(run: Callable[..., Result], whole: dict[str, list[s
     for number, capture in enumerate(captures):
         run(lake, captures[: number + 1] if number % 2 else [capture])
         for name in TABLES:
-            counts = spark.read.format("delta").load(str(lake / name)).count(), lakes.small(str(lake), name).num_rows
+            counts = {lakes.small(str(lake), name).num_rows}
+            if number % 2 and name in READ_BY_SPARK:
+                counts.add(spark.read.format("delta").load(str(lake / name)).count())
             files = DeltaTable(str(lake / name)).file_uris()
             [(count,)] = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchall() if files else [(0,)]
-            assert {count} == set(counts), name
+            assert {count} == counts, name
     assert rows_of(lake) == whole
     run(lake, captures)
     assert rows_of(lake) == whole

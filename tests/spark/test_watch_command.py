@@ -21,6 +21,7 @@ from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
 from tests.cli.commands import ROOT, hears, in_session
 from tests.e2e.truth import DATA
+from tests.examples import THOROUGH
 from tests.spark.test_killed import rows_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 NAMES = ("rabbitmq_midstream.pcap", "rabbitmq_heartbeats.pcap", "artemis_violations.pcapng", "activemq_stalls.pcap")
 LONGEST_S = 240
-KILLS = 8
+KILLS = 8 if THOROUGH else 5
 
 
 class Watch:

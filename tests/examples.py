@@ -1,0 +1,24 @@
+"""How much is tried: all of it with HYPOTHESIS_PROFILE=thorough, a share elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+from hypothesis import settings
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+Case = TypeVar("Case")
+STRIDE = 1 if THOROUGH else 3
+"""How far apart the commits are at which a run is killed, where tests go through all of them."""
+
+
+def one_in(share: int) -> settings:
+    """Where an example takes long: one for so many that other tests try."""
+    return settings(max_examples=settings().max_examples // share)
+
+
+def every(share: int, cases: Sequence[Case]) -> Sequence[Case]:
+    """Every so-manieth of many cases that are alike, from the first; all of them in the thorough profile."""
+    return cases if THOROUGH else cases[::share]
