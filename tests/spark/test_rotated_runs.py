@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
+from benchmarks.rotation import rotated
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
@@ -107,3 +108,22 @@ def test_a_capture_without_packets_in_between(run: Callable[..., Result], whole:
     for capture in (first, str(empty), last):
         run(lake, [capture])
     assert rows_of(lake) == whole
+
+
+@pytest.mark.slow
+def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Its state is that of all machines: extract on its own takes it through them, and leaves nothing to the other stages."""
+    whole, parts = rotated(tmp_path, 1, 50_000, 4)
+    lake = tmp_path / "lake"
+    kept = []
+    for number, part in enumerate(parts):
+        run(lake, [str(part)], *(("extract",) if number == 2 else ()))
+        rows = lakes.small(str(lake), "stream_state", ["pieces"])
+        kept.append((rows.num_rows, rows.column("pieces").null_count))
+        if number == 2:
+            for stage in ("decode", "correlate", "metrics"):
+                run(lake, [], stage)
+    assert kept[0][0] > 1000
+    assert all(count < 100 and not segments for count, segments in kept[1:])
+    run(tmp_path / "one", [str(whole)])
+    assert rows_of(lake) == rows_of(tmp_path / "one")
