@@ -28,6 +28,8 @@ def failure(row: Mapping[str, Any]) -> str:
     where = f"{table}.{row['column_name']}" if row["column_name"] else table
     if "error" in observed:
         return f"{where}: {expectation} could not be judged"
+    if "broken" not in observed and expectation not in STATEMENTS:  # as older versions have it
+        return f"{where}: {expectation} is not met"
     example = _example(table, observed)
     if expectation in STATEMENTS:
         places = f"; {count(observed['broken'])} {_verb(observed['broken'], 'place differs', 'places differ')}" if example else ""
