@@ -72,7 +72,8 @@ def save(lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Re
     rows = [one.row for one in (current.values() if whole else new)]
     table = pa.Table.from_pylist(rows, schema=WIDE.with_metadata({"stompcap": json.dumps(about)}))
     with suppress(OSError):  # a folder that cannot be written costs the next validation its time
-        system.create_dir(folder, recursive=True)
+        if isinstance(system, fs.LocalFileSystem):  # others make folders as they are written to
+            system.create_dir(folder, recursive=True)
         path = f"{folder}/{about['number']:08d}-{uuid.uuid4().hex}.arrow"
         with system.open_output_stream(path) as stream, pa.ipc.new_file(stream, table.schema) as writer:
             writer.write_table(table)
@@ -88,7 +89,9 @@ def forget(lake: str) -> None:
 
 
 def _files(system: fs.FileSystem, folder: str) -> list[str]:
-    found = system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    found: list[fs.FileInfo] = []
+    with suppress(OSError):
+        found = system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
     return [info.path for info in found if info.path.endswith(".arrow")]
 
 
