@@ -8,6 +8,7 @@ from unittest import mock
 
 folder, made = Path(sys.argv[1]), Path(sys.argv[2])
 os.environ["STOMPCAP_ENV"] = str(made)
+sys.path.insert(0, str(folder))  # as Airflow's bundles do
 
 from airflow.dag_processing.dagbag import DagBag  # noqa: E402  it reads the environment
 from airflow.sdk.exceptions import AirflowNotFoundException  # noqa: E402
@@ -22,7 +23,6 @@ dags = {
 }
 heavy = [name for name in ("pyspark", "scapy", "stompcap", "numba") if name in sys.modules]
 
-sys.path.insert(0, str(folder))
 import stompcap_jobs  # noqa: E402
 
 (made / "bin").mkdir(parents=True)
