@@ -104,15 +104,19 @@ def _replace(lake: str, table: str, rows: pa.Table, run_id: str) -> None:
 
 
 def clear_examples(lake: str, streams: Streams, run_id: str) -> None:
-    """Take examples that may be of these streams out of what validations have observed."""
+    """Take examples that may be of these streams out of what validations have observed, said and kept for the next."""
+    from stompcap.quality import failure, kept
+
+    kept.forget(lake)
     table = "quality_results"
     held = read(table, data_files.of(open_tables.table(location(lake, table))))
     gone = set(streams.ids.filter(pc.is_in(streams.ids, value_set=_named(held))).to_pylist())
     said = [_without_examples(text, gone) for text in held.column("observed").to_pylist()]
     if said == held.column("observed").to_pylist():
         return
-    place = held.schema.get_field_index("observed")
-    _replace(lake, table, held.set_column(place, held.schema.field(place), pa.array(said, pa.string())), run_id)
+    rows = [row | {"observed": text} for row, text in zip(held.to_pylist(), said, strict=True)]
+    told = [row | {"message": failure(row)} if row.get("message") else row for row in rows]
+    _replace(lake, table, pa.Table.from_pylist(told, schema=held.schema), run_id)
 
 
 def _examples(text: str | None) -> list[dict[str, Any]]:
@@ -143,6 +147,6 @@ def show_checks(lake: str) -> None:
 
     docs = data_docs(lake)
     if docs and os.path.exists(docs):
-        _, rows = last(lake)
+        rows = last(lake)
         if rows:
             write_checks(lake, docs, rows)

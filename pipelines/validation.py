@@ -12,27 +12,28 @@ from stompcap.spark import lake as lakes
 
 
 def validate(work: Work, *, whole: bool = False) -> None:
-    """Check the lake against the expectations, if something of it is new or the `whole` is asked for.
+    """Check the lake against the expectations, if something of it is new or the `whole` is asked for, or if packets can grow too old.
 
-    Results go to quality_results and, where the lake is files, to a page beside the tables. What did not hold fails until it does.
+    Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
+    page beside the tables. What did not hold fails until it does.
     """
     from stompcap.quality import failure, last
 
     batches = [*ledger.pending(work.lake, ["quality_results"]), *ledger.computed_again(work.lake, "quality_results")]
-    entered, results = last(work.lake)
-    failed = [row for row in results if not row["success"] and row["severity"] == "error"]
     stands = ""
-    if whole or batches:
-        results = _judge(work, batches, 0 if whole or failed else entered)
+    if whole or batches or work.options.settings.quality.newest_packet_s is not None:
+        results = _judge(work, batches, not whole)
         failed = [row for row in results if not row["success"]]
-    elif failed:
-        stands = f" (run {results[0]['run_id']} found so; stompcap validate checks again)"
+    else:
+        results = last(work.lake)
+        failed = [row for row in results if not row["success"] and row["severity"] == "error"]
+        stands = f" (run {failed[0]['run_id']} found so; stompcap validate checks again)" if failed else ""
     work.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
     work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
     work.result.data_docs = docs if results and (docs := data_docs(work.lake)) and os.path.exists(docs) else None
 
 
-def _judge(work: Work, batches: Sequence[str], since: int) -> list[dict[str, Any]]:
+def _judge(work: Work, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     """The results of a validation, entered; batches that have been through all stages are done with."""
     from stompcap.quality import validate
     from stompcap.report.checks import write_checks
@@ -41,7 +42,7 @@ def _judge(work: Work, batches: Sequence[str], since: int) -> list[dict[str, Any
     with work.stage("validate", batches) as rows:
         waiting = ledger.pending(work.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
         run_id = work.result.run_id
-        results = validate(work.spark, work.lake, run_id, since=since)
+        results = validate(work.spark, work.lake, run_id, new=new, quality=work.options.settings.quality)
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(work.lake, "quality_results", results, units, run_id)
         judged: list[dict[str, Any]] = results.to_pylist()

@@ -1,4 +1,4 @@
-"""Settings: severities of rules, disabled rules, and the thresholds of session machine and rules.
+"""Settings: severities of rules, disabled rules, and the thresholds of session machine, rules and quality.
 
 The defaults are here and nowhere else. A TOML file overrides them:
 
@@ -10,6 +10,9 @@ The defaults are here and nowhere else. A TOML file overrides them:
 
     [thresholds]
     heartbeat_late = 1.2
+
+    [quality]
+    newest_packet_s = 86400
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ SECOND_NS = 1_000_000_000
 EXAMPLE = """`[rules."FR-20"]`and, on the next line, `enabled = false`"""
 
 
-def _threshold(default: float, meaning: str) -> Any:
+def _threshold(default: float | None, meaning: str) -> Any:
     return field(default=default, metadata={"meaning": meaning})
 
 
@@ -60,6 +63,14 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
+class Quality:
+    """Thresholds of the lake's quality, which trip the gate of `--fail-on quality`; None is no threshold."""
+
+    newest_packet_s: float | None = _threshold(None, "the newest packet of each source is no older when the lake is validated")
+    lost_ratio: float | None = _threshold(None, "of the octets of STOMP streams no more than this part is missing from the captures")
+
+
+@dataclass(frozen=True)
 class RuleSetting:
     """A user's setting of one rule; a level of None keeps the catalogue's."""
 
@@ -73,6 +84,7 @@ class Settings:
 
     rules: tuple[tuple[str, RuleSetting], ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
+    quality: Quality = field(default_factory=Quality)
 
     def of(self, rule_id: str) -> RuleSetting:
         """The setting of a rule."""
@@ -105,9 +117,10 @@ def load(path: str, known: Collection[str]) -> Settings:
         line_of = place.partition(",")[0] if place.startswith("line") else f"line {len(text.splitlines())}"
         raise UsageError(f"{path}, {line_of}: not TOML: {problem}; {EXAMPLE}") from error
     try:
-        _only((), document, ("rules", "thresholds"))
-        rules, thresholds = (_table((name,), document.get(name, {})) for name in ("rules", "thresholds"))
-        return Settings(tuple((name, _rule(name, rules[name], known)) for name in rules), _thresholds(thresholds))
+        names = tuple(f.name for f in fields(Settings))
+        _only((), document, names)
+        rules, thresholds, quality = (_table((name,), document.get(name, {})) for name in names)
+        return Settings(tuple((name, _rule(name, rules[name], known)) for name in rules), _thresholds(thresholds), _quality(quality))
     except _Invalid as error:
         key = ".".join(part if re.fullmatch(r"\w+", part) else f'"{part}"' for part in error.key)
         raise UsageError(f"{path}, line {_line(text, error.key)}: {key}: {error}") from error
@@ -154,14 +167,27 @@ def _rule(name: str, value: object, known: Collection[str]) -> RuleSetting:
     return RuleSetting(enabled, level)
 
 
-def _thresholds(table: Mapping[str, object]) -> Thresholds:
-    _only(("thresholds",), table, [f.name for f in fields(Thresholds)])
+def _numbers(outer: str, table: Mapping[str, object], kind: type) -> dict[str, float]:
+    """The numbers of a table that has the fields of a class."""
+    _only((outer,), table, [f.name for f in fields(kind)])
     values: dict[str, float] = {}
     for name, value in table.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or not 0 < value <= 1e9:  # type: ignore[arg-type, operator]
-            raise _Invalid(("thresholds", name), "must be a number above 0 and up to 1e9")
+            raise _Invalid((outer, name), "must be a number above 0 and up to 1e9")
         values[name] = value  # type: ignore[assignment]
+    return values
+
+
+def _quality(table: Mapping[str, object]) -> Quality:
+    found = Quality(**_numbers("quality", table, Quality))
+    if found.lost_ratio is not None and found.lost_ratio > 1:
+        raise _Invalid(("quality", "lost_ratio"), "must be 1 or less, as in 0.01 for one octet of a hundred")
+    return found
+
+
+def _thresholds(table: Mapping[str, object]) -> Thresholds:
+    values = _numbers("thresholds", table, Thresholds)
     found = Thresholds(**values)
     for low, high in (
         ("heartbeat_late", "heartbeat_violation"), ("heartbeat_violation", "heartbeat_dead"),

@@ -42,7 +42,7 @@ def test_a_file(written) -> None:
 
 
 REFUSED = [  # text, line, what is said
-    ("rule = 1", 1, r"rule: no such setting; use one of rules, thresholds"),
+    ("rule = 1", 1, r"rule: no such setting; use one of rules, thresholds, quality"),
     ("rules = 1", 1, r"rules: must be a table; `\[rules"),
     ('# mine\n\n[rules."FR-99"]\nenabled = true', 3, r'rules\."FR-99": no such rule; `stompcap rules list`'),
     ('[rules]\n"FR-20" = false', 2, r'rules\."FR-20": must be a table'),
@@ -59,6 +59,9 @@ REFUSED = [  # text, line, what is said
     ("[thresholds]\nheartbeat_late = 2", 2, r"heartbeat_late: must not exceed heartbeat_violation, which is 1.5"),
     ("[thresholds]\n\nheartbeat_dead = 1.2", 3, r"heartbeat_dead: must not be less than heartbeat_violation, which is 1.5"),
     ("[thresholds]\nheartbeat_late = 0.5", 2, r"heartbeat_late: must be 1 or more, as a kept interval is not late"),
+    ("[quality]\nage = 1", 2, r"quality\.age: no such setting; use one of newest_packet_s, lost_ratio"),
+    ("[quality]\nnewest_packet_s = -1", 2, r"quality\.newest_packet_s: must be a number above 0"),
+    ("[quality]\n\nlost_ratio = 2", 3, r"quality\.lost_ratio: must be 1 or less"),
     ("[rules]\n[thresholds", 2, r"not TOML: Expected '\]' .*; `\[rules"),
     ("[thresholds]\nreceipt_wait_s =", 2, r"not TOML: Invalid value; `\[rules"),
     ("[thresholds]\n[thresholds]", 2, r"not TOML: Cannot declare"),

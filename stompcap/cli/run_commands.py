@@ -155,12 +155,13 @@ def metrics(
 def validate(
     lake: common.Lake,
     new: New = False,
+    settings: common.SettingsFile = None,
     where: common.Where = WHERE,
     fail_on: FailOn = None,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
     """Check the whole lake against the expectations; results are in quality_results and in _data_docs/index.html of the lake."""
-    perform(("validate",), [], lake, common.options(), where, verbosity, fail_on, whole=not new)
+    perform(("validate",), [], lake, common.options(settings=settings), where, verbosity, fail_on, whole=not new)
 
 
 def perform(

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stompcap.quality.ranges import SHOWN, Faults, harmless_key
 from stompcap.spark.query import Query, ask
 from stompcap.tables import TABLES
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
     from stompcap.quality.invariants import Invariant, Points
+    from stompcap.spark.data_files import Files
 
 EXAMPLES = 3
 """How many points that break an invariant are shown."""
@@ -64,11 +67,18 @@ def _total(columns: Iterable[str]) -> str:
     return " + ".join(f"coalesce({column}, 0)" for column in columns)
 
 
-def surplus(lake: str, tables: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, int]:
-    """Per table, how many rows repeat a key."""
+def surplus(lake: str, files: Mapping[str, Files], spark: Callable[[], SparkSession]) -> dict[str, Faults]:
+    """Per table how many rows of some files repeat a key, and the first of these keys, without text from the wire."""
     queries = []
-    for name in tables:
-        keys = ", ".join(TABLES[name].key)
-        counted = f"SELECT (SELECT count(*) FROM {name}) - (SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {name}) keys) AS surplus"
-        queries.append(Query(name, (name,), counted))
-    return {name: answer.to_pylist()[0]["surplus"] for name, answer in ask(lake, queries, spark).items()} if queries else {}
+    for name in files:
+        keys, harmless = ", ".join(TABLES[name].key), [f"CAST({key} AS STRING) AS {key}" for key in harmless_key(TABLES[name])]
+        counted = f"SELECT {keys}, count(*) - 1 AS surplus FROM {name} GROUP BY {keys} HAVING count(*) > 1"
+        chosen = ", ".join([*harmless, "CAST(sum(surplus) OVER () AS BIGINT) AS surplus"])
+        queries.append(Query(name, (name,), f"SELECT {chosen} FROM ({counted}) repeated ORDER BY {keys} LIMIT {EXAMPLES}"))
+    found = {}
+    for name, answer in (ask(lake, queries, spark, files) if queries else {}).items():
+        rows = answer.to_pylist()
+        if rows:
+            shown = [{key: visible(str(value), SHOWN) for key, value in row.items() if key != "surplus"} for row in rows]
+            found[name] = Faults(rows[0]["surplus"], shown)
+    return found

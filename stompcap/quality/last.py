@@ -12,18 +12,19 @@ from stompcap.spark import data_files, open_tables
 from stompcap.spark.places import filesystem, location
 
 
-def last(lake: str) -> tuple[int, list[dict[str, Any]]]:
-    """When its results were written (milliseconds since the epoch), and the rows of `quality_results`; 0 and none without a validation.
+def last(lake: str) -> list[dict[str, Any]]:
+    """Its rows of `quality_results`; none without a validation.
 
     A validation covers all tables and is one file, of which the newest is read; in a compacted file the latest run counts.
     """
     delta = open_tables.table(location(lake, "quality_results"))
     entered = pa.table(delta.get_add_actions()).column("modification_time").to_pylist()
     if not entered:
-        return 0, []
-    when, uri = max(zip(entered, data_files.uris(delta), strict=True))
+        return []
+    _, uri = max(zip(entered, data_files.uris(delta), strict=True))
     system, path = filesystem(uri)
     with pq.ParquetFile(path, filesystem=system) as file:
         rows = file.read()
     latest = rows.sort_by([("checked_ts", "descending")]).column("run_id")[0]
-    return when, rows.filter(pc.equal(rows.column("run_id"), latest)).to_pylist()
+    found: list[dict[str, Any]] = rows.filter(pc.equal(rows.column("run_id"), latest)).to_pylist()
+    return found

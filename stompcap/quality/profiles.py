@@ -1,68 +1,56 @@
-"""Profiles of tables, made by tasks that read the Parquet files themselves: threads for a small lake, else one Spark job.
+"""Profiles of tables and sums of invariants, added up from reports on their data files: those that are kept, and those that are made now.
 
-Two hundred expectations as Spark jobs cost minutes; as aggregates of one query, seconds of planning. Columns of Parquet are
-dictionaries already, so tasks count them as Arrow, and add up the invariants' sums in the same pass; each file gives one small
-report. Nothing is sorted but the keys that no invariant proves, file by file. No column of octets is read.
+Two hundred expectations as Spark jobs cost minutes; as aggregates of one query, seconds of planning. Tasks read the Parquet files
+themselves: threads for few rows, else one Spark job.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from numpy.typing import NDArray
 
-from stompcap.quality import invariants, ranges
-from stompcap.quality.invariants import INVARIANTS, Invariant
+from stompcap.quality import invariants, report
+from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
-from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
+from stompcap.quality.report import Report, checked
+from stompcap.quality.sums import MASK, Hashes
 from stompcap.spark import data_files, open_tables
-from stompcap.spark.places import filesystem
-from stompcap.tables import TABLES, Column, Table
+from stompcap.spark.data_files import File
+from stompcap.tables import TABLES, Table
 
-SHOWN = 40
-"""Characters of an unknown word that are shown."""
-
-UNKNOWN = 3
-"""Unknown words that are shown per file and column."""
-
-PRESENT = "present"
-"""Stands for every value of a column that is only checked for null."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TASK_ROWS = 1024 * 1024
 """Rows per task, unless a single file has more; starting a task costs as much as half of them."""
 
 DRIVER_ROWS = 2 * TASK_ROWS
-"""Rows of all tables that threads of this process read; beyond, Spark's processes do."""
+"""Rows of all new files that threads of this process read; beyond, Spark's processes do."""
 
-REPORT = pa.schema([
-    ("table_name", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
-])
-"""The report of a task per file. `facts` is JSON: rows, values, surplus, sums, faults. `groups`: the distinct hashes of streams, or of keys
-in tables without streams. `others`, of table streams: for each stream that does not speak STOMP its hash, and what it adds to the tiling's
-left side if its octets are kept. Hashes are 8 octets each."""
-
-Part = list[tuple[int, str, str, bool]]
+Task = list[tuple[str, str, str]]
+Key = tuple[str, str]
 
 
 @dataclass
 class Profile:
     """The content of one table: rows, rows that repeat a key (as far as one file shows), and per checked column its values with their rows.
 
-    `faults` are the rows that break a check of their own (stompcap.quality.ranges), by its label. `torn`: rows of one stream
-    (or one key) are in several files, so only a query can find repeated keys.
+    `faults` are the rows that are not as expected, by column and expectation. `shared`: files of which several have rows of one
+    stream (or one key), so only a query can find repeated keys.
     """
 
     table: Table
     rows: int = 0
     surplus: int = 0
-    torn: bool = False
     values: dict[str, dict[str | None, int]] = field(default_factory=dict)
     faults: dict[str, Faults] = field(default_factory=dict)
+    shared: list[File] = field(default_factory=list)
 
 
 @dataclass
@@ -83,177 +71,118 @@ class Sums:
         return self.left == self.right
 
 
-def checked(table: Table) -> tuple[Column, ...]:
-    """The columns with a rule: enumerations and those that may not be null."""
-    return tuple(c for c in table.columns if c.words or not c.nullable)
+@dataclass
+class Found:
+    """The profiles of some tables, the sums of the invariants among them, what is measured, and the reports that all came from."""
+
+    profiles: dict[str, Profile]
+    sums: dict[str, Sums]
+    measures: Measures
+    reports: dict[Key, Report]
 
 
 def profiles(
-    spark: Callable[[], SparkSession], locations: dict[str, str], counted: Iterable[str], since: int = 0
-) -> tuple[dict[str, Profile], dict[str, Sums]]:
-    """The profiles of the tables at `locations` and the sums of the invariants among them, by name.
+    spark: Callable[[], SparkSession], locations: Mapping[str, str], counted: Iterable[str],
+    kept: Mapping[Key, Report] | None = None, unique: Iterable[str] = (),
+) -> Found:
+    """The profiles of the tables at `locations`.
 
-    Repeated keys are searched for in the tables `counted`, rows that break a check of their own in the files that were added at `since`
-    (milliseconds since the epoch) or later. `spark` gives the session, which a small lake does not need.
+    Repeated keys are searched for in the tables `counted`. Files of which a report is `kept` are not read; in tables that are
+    `unique` these files have no key twice. `spark` gives the session, which few new rows do not need.
     """
-    found = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
+    known, proved = kept or {}, frozenset(unique)
     rules = invariants.among(list(locations))
     sums = {rule.name: Sums() for rule in rules}
-    plan = _plan(locations, since)
-    if not plan:
-        return found, sums
-    groups: dict[str, list[Hashes]] = {name: [] for name in locations}
-    others = []
-    for report in _reports(plan, _Reader(frozenset(counted), frozenset(sums)), spark):
-        profile, facts = found[report["table_name"]], json.loads(report["facts"])
-        profile.rows += facts["rows"]
-        profile.surplus += facts["surplus"]
-        for column, counts in facts["values"].items():
-            for value, rows in counts:
-                profile.values[column][value] = profile.values[column].get(value, 0) + rows
-        for name, (left, right) in facts["sums"].items():
-            sums[name].add(left, right)
-        for label, (rows, first) in facts["faults"].items():
-            profile.faults.setdefault(label, Faults()).add(rows, first)
-        groups[report["table_name"]].append(np.frombuffer(report["groups"], "<u8"))
-        others.append(np.frombuffer(report["others"], "<u8").reshape(-1, 2))
-    for name, parts in groups.items():
-        together = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
-        found[name].torn = len(np.unique(together)) < len(together)
+    empty = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
+    found = Found(empty, sums, Measures(), {})
+    files = {(name, file.name): file for name, place in locations.items() for file in data_files.of(open_tables.table(place))}
+    new = {key: file for key, file in files.items() if key not in known}
+    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), spark)}
+    found.reports = {key: made[key] if key in made else known[key] for key in files}
+    for one in found.reports.values():
+        _add(found, one)
+    for name in set(counted) & set(locations):
+        mine = {file: one for (table, file), one in found.reports.items() if table == name}
+        fresh = {file for file in mine if (name, file) in new} if name in proved else set(mine)
+        found.profiles[name].shared = [files[name, file] for file in _shared(mine, fresh)]
     if invariants.TILING in sums:
-        rest = np.concatenate(others)
-        held = np.concatenate([np.zeros(0, np.uint64), *groups["raw_frames"]])
-        sums[invariants.TILING].add((0, int(rest[np.isin(rest[:, 0], held), 1].sum(dtype=np.uint64))), (0, 0))
-    return found, sums
+        sums[invariants.TILING].add((0, _kept_others(found.reports.values())), (0, 0))
+    return found
 
 
-def _plan(locations: dict[str, str], since: int) -> list[Part]:
-    """The files of each task: rows, table, URI, whether new at `since`. Large ones first, each to the task with the fewest rows."""
-    files: Part = []
-    for name, location in locations.items():
-        delta = open_tables.table(location)
-        added = pa.table(delta.get_add_actions()).select(["num_records", "modification_time"]).to_pylist()
-        for action, uri in zip(added, data_files.uris(delta), strict=True):
-            files.append((action["num_records"] or 0, name, uri, action["modification_time"] >= since))
-    tasks = min(len(files), 2 + sum(rows for rows, *_ in files) // TASK_ROWS)
-    plan: list[Part] = [[] for _ in range(tasks)]
-    loads = [0] * tasks
-    for one in sorted(files, reverse=True):
-        least = loads.index(min(loads))
-        plan[least].append(one)
-        loads[least] += one[0] + 1
-    return plan
+def _add(found: Found, one: Report) -> None:
+    """Add a report."""
+    profile, facts = found.profiles[one.table], one.facts
+    profile.rows += facts["rows"]
+    profile.surplus += facts["surplus"]
+    for column, counts in facts["values"].items():
+        for value, rows in counts:
+            profile.values[column][value] = profile.values[column].get(value, 0) + rows
+    for name, (left, right) in facts["sums"].items():
+        found.sums[name].add(left, right)
+    for label, (rows, first) in facts["faults"].items():
+        profile.faults.setdefault(label, Faults()).add(rows, first)
+    found.measures.add(facts["measures"])
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Makes the reports: repeated keys of the tables `counted`, and the sums of the invariants named in `judged`."""
-
-    counted: frozenset[str]
-    judged: frozenset[str]
-
-    def __call__(self, part: Part) -> list[dict[str, Any]]:
-        """The reports on one task's files."""
-        rules = [rule for rule in INVARIANTS if rule.name in self.judged]
-        return [_file(TABLES[name], uri, name in self.counted, rules, fresh) for _, name, uri, fresh in part]
+def _shared(reports: Mapping[str, Report], fresh: set[str]) -> list[str]:
+    """The fresh files that have a stream, or key, of another file, and these others."""
+    found = set()
+    for file in fresh:
+        for other, one in reports.items():
+            if (other not in fresh or other > file) and np.any(_among(reports[file].groups, one.groups)):
+                found |= {file, other}
+    return sorted(found)
 
 
-def _reports(plan: list[Part], reader: _Reader, spark: Callable[[], SparkSession]) -> Iterable[dict[str, Any]]:
-    """The reports on all files, by threads or by Spark."""
-    if sum(rows for part in plan for rows, *_ in part) <= DRIVER_ROWS:
+def _among(some: Hashes, many: Hashes) -> NDArray[np.bool_]:
+    """Which of some hashes are among many, which are in order."""
+    if not len(many):
+        return np.zeros(len(some), np.bool_)
+    found: NDArray[np.bool_] = many[np.minimum(np.searchsorted(many, some), len(many) - 1)] == some
+    return found
+
+
+def _kept_others(reports: Iterable[Report]) -> int:
+    """What streams that do not speak STOMP add to the tiling, as far as raw_frames has octets of them."""
+    listed = list(reports)
+    rest = np.concatenate([np.zeros((0, 2), np.uint64), *(one.others for one in listed if len(one.others))])
+    held = np.zeros(len(rest), np.bool_)
+    for one in listed:
+        if one.table == "raw_frames" and len(rest):
+            held |= _among(rest[:, 0], one.groups)
+    return int(rest[held, 1].sum(dtype=np.uint64))
+
+
+def _made(
+    files: Mapping[Key, File], counted: frozenset[str], judged: frozenset[str], spark: Callable[[], SparkSession]
+) -> Iterable[Report]:
+    """The reports on new files, by threads or by Spark."""
+    if not files:
+        return []
+    plan = _plan(files)
+    if sum(file.rows for file in files.values()) <= DRIVER_ROWS:
         with ThreadPoolExecutor(len(plan)) as pool:
-            return [report for reports in pool.map(reader, plan) for report in reports]
+            return [one for some in pool.map(lambda task: report.reports(task, counted, judged), plan) for one in some]
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for part in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pylist(reader(plan[part]), schema=REPORT)
+            for number in batch.column(0).to_pylist():
+                rows = [one.row for one in report.reports(plan[number], counted, judged)]
+                yield pa.RecordBatch.from_pylist(rows, schema=report.SCHEMA)
 
     ids = spark().range(0, len(plan), 1, len(plan))
-    rows = ids.mapInArrow(work, "table_name STRING, facts STRING, groups BINARY, others BINARY").collect()
-    return [row.asDict() for row in rows]
+    found = ids.mapInArrow(work, "table_name STRING, file STRING, facts STRING, groups BINARY, others BINARY").collect()
+    return [Report.of(*row) for row in found]
 
 
-def _file(table: Table, uri: str, counted: bool, rules: Sequence[Invariant], fresh: bool) -> dict[str, Any]:
-    """The report on one Parquet file, a row group at a time; checks of single rows are made in a fresh one."""
-    system, path = filesystem(uri)
-    columns = checked(table)
-    mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
-    by_stream = "stream_id" in table.key
-    grouped = counted or table.name == "raw_frames"
-    strings = {c.name for c in columns if c.words}.union(*(points.strings for points in mine))
-    if grouped:
-        strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
-    values: dict[str, dict[str | None, int]] = {c.name: {} for c in columns}
-    sums = {rule.name: Sums() for rule in rules}
-    faults: dict[str, Faults] = {}
-    keys, groups, others = [], [], []
-    with pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(strings)) as file:
-        required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
-        wanted = strings | {c.name for c in columns if c.name not in required}
-        wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
-        checks = ranges.undecided(file, ranges.checks(table)) if fresh else []
-        wanted = wanted.union(*(check.columns for check in checks))
-        for number in range(file.num_row_groups):
-            group = file.read_row_group(number, columns=sorted(wanted))
-            rows = Rows(group)
-            if not rows.size:
-                continue
-            ranges.find_faults(file, number, group, checks, faults)
-            for column in columns:
-                for value, count in _values(rows, column, column.name in required):
-                    values[column.name][value] = values[column.name].get(value, 0) + count
-            for rule in rules:
-                sums[rule.name].add(*(_side(rows, side, table.name) for side in (rule.left, rule.right)))
-            if counted:
-                keys.append(rows.keys(table.key))
-            if grouped:
-                groups.append(np.unique(rows.hashed("stream_id")) if by_stream else keys[-1])
-            if table.name == "streams":
-                others.append(_others(rows, rules))
-        size = file.metadata.num_rows
-    surplus = size - len(np.unique(np.concatenate(keys))) if keys else 0
-    facts = {
-        "rows": size, "surplus": surplus, "values": {name: list(counts.items()) for name, counts in values.items()},
-        "sums": {name: (s.left, s.right) for name, s in sums.items() if any(s.left + s.right)},
-        "faults": {label: (found.rows, found.first) for label, found in faults.items()},
-    }
-    return {
-        "table_name": table.name, "facts": json.dumps(facts),
-        "groups": np.unique(np.concatenate(groups)).tobytes() if groups else b"",
-        "others": np.concatenate(others).tobytes() if others else b"",
-    }
-
-
-def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[int, int]:
-    """What some rows of a table add to one side of an invariant."""
-    parts = [rows.sum(points) for points in side if points.table == table]
-    return sum(count for count, _ in parts), sum(total for _, total in parts) & MASK
-
-
-def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
-    """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side minus those on the right."""
-    chosen = rows.meet(OTHER)
-    total = np.zeros(int(chosen.sum()), np.uint64)
-    for rule in rules:
-        if rule.name == invariants.TILING:
-            for points in (p for p in rule.left if p.kept):
-                total = total + rows.hashes(points)[chosen]
-            for points in (p for p in rule.right if p.kept):
-                total = total - rows.hashes(points)[chosen]
-    return np.stack([rows.hashed("stream_id")[chosen], total], axis=1)
-
-
-def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:
-    """The values of a column and their rows; unknown words are cut short and few, but all their rows are counted."""
-    if not column.words:
-        nulls = 0 if required else int(rows.null(column.name).sum())
-        yield from ((value, count) for value, count in ((PRESENT, rows.size - nulls), (None, nulls)) if count)
-        return
-    words, codes = rows.coded(column.name)
-    counts = np.bincount(codes, minlength=len(words) + 1).tolist()
-    unknown = [word for word, count in zip(words, counts, strict=False) if count and word not in column.words]
-    shown = {word: unknown[min(index, UNKNOWN - 1)][:SHOWN] for index, word in enumerate(unknown)}
-    for word, count in zip([*words, None], counts, strict=True):
-        if count:
-            yield (word if word is None else shown.get(word, word)), count
+def _plan(files: Mapping[Key, File]) -> list[Task]:
+    """The files of each task: table, name, URI. Large ones first, each to the task with the fewest rows."""
+    tasks = min(len(files), 2 + sum(file.rows for file in files.values()) // TASK_ROWS)
+    plan: list[Task] = [[] for _ in range(tasks)]
+    loads = [0] * tasks
+    for (table, name), file in sorted(files.items(), key=lambda item: (item[1].rows, item[0]), reverse=True):
+        least = loads.index(min(loads))
+        plan[least].append((table, name, file.uri))
+        loads[least] += file.rows + 1
+    return plan

@@ -118,13 +118,27 @@ def find_faults(file: pq.ParquetFile, number: int, group: pa.Table, among: Itera
         broken = check.broken(group)
         count = pc.sum(broken).as_py()
         if count:
-            table = TABLES[check.table]
-            shown = [name for name in table.key if _harmless(table.column(name))]
-            wanted = [*shown, *(name for name in check.columns if name not in shown)]
-            rows = file.read_row_group(number, columns=wanted).filter(broken).slice(0, EXAMPLES)
-            values = {name: map(_plain, _number(rows.column(name)).to_pylist()) for name in wanted}
-            first = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+            first = shown(file, number, TABLES[check.table], check.columns, broken)
             found.setdefault(check.label, Faults()).add(count, first)
+
+
+def shown(file: pq.ParquetFile, number: int, table: Table, columns: Sequence[str], chosen: pa.ChunkedArray) -> list[dict[str, Any]]:
+    """The first rows that are chosen of a row group: what is harmless of their key, and some columns."""
+    keys = [*harmless_key(table), *(("path",) if table.name == "captures" else ())]
+    wanted = [*keys, *(name for name in columns if name not in keys)]
+    rows = file.read_row_group(number, columns=wanted).filter(chosen).slice(0, EXAMPLES).combine_chunks()
+    values = {name: [_plain(_last_part(name, value)) for value in _number(rows.column(name)).to_pylist()] for name in wanted}
+    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+
+
+def _last_part(name: str, value: Any) -> Any:
+    """Of a path the name of the file: who captures where is nobody's business here."""
+    return value.rstrip("/").rpartition("/")[2] if name == "path" and value else value
+
+
+def harmless_key(table: Table) -> list[str]:
+    """The columns of a table's key that never have text from the wire."""
+    return [name for name in table.key if _harmless(table.column(name))]
 
 
 def _number(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -2,8 +2,8 @@
 
 One pass adds up the tables' content (stompcap.quality.profiles); the suites check the small sums, as pandas frames. Where an
 invariant's sums differ, a query finds the points that break it. The whole lake is validated each time, because a key
-or a stream may come again in a later batch, and sums make that cheap. A run checks single rows only once, unless
-some of them failed. Nothing uses the network, and nothing stays cached.
+or a stream may come again in a later batch; but a run reads the new files only, as the reports on the others are kept
+(stompcap.quality.kept). Nothing uses the network.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from stompcap.quality import exact, invariants
+from stompcap.quality import exact, invariants, kept
 from stompcap.quality.profiles import profiles
+from stompcap.settings import Quality
+from stompcap.spark import data_files, query
 from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
@@ -51,24 +53,33 @@ def _judging() -> ModuleType:
 
 
 def validate(
-    spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, *, since: int = 0
+    spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, *, new: bool = False,
+    quality: Quality | None = None,
 ) -> pa.Table:
     """Validate `tables` of the lake (all by default); one row per expectation, in the schema of `quality_results`.
 
-    An invariant that joins tables is checked where all of them are among `tables`; single rows in files added at
-    `since` (milliseconds since the epoch) or later, all by default. `spark` gives the session, requested where the lake is large or an
-    invariant is broken. Raises KeyError for a table that the lake does not have.
+    An invariant that joins tables is checked where all of them are among `tables`. If only what is `new` shall be read, files that a
+    validation has read before count as it found them. `quality` are the user's thresholds. `spark` gives the session, requested where
+    the lake is large or an invariant is broken. Raises KeyError for a table that the lake does not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
 
     locations = {name: location(lake, name) for name in names}
     proofs = invariants.provable(names)
+    counted = [name for name in names if name not in proofs]
     with ThreadPoolExecutor(1) as pool:
         judging = pool.submit(_judging)
-        found, sums = profiles(spark, locations, [name for name in names if name not in proofs], since)
-    unproved = {table for table, proof in proofs.items() if not all(sums[name].agree for name in proof)}
-    suspects = [name for name in names if name in unproved or (name not in proofs and (found[name].surplus or found[name].torn))]
+        before = kept.load(lake, names)
+        known = before if new else kept.Kept(parts=before.parts)
+        found = profiles(spark, locations, counted, known.reports, known.unique)
+    unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
+    suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}
+    suspects |= {name: query.whole(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
     repeated = exact.surplus(lake, suspects, spark)
-    broken = exact.offenders(lake, [rule for rule in invariants.INVARIANTS if rule.name in sums and not sums[rule.name].agree], spark)
-    results: pa.Table = judging.result().judge(found, repeated, sums, broken, run_id)
+    failed = [rule for rule in invariants.INVARIANTS if rule.name in found.sums and not found.sums[rule.name].agree]
+    broken = exact.offenders(lake, failed, spark)
+    judge = judging.result()
+    evidence = judge.Evidence(found.profiles, found.sums, found.measures, repeated, broken)
+    results: pa.Table = judge.judge(evidence, quality or Quality(), run_id)
+    kept.save(lake, names, known, found.reports, set(names) - set(repeated))
     return results

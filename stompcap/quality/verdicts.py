@@ -79,7 +79,8 @@ class Court:
 
 def _evidence(profile: Profile, surplus: int) -> Hashable:
     """What `suites.evidence` shows of a table, but for the number of rows and the order of values, on which no expectation depends."""
-    return profile.rows > 0, surplus, tuple(map(frozenset, profile.values.values())), frozenset(profile.faults)
+    words = tuple(frozenset(profile.values[column.name]) for column in profile.table.enumerations)
+    return profile.rows > 0, surplus, words, frozenset(profile.faults)
 
 
 def _verdict(result: ExpectationValidationResult) -> Verdict:

@@ -1,4 +1,4 @@
-"""A failed expectation in words: which table, how many rows, an example."""
+"""A failed expectation in words: which table, how many rows, where one of them is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE
 from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.measures import FEW, RECENT
 from stompcap.quality.ranges import checks
 from stompcap.tables import TABLES
-from stompcap.units import count
+from stompcap.units import count, duration, share
 from stompcap.visible import visible
 
 CHECKS = {(table.name, check.column.name, check.expectation): check for table in TABLES.values() for check in checks(table)}
@@ -22,34 +24,58 @@ SHOWN = 40
 def failure(row: Mapping[str, Any]) -> str:
     """Text for a row of `quality_results` that failed; its values are escaped."""
     observed = json.loads(row["observed"] or "{}")
-    where = f"{row['table_name']}.{row['column_name']}" if row["column_name"] else row["table_name"]
+    table, expectation = row["table_name"], row["expectation"]
+    where = f"{table}.{row['column_name']}" if row["column_name"] else table
     if "error" in observed:
-        return f"{where}: {row['expectation']} could not be judged"
-    if row["expectation"] in STATEMENTS:
-        return f"{where}: violated: {STATEMENTS[row['expectation']]}{_places(observed)}"
-    rows = observed.get("rows", 0)
-    if check := CHECKS.get((row["table_name"], row["column_name"], row["expectation"])):
-        return f"{where}: {count(observed['broken'])} of {count(rows)} rows are {check.fault}{_example(observed)}"
-    if "repeated" in observed:
-        key = ", ".join(TABLES[row["table_name"]].key)
-        return f"{where}: {count(observed['repeated'])} of {count(rows)} rows repeat the {key} of another"
-    if row["expectation"].endswith("not_be_null"):
-        return f"{where}: null in {count(observed.get('nulls', 0))} of {count(rows)} rows"
-    return f"{where}: {_values(row, observed.get('values', {}), rows)}"
+        return f"{where}: {expectation} could not be judged"
+    if "broken" not in observed and expectation not in STATEMENTS:  # as older versions have it
+        return f"{where}: {expectation} is not met"
+    example = _example(table, observed)
+    if expectation in STATEMENTS:
+        places = f"; {count(observed['broken'])} {_verb(observed['broken'], 'place differs', 'places differ')}" if example else ""
+        return f"{where}: violated: {STATEMENTS[expectation]}{places}{example}"
+    if expectation == FEW:
+        lost = f"{_of(observed, 'octets')} of STOMP streams {_verb(observed['broken'], 'is', 'are')} missing"
+        part = f"{share(observed['broken'], observed['rows'])}, above {observed['threshold'] * 100:g} %"
+        return f"{where}: {lost}: {part}{example}"
+    if expectation == RECENT:
+        late = f"{_of(observed, 'sources')} {_verb(observed['broken'], 'has', 'have')}"
+        return f"{where}: {late} no packet of the last {duration(observed['threshold'] * 1e6)}{_ages(observed)}"
+    rows = f"{_of(observed, _noun(table))} {_verb(observed.get('broken', 0), 'is', 'are')}"
+    if check := CHECKS.get((table, row["column_name"], expectation)):
+        return f"{where}: {rows} {check.fault}{example}"
+    if expectation == NOT_NULL:
+        return f"{where}: {rows} null{example}"
+    if expectation in (IN_SET, WHOLE):
+        return f"{where}: {rows} {_values(observed, expectation == IN_SET)}{example}"
+    repeat = f"{_of(observed, _noun(table))} {_verb(observed.get('broken', 0), 'repeats', 'repeat')}"
+    return f"{where}: {repeat} the {', '.join(TABLES[table].key)} of another{example}"
 
 
-def _places(observed: Mapping[str, Any]) -> str:
-    """How often, and where first."""
+def _of(observed: Mapping[str, Any], noun: str) -> str:
+    """How many rows of how many."""
+    return f"{count(observed.get('broken', 0))} of {count(observed.get('rows', 0))} {noun}"
+
+
+def _verb(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many
+
+
+def _noun(table: str) -> str:
+    """What the rows of a table are."""
+    if table in ("rules", "batches") or not table.endswith("s"):
+        return "rows"
+    return table.replace("_", " ")
+
+
+def _example(table: str, observed: Mapping[str, Any]) -> str:
+    """Where one of them is, in parentheses."""
     first = observed.get("first") or []
     if not first:
         return ""
-    return f"; {count(observed['broken'])} places differ, the first: {_place(first[0])}"
-
-
-def _example(observed: Mapping[str, Any]) -> str:
-    """One of the rows."""
-    first = observed.get("first") or []
-    return f"; for instance {_place(first[0])}" if first else ""
+    if table == "captures" and first[0].get("path"):
+        return f" ({visible(first[0]['path'], SHOWN)})"
+    return f" ({_place(first[0])})"
 
 
 def _place(point: Mapping[str, Any]) -> str:
@@ -58,12 +84,19 @@ def _place(point: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {visible(str(value), SHOWN)}" for key, value in named if value is not None)
 
 
-def _values(row: Mapping[str, Any], values: Mapping[str, int], rows: int) -> str:
-    """Which words are wrong, and in how many rows."""
-    if (row["table_name"], row["column_name"]) == ("captures", "status") and row["severity"] == "warning":
-        wrong, expected = {value: number for value, number in values.items() if value != "complete"}, "complete"
-    else:
-        words = TABLES[row["table_name"]].column(row["column_name"]).words
-        wrong, expected = {value: number for value, number in values.items() if value not in words}, f"one of {', '.join(words)}"
-    wrong_values = ", ".join(f"{visible(value, SHOWN)} ({count(number)})" for value, number in wrong.items())
-    return f"{count(sum(wrong.values()))} of {count(rows)} rows have {wrong_values}, not {expected}"
+def _ages(observed: Mapping[str, Any]) -> str:
+    """The source that has been silent for longest."""
+    first = observed.get("first") or []
+    if not first:
+        return ""
+    one = first[0]
+    return f": {visible(one['source'], SHOWN)}, whose newest is {duration(one['age_s'] * 1e6)} old ({visible(one['path'], SHOWN)})"
+
+
+def _values(observed: Mapping[str, Any], told: bool) -> str:
+    """Which words are wrong, with their rows if there are several; `told`: beside those that are expected."""
+    expected = observed.get("expected", [])
+    wrong = {value: rows for value, rows in observed.get("values", {}).items() if value not in expected}
+    many = len(wrong) > 1
+    words = ", ".join(f"{visible(value, SHOWN)} ({count(rows)})" if many else visible(value, SHOWN) for value, rows in wrong.items())
+    return f"{words}, not one of {', '.join(expected)}" if told else words

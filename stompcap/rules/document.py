@@ -8,7 +8,7 @@ from dataclasses import fields
 from stompcap.rules.catalogue import CHAPTERS, RULES
 from stompcap.rules.explain import OBSERVED
 from stompcap.rules.record import Rule
-from stompcap.settings import Thresholds
+from stompcap.settings import Quality, Thresholds
 
 HEAD = """# Compliance rules
 
@@ -49,6 +49,19 @@ receipt_wait_s = 30
 | threshold | default | what it decides |
 | --- | --- | --- |
 {thresholds}
+
+Table `quality` has thresholds of the lake's quality, for `stompcap run`, `stompcap watch` and `stompcap validate`. Without one nothing is
+judged by it; one that is exceeded trips the gate `--fail-on quality`.
+
+```toml
+[quality]
+newest_packet_s = 86400
+lost_ratio = 0.01
+```
+
+| threshold | what is expected |
+| --- | --- |
+{quality}
 """
 
 
@@ -62,7 +75,10 @@ def document() -> str:
 
 
 def _settings() -> str:
-    return SETTINGS.format(thresholds="\n".join(f"| `{f.name}` | {f.default:g} | {f.metadata['meaning']} |" for f in fields(Thresholds)))
+    return SETTINGS.format(
+        thresholds="\n".join(f"| `{f.name}` | {f.default:g} | {f.metadata['meaning']} |" for f in fields(Thresholds)),
+        quality="\n".join(f"| `{f.name}` | {f.metadata['meaning']} |" for f in fields(Quality)),
+    )
 
 
 def _overview() -> str:

@@ -1,15 +1,17 @@
-"""The DAG runs every stage by spark-submit, from Airflow's own environment: on this machine, and on a cluster by the scheduler."""
+"""The DAGs run the jobs from Airflow's own environment: on this machine as commands, and on a cluster by the scheduler and spark-submit."""
 
 from __future__ import annotations
 
 import ast
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -25,28 +27,33 @@ from tests.readme.lakes import differing
 from tests.readme.printed import ROOT, follow, section
 from tests.shared import missing
 
-DAG = ROOT / "airflow_dags" / "stompcap_daily.py"
+DAGS = ROOT / "airflow_dags"
 DATABASE = ROOT / ".venv-airflow" / "empty.db"
-STAGES = ["extract", "decode", "correlate", "metrics", "validate", "report"]
+INGEST = {"find": "success", "run": "success"}
 COMMANDS = section("With Airflow").commands()
 SERVER = COMMANDS.index("airflow standalone")
-LOCALLY, BEFORE, AFTER = COMMANDS[:4], COMMANDS[1:3] + COMMANDS[4:SERVER], COMMANDS[SERVER + 1 :]
+LOCALLY, BEFORE, AFTER = COMMANDS[:5], COMMANDS[1:3] + COMMANDS[5:SERVER], COMMANDS[SERVER + 1 :]
+BY_HAND = LOCALLY[:3]
 PATIENCE_S = 1200
 
 
-def test_the_dag_imports_airflow_and_nothing_heavy() -> None:
-    tree = ast.parse(DAG.read_text())
-    imported = {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    imported |= {name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    assert imported <= {"__future__", "airflow", "datetime", "os", "pathlib"}
+def test_the_dags_import_airflow_and_nothing_heavy() -> None:
+    imported = set()
+    for path in DAGS.glob("*.py"):
+        tree = ast.parse(path.read_text())
+        imported |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        imported |= {name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert imported - set(sys.stdlib_module_names) == {"airflow", "stompcap_jobs"}
 
 
-def test_every_stage_of_the_dag_has_its_job() -> None:
-    assert [(ROOT / "jobs" / f"{stage}.py").is_file() for stage in STAGES] == [True] * len(STAGES)
+def test_every_job_of_the_dags_is_there() -> None:
+    named = {name for path in DAGS.glob("*.py") for name in re.findall(r'\bjob="(\w+)"', path.read_text())}
+    assert named == {"run", "report", "validate", "forget", "maintain"}
+    assert [name for name in named if not (ROOT / "jobs" / f"{name}.py").is_file()] == []
 
 
-def test_the_dag_names_the_jars_that_fit() -> None:
-    assert f'"{jars.coordinates()}"' in DAG.read_text()
+def test_the_dags_name_the_jars_that_fit() -> None:
+    assert f'"{jars.coordinates()}"' in (DAGS / "stompcap_jobs.py").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +97,56 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.mark.airflow
+def test_the_dags_are_parsed_and_only_what_another_attempt_may_change_is_tried_again(airflow: dict[str, str], tmp_path: Path) -> None:
+    told = follow([*BY_HAND, f"PYTHONPATH= python tests/airflow/parsed.py airflow_dags '{tmp_path / 'made'}'"], ROOT, airflow, 120)
+    found = json.loads(told.splitlines()[-1])
+    assert (found["errors"], found["heavy"]) == ({}, [])
+    lake, assets = ["stompcap_lake", 3], ["stompcap_bronze", "stompcap_silver", "stompcap_gold"]
+    tasks = {name: dag["tasks"] for name, dag in found["dags"].items()}
+    assert tasks == {
+        "stompcap_ingest": {"find": ["default_pool", 3, []], "run": [*lake, assets]},
+        "stompcap_backfill": {"run": [*lake, assets]},
+        "stompcap_report": {"report": ["default_pool", 3, []]},
+        "stompcap_quality": {"validate": [*lake, []]},
+        "stompcap_maintenance": {
+            "kept_for_a_time": ["default_pool", 3, []], "forget": [*lake, []], "maintain": [*lake, []], "validate": [*lake, []],
+        },
+    }
+    assert {dag["runs"] for dag in found["dags"].values()} == {1}
+    again, final = "AirflowException", "AirflowFailException"
+    assert found["ends"] == {"0": "done", **dict.fromkeys("1234", final), **dict.fromkeys(["5", "70", "137"], again)}
+
+
+@pytest.mark.airflow
 @pytest.mark.slow
 @pytest.mark.spark
-def test_the_dag_makes_a_lake_and_a_report_without_any_connection(airflow: dict[str, str], folder: Path, tmp_path: Path) -> None:
+def test_the_dags_make_a_lake_and_a_report_without_any_connection(airflow: dict[str, str], folder: Path, tmp_path: Path) -> None:
     follow(LOCALLY, ROOT, airflow, PATIENCE_S)
-    assert states(tmp_path / "home") == dict.fromkeys(STAGES, "success")
+    assert (states(tmp_path / "home", "stompcap_ingest"), states(tmp_path / "home", "stompcap_report")) == (INGEST, {"report": "success"})
     assert differing(tmp_path / "lake", folder / "lake") == []
     assert (tmp_path / "lake.html").stat().st_size > 1000
+
+    before = versions(tmp_path / "lake")
+    gates = [f"airflow dags test stompcap_{name}" for name in ("ingest", "quality", "maintenance")]
+    follow([*BY_HAND, gates[0]], ROOT, airflow, PATIENCE_S)
+    assert states(tmp_path / "home", "stompcap_ingest") == INGEST
+    assert versions(tmp_path / "lake") == before, "a second run changes nothing"
+    follow([*BY_HAND, *gates[1:]], ROOT, airflow, PATIENCE_S)
+    assert states(tmp_path / "home", "stompcap_quality") == {"validate": "success"}
+    assert states(tmp_path / "home", "stompcap_maintenance") == {
+        "kept_for_a_time": "success", "forget": "skipped", "maintain": "success", "validate": "success",
+    }
+    assert differing(tmp_path / "lake", folder / "lake") == []
+
+    missing = json.dumps({"captures": [str(tmp_path / "missing.pcap")]})
+    follow([*BY_HAND, f"airflow dags test stompcap_ingest --conf '{missing}' || true"], ROOT, airflow, PATIENCE_S)
+    assert states(tmp_path / "home", "stompcap_ingest") == {"find": "success", "run": "failed"}, "and is not tried again"
+
+
+def versions(lake: Path) -> dict[str, int]:
+    """How often each table was written, but for the books of runs."""
+    found = {log.parent.name: len(list(log.glob("*.json"))) for log in lake.glob("*/_delta_log")}
+    return {name: number for name, number in found.items() if name not in ("runs", "quality_results")}
 
 
 @pytest.mark.airflow
@@ -115,7 +165,7 @@ def test_the_scheduler_runs_the_dag(airflow: dict[str, str], folder: Path, clust
         found = finished(tmp_path / "home")
     finally:
         end(int(Path(f"{server}.pid").read_text()))
-    assert found == dict.fromkeys(STAGES, "success"), Path(f"{server}.log").read_text()[-6000:]
+    assert found == INGEST, Path(f"{server}.log").read_text()[-6000:]
     assert differing(tmp_path / "lake", folder / "lake") == []
     assert all(len(list(worker.glob("app-*"))) >= 3 for worker in cluster.workers), "a worker took no part"
     assert not list(cluster.cache.rglob("kernels-*")), "a worker compiled kernels"
@@ -140,22 +190,21 @@ def wait_until_healthy(port: str) -> None:
 
 
 def finished(home: Path) -> dict[str, str | None]:
-    """The states of the tasks, when all are done or one has failed."""
+    """The states of the tasks of the run by hand, when all are done or one has failed."""
     until = time.monotonic() + PATIENCE_S
     while True:
-        found = states(home)
-        done = len(found) == len(STAGES) and set(found.values()) == {"success"}
-        if done or {"failed", "up_for_retry", "upstream_failed"} & set(found.values()) or time.monotonic() > until:
+        found = states(home, "stompcap_ingest", "manual")
+        bad = {"failed", "up_for_retry", "upstream_failed"} & set(found.values())
+        if found == INGEST or bad or time.monotonic() > until:
             return found
         time.sleep(1)
 
 
-def states(home: Path) -> dict[str, str | None]:
-    """The state of every task of the one run that the database knows."""
+def states(home: Path, dag: str, kind: str = "%") -> dict[str, str | None]:
+    """The state of every task of a DAG's last run."""
     with closing(sqlite3.connect(f"file:{home / 'airflow.db'}?mode=ro", uri=True, timeout=30)) as database:
-        runs = database.execute("SELECT DISTINCT run_id FROM task_instance").fetchall()
-        assert len(runs) <= 1
-        return dict(database.execute("SELECT task_id, state FROM task_instance"))
+        last = "SELECT run_id FROM dag_run WHERE dag_id = ? AND run_type LIKE ? ORDER BY id DESC LIMIT 1"
+        return dict(database.execute(f"SELECT task_id, state FROM task_instance WHERE dag_id = ? AND run_id = ({last})", (dag, dag, kind)))
 
 
 def end(leader: int) -> None:

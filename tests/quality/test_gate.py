@@ -56,7 +56,7 @@ def put(lake: str, latency: str) -> None:
 def test_a_check_that_failed_stays_failed_until_it_holds(lake: str, end: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     put(lake, "-5")
     code, told = end("run")
-    words = "quality: deliveries.ack_latency_us: 1 of 12 rows are below 0; for instance stream_id"
+    words = "quality: deliveries.ack_latency_us: 1 of 12 deliveries is below 0 (stream_id "
     assert (code, told["rows"]["quality_results"] > 30) == (1, True)
     assert [line for line in told["warnings"] if line.startswith(words)]
     first = told["run_id"]

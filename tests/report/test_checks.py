@@ -19,7 +19,8 @@ def row(table: str, column: str | None, expectation: str, observed: str, success
 
 ROWS = [
     row("frames", "command", "expect_column_values_to_not_be_null", '{"rows": 3, "nulls": 0}'),
-    row("captures", "status", "expect_column_distinct_values_to_be_in_set", '{"rows": 2, "values": {"truncated": 1}}', False, "warning"),
+    row("captures", "status", "expect_column_distinct_values_to_be_in_set",
+        '{"rows": 2, "broken": 1, "first": [{"path": "<b>x.pcap"}], "values": {"truncated": 1}}', False, "warning"),
     row("deliveries", "ack_latency_us", "expect_column_values_to_be_between",
         '{"rows": 9, "broken": 2, "first": [{"stream_id": "<b>x", "ack_latency_us": -5}]}', False),
 ]  # fmt: skip
@@ -30,8 +31,8 @@ def test_what_does_not_hold_comes_first_in_words_and_every_check_is_there() -> N
     found = outline(page)
     text = " ".join("".join(found.words).split())
     assert "3 expectations on the tables of the lake: 1 are met, 2 are not" in text
-    first = text.index("deliveries.ack_latency_us: 2 of 9 rows are below 0; for instance stream_id <b>x, ack_latency_us -5")
-    second = text.index("captures.status: 1 of 2 rows have truncated (1), not complete")
+    first = text.index("deliveries.ack_latency_us: 2 of 9 deliveries are below 0 (stream_id <b>x, ack_latency_us -5)")
+    second = text.index("captures.status: 1 of 2 captures is truncated (<b>x.pcap)")
     assert first < second < text.index("expect_column_values_to_be_between")
     assert "run abc · 2026-01-02 03:04:05 UTC" in text
     assert [one["expectation"] for one in ROWS if one["expectation"] not in text] == []

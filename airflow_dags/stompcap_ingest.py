@@ -1,0 +1,67 @@
+"""Every hour: the captures of the last hour to tables, metrics and validation, in one session of one task.
+
+A scheduled run takes the files of its data interval: of a local folder those that were last written in it, of a URI what its name says
+with strftime's codes (`s3://captures/%Y-%m-%d/`); the lake itself tells which of them are new. A run by hand takes all. Where there are no
+captures the run is skipped. A run that was killed is finished by the next, and a retry repeats nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import CronDataIntervalTimetable, Param, dag, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+from stompcap_jobs import ASSETS, BEGIN, CAPTURES, PARAMS, RETRIES, SETTINGS, SETTINGS_ARGS, SOURCE, Job
+
+
+@dag(
+    schedule=CronDataIntervalTimetable("@hourly", timezone="UTC"),
+    start_date=BEGIN,
+    catchup=False,
+    max_active_runs=1,
+    default_args=RETRIES,
+    render_template_as_native_obj=True,
+    tags=["stompcap"],
+    doc_md=__doc__,
+    params={
+        **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS,
+        "all": Param(False, type="boolean", description="Take all captures, as a run by hand does, not those of the data interval"),
+    },
+)
+def stompcap_ingest() -> None:
+    """Find captures, run all stages."""
+
+    @task
+    def find() -> list[str]:
+        """The captures to read."""
+        context = get_current_context()
+        given, start, end = context["params"]["captures"], context.get("data_interval_start"), context.get("data_interval_end")
+        if start is None or end is None or start == end or context["params"]["all"] or context["dag_run"].run_type == "manual":
+            days, begin, until = [], 0.0, float("inf")
+        else:
+            count = (end - timedelta(microseconds=1)).date().toordinal() - start.date().toordinal() + 1
+            days, begin, until = [start + timedelta(days=number) for number in range(count)], start.timestamp(), end.timestamp()
+        found: list[str] = []
+        for name in given:
+            for place in dict.fromkeys(day.strftime(name) for day in days) if days and "%" in name else [name]:
+                if "://" in place or not days or not Path(place).is_dir():
+                    found.append(place)
+                else:
+                    files = (file for file in Path(place).rglob("*") if file.is_file() and begin <= file.stat().st_mtime < until)
+                    found += sorted(map(str, files))
+        if not found:
+            raise AirflowSkipException(f"no captures in {', '.join(given)} from {start} to {end}")
+        return found
+
+    found = find()
+    run = Job(
+        task_id="run",
+        job="run",
+        arguments="['--source', params.source] + " + SETTINGS_ARGS + " + ti.xcom_pull('find')",
+        outlets=list(ASSETS.values()),
+    )
+    found >> run  # type: ignore[operator]
+
+
+stompcap_ingest()

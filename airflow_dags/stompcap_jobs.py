@@ -1,0 +1,124 @@
+"""What the DAGs of stompcap share: where things are, the operator that runs a job, parameters, assets.
+
+A job runs by spark-submit on the connection `stompcap_spark`; where that does not exist, as the command of the same name on this machine.
+Environment variables of the scheduler give the defaults of the parameters:
+
+- STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; default: the bundled captures, `lake`, `report.html`.
+- STOMPCAP_SETTINGS: the settings file of rules and thresholds; default: none.
+- STOMPCAP_KEEP_DAYS: days after which maintenance forgets connections; default: they stay.
+- STOMPCAP_POOL: the pool of tasks that write, with one slot, for a lake has one writer; default: `default_pool`.
+- STOMPCAP_HOME: the folder of `jobs`; default: the folder of this one.
+- STOMPCAP_ENV: the environment of stompcap, not Airflow's, with spark-submit and the driver's Python; default: `.venv` of a
+  checkout, or the environment that this file was installed into.
+- STOMPCAP_PYTHON: the Python of a cluster's workers, if different: that of dist/stompcap-env.tar.gz, unpacked there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Asset, BaseHook, Context, Param
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+
+HOME = Path(os.environ.get("STOMPCAP_HOME", Path(__file__).resolve().parents[1]))
+ENVIRONMENT = Path(os.environ.get("STOMPCAP_ENV", HOME / ".venv" if (HOME / ".venv").exists() else HOME.parent.parent))  # of share/stompcap
+PYTHON = str(ENVIRONMENT / "bin" / "python")
+CONNECTION = "stompcap_spark"
+POOL = os.environ.get("STOMPCAP_POOL", "default_pool")
+
+FINAL = {
+    1: "a quality gate tripped", 2: "the arguments are wrong", 3: "the environment is not ready (stompcap doctor says why)",
+    4: "some input could not be read",
+}
+"""Exit codes that another attempt would not change; 5, another run holds the lake, and all others are tried again."""
+
+ASSETS = {layer: Asset(f"stompcap_{layer}") for layer in ("bronze", "silver", "gold")}
+"""The groups of tables that runs write."""
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+RETRIES = {"retries": 3, "retry_delay": timedelta(minutes=1), "retry_exponential_backoff": True, "max_retry_delay": timedelta(minutes=15)}
+
+PARAMS = {
+    "lake": Param(os.environ.get("STOMPCAP_LAKE", str(HOME / "lake")), type="string", description="Directory or URI of the lake"),
+    "python": Param(os.environ.get("STOMPCAP_PYTHON", PYTHON), type="string", description="The Python of the workers, with stompcap"),
+    "packages": Param("io.delta:delta-spark_4.2_2.13:4.4.0", type="string", description="Delta's JARs, as Maven coordinates"),
+}
+CAPTURES = Param(
+    [os.environ.get("STOMPCAP_CAPTURES", str(HOME / "data"))], type="array", items={"type": "string"},
+    description="Files, folders, globs or URIs; strftime's codes in them, %Y-%m-%d, stand for the days of the data interval",
+)
+SOURCE = Param("default", type="string", description="Capture point")
+SETTINGS = Param(os.environ.get("STOMPCAP_SETTINGS", ""), type="string", description="Settings file of rules and thresholds, if any")
+SETTINGS_ARGS = "(['--settings', params.settings] if params.settings else [])"
+
+
+class Job(SparkSubmitOperator):
+    """A job of stompcap; an exit code that another attempt would not change fails the task at once."""
+
+    def __init__(self, *, job: str, arguments: str, writes: bool = True, **others: Any) -> None:
+        """`arguments` is the expression of a template, a list; what `writes` to the lake takes a slot of the pool."""
+        super().__init__(
+            conn_id=CONNECTION,
+            application=str(HOME / "jobs" / f"{job}.py"),
+            application_args="{{ ['--lake', params.lake] + " + arguments + " }}",  # type: ignore[arg-type]  # native, so it is a list
+            name=f"stompcap {job}",
+            packages="{{ params.packages }}",
+            spark_binary=str(ENVIRONMENT / "bin" / "spark-submit"),
+            env_vars={"PYSPARK_DRIVER_PYTHON": PYTHON, "PYSPARK_PYTHON": "{{ params.python }}"},
+            **{"pool": POOL} if writes else {},
+            **others,
+        )
+        self.job = job
+        self.running: subprocess.Popen[str] | None = None
+
+    def execute(self, context: Context) -> None:
+        """Run the job and wait for its end."""
+        try:
+            BaseHook.get_connection(CONNECTION)
+        except AirflowNotFoundException:
+            self.log.info("no connection %s: the job runs on this machine", CONNECTION)
+            code = self.here()
+        else:
+            code = self.there(context)
+        if code in FINAL:
+            raise AirflowFailException(f"stompcap {self.job}: exit code {code}: {FINAL[code]}; its last lines above say what")
+        if code:
+            raise AirflowException(f"stompcap {self.job}: exit code {code}; it is tried again")
+
+    def here(self) -> int:
+        """The exit code of the command of the job's name; its lines go to the log."""
+        command = [str(ENVIRONMENT / "bin" / "stompcap"), self.job, *map(str, self.application_args or [])]
+        self.running = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True,
+        )
+        for line in self.running.stdout or ():
+            self.log.info("%s", line.rstrip())
+        return self.running.wait()
+
+    def there(self, context: Context) -> int:
+        """The exit code of spark-submit, which in client mode is that of the job."""
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            code = re.search(r"Error code is: (\d+)", str(error))
+            if code is None:
+                raise
+            return int(code[1])
+        return 0
+
+    def on_kill(self) -> None:
+        """End the job, which ends its JVM and its workers."""
+        if self.running is None:
+            super().on_kill()
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self.running.pid, signal.SIGTERM)

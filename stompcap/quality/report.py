@@ -1,0 +1,170 @@
+"""The report on one data file: small facts from which the lake's profiles and sums are added up.
+
+Columns of Parquet are dictionaries already, so values are counted as Arrow, and the invariants' sums are added up in the same pass.
+Nothing is sorted but the keys that no invariant proves. No column of octets is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stompcap.quality import examples, invariants, measures, ranges
+from stompcap.quality.invariants import Invariant
+from stompcap.quality.ranges import Faults
+from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
+from stompcap.spark.places import filesystem
+from stompcap.tables import TABLES, Column, Table
+
+SHOWN = 40
+"""Characters of an unknown word that are shown."""
+
+UNKNOWN = 3
+"""Unknown words that are shown per file and column."""
+
+PRESENT = "present"
+"""Stands for every value of a column that is only checked for null."""
+
+SCHEMA = pa.schema([
+    ("table_name", pa.string()), ("file", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
+])
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one data file adds.
+
+    `facts` are rows, values, surplus, sums, faults, measures. `groups`: the distinct hashes of streams, or of keys in tables without
+    streams, in order. `others`, of table streams: for each stream that does not speak STOMP its hash, and what it adds to the tiling's
+    left side if its octets are kept. Hashes are 8 octets each.
+    """
+
+    table: str
+    file: str
+    facts: Mapping[str, Any]
+    groups: Hashes
+    others: Hashes
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """As a row of SCHEMA."""
+        return {
+            "table_name": self.table, "file": self.file, "facts": json.dumps(self.facts),
+            "groups": self.groups.tobytes(), "others": self.others.tobytes(),
+        }
+
+    @staticmethod
+    def of(table: str, file: str, facts: str, groups: Any, others: Any) -> Report:
+        """From the values of a row; buffers are not copied."""
+        pairs = np.frombuffer(others, "<u8").reshape(-1, 2)
+        return Report(table, file, json.loads(facts), np.frombuffer(groups, "<u8"), pairs)
+
+
+def checked(table: Table) -> tuple[Column, ...]:
+    """The columns with a rule: enumerations and those that may not be null."""
+    return tuple(c for c in table.columns if c.words or not c.nullable)
+
+
+def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Invariant]) -> Report:
+    """The report on one Parquet file, which is read a row group at a time; `counted`: repeated keys are searched for."""
+    system, path = filesystem(uri)
+    columns = checked(table)
+    mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
+    by_stream = "stream_id" in table.key
+    grouped = counted or table.name == "raw_frames"
+    strings = {c.name for c in columns if c.words}.union(*(points.strings for points in mine))
+    if grouped:
+        strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
+    values: dict[str, dict[str | None, int]] = {c.name: {} for c in columns}
+    sums = {rule.name: [[0, 0], [0, 0]] for rule in rules}
+    faults: dict[str, Faults] = {}
+    measured = measures.Measures()
+    keys, groups, others = [], [], []
+    with pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(strings)) as file:
+        required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
+        wanted = strings | {c.name for c in columns if c.name not in required}
+        wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
+        checks = ranges.undecided(file, ranges.checks(table))
+        wanted = wanted.union(*(check.columns for check in checks)) | measures.columns(table.name)
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number, columns=sorted(wanted))
+            rows = Rows(group)
+            if not rows.size:
+                continue
+            ranges.find_faults(file, number, group, checks, faults)
+            measured.add_rows(table.name, group)
+            for column in columns:
+                found = dict(_values(rows, column, column.name in required))
+                for value, count in found.items():
+                    values[column.name][value] = values[column.name].get(value, 0) + count
+                examples.find(file, number, group, table, column, found, faults)
+            for rule in rules:
+                for total, side in zip(sums[rule.name], (rule.left, rule.right), strict=True):
+                    count, hashed = _side(rows, side, table.name)
+                    total[:] = total[0] + count, (total[1] + hashed) & MASK
+            if counted:
+                keys.append(rows.keys(table.key))
+            if grouped:
+                groups.append(np.unique(rows.hashed("stream_id")) if by_stream else keys[-1])
+            if table.name == "streams":
+                others.append(_others(rows, rules))
+        size = file.metadata.num_rows
+    facts = {
+        "rows": size, "surplus": size - len(np.unique(np.concatenate(keys))) if keys else 0,
+        "values": {name: list(counts.items()) for name, counts in values.items()},
+        "sums": {name: both for name, both in sums.items() if any(both[0] + both[1])},
+        "faults": {label: (found.rows, found.first) for label, found in faults.items()},
+        "measures": measured.facts,
+    }
+    none = np.zeros(0, np.uint64)
+    together = np.unique(np.concatenate(groups)) if groups else none
+    return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2))
+
+
+def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[int, int]:
+    """What some rows of a table add to one side of an invariant."""
+    parts = [rows.sum(points) for points in side if points.table == table]
+    return sum(count for count, _ in parts), sum(total for _, total in parts) & MASK
+
+
+def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
+    """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side minus those on the right."""
+    chosen = rows.meet(OTHER)
+    total = np.zeros(int(chosen.sum()), np.uint64)
+    for rule in rules:
+        if rule.name == invariants.TILING:
+            for points in (p for p in rule.left if p.kept):
+                total = total + rows.hashes(points)[chosen]
+            for points in (p for p in rule.right if p.kept):
+                total = total - rows.hashes(points)[chosen]
+    return np.stack([rows.hashed("stream_id")[chosen], total], axis=1)
+
+
+def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:
+    """The values of a column and their rows; unknown words are cut short and few, but all their rows are counted."""
+    if not column.words:
+        nulls = 0 if required else int(rows.null(column.name).sum())
+        yield from ((value, count) for value, count in ((PRESENT, rows.size - nulls), (None, nulls)) if count)
+        return
+    words, codes = rows.coded(column.name)
+    counts = np.bincount(codes, minlength=len(words) + 1).tolist()
+    unknown = [word for word, count in zip(words, counts, strict=False) if count and word not in column.words]
+    shown = {word: unknown[min(index, UNKNOWN - 1)][:SHOWN] for index, word in enumerate(unknown)}
+    found: dict[str | None, int] = {}
+    for word, count in zip([*words, None], counts, strict=True):
+        if count:
+            key = word if word is None else shown.get(word, word)
+            found[key] = found.get(key, 0) + count
+    yield from found.items()
+
+
+def reports(task: Iterable[tuple[str, str, str]], counted: frozenset[str], judged: frozenset[str]) -> list[Report]:
+    """The reports on some files, each given as table, name, URI; `judged` are the names of invariants."""
+    rules = [rule for rule in invariants.INVARIANTS if rule.name in judged]
+    return [report(TABLES[table], name, uri, table in counted, rules) for table, name, uri in task]
