@@ -210,7 +210,7 @@ def test_a_finding_leads_to_its_packet(answers: dict[str, pa.Table]) -> None:
     page = build(answers | {"packets": pa.Table.from_pylist(found)}, "a lake; rm -rf ~")
     text = " ".join("".join(outline(page).words).split())
     assert f"SEND packet 1,234 of {visible(HOSTILE)}" in text
-    assert f"stompcap export {first['stream_id'][:8]} --lake 'a lake; rm -rf ~' -o" in text
+    assert f"stompcap export {first['stream_id'][:12]} --lake 'a lake; rm -rf ~' -o" in text
 
 
 def test_errors_that_differ_in_numbers_are_one_text() -> None:
