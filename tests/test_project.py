@@ -39,7 +39,7 @@ BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "opt
 PURE = {"tables", "capture", "tcp", "transport", "stomp", "session", "rules"}
 TOP_LEVEL = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "airflow_dags",
-    "benchmarks", "data", "docs", "jobs", "pipelines", "pyproject.toml", "stompcap", "tests",
+    "benchmarks", "data", "docs", "jobs", "mkdocs.yml", "pipelines", "pyproject.toml", "stompcap", "tests",
 }  # fmt: skip
 
 
