@@ -25,8 +25,13 @@ def document() -> str:
     group = typer.main.get_command(app)
     found = commands(group, ())
     overview = ["| command | |", "| --- | --- |"]
-    overview += [f"| [`{' '.join(words)}`](#stompcap-{'-'.join(words)}) | {_cell((one.help or '').split('. ')[0].rstrip('.'))} |" for words, one in found]
+    overview += [_line(words, one.help or "") for words, one in found]
     return "\n".join([HEAD.format(codes=CODES), *overview, "", *(_section(words, one) for words, one in found)])
+
+
+def _line(words: tuple[str, ...], text: str) -> str:
+    """A command in the list of all."""
+    return f"| [`{' '.join(words)}`](#stompcap-{'-'.join(words)}) | {_cell(text.split('. ')[0].rstrip('.'))} |"
 
 
 def _section(words: tuple[str, ...], command: Any) -> str:

@@ -23,7 +23,8 @@ def document() -> str:
 
 def _module(module: ModuleType) -> str:
     parts = [f"## {module.__name__}\n", f"{_prose(module)}\n"]
-    parts += [_entry(module, name) for name in module.__all__ if not name.startswith("__")]
+    listed = [name for name in module.__all__ if not name.startswith("__")]
+    parts += [_entry(module, name) for name in listed if not inspect.ismodule(getattr(module, name))]
     return "\n".join(parts)
 
 
@@ -35,7 +36,7 @@ def _entry(module: ModuleType, name: str) -> str:
     lines = [title, f"```python\n{_signature(name, one)}\n```\n", f"{_prose(one)}\n"]
     if inspect.isclass(one):
         for method, value in vars(one).items():
-            inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value.fget if isinstance(value, property) else value
+            inner = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
             if not method.startswith("_") and inspect.isfunction(inner) and inner.__doc__:
                 shown = method if isinstance(value, property) else _signature(method, inner)
                 lines.append(f"- `{shown}`: {_prose(inner).replace(chr(10), ' ')}")
@@ -49,7 +50,8 @@ def _signature(name: str, one: object) -> str:
     except (TypeError, ValueError):
         return name
     shown = re.sub(r"ForwardRef\('(.*?)'\)", r"\1", shown)
-    return name + re.sub(r"\b(self|cls)(, |\b)|'", "", shown).replace("<factory>", "...")
+    shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)
+    return name + re.sub(r"\b(self|cls)(, |\b)", "", shown).replace("<factory>", "...")
 
 
 def _prose(one: object) -> str:
