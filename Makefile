@@ -11,7 +11,7 @@ REPORT := report.html
 # Modules are compiled once, not in every process that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test lint docs man bench growth score record dist kernels airflow clean
+.PHONY: help setup demo test lint docs site man bench growth score record dist kernels airflow clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,8 +42,12 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@for name in tables rules; do \
 		text=$$($(PY) -m stompcap.$$name.document) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
+	@$(PY) -m stompcap.cli.document >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs
 	@lake=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lake --quiet && $(PY) -m tests.sql.document $$lake >docs/sql.md; rm -rf $$lake
+
+site: ## Build the documentation as a web site, into build/site; broken links are errors
+	@.ci/site
 
 man: setup ## Write the manual page, build/stompcap.1, from the help of the commands
 	@mkdir -p build && .venv/bin/stompcap manual >build/stompcap.1

@@ -1,15 +1,39 @@
-"""Batch analytics for captured STOMP traffic.
+r"""Batch analytics for captured STOMP traffic: packet captures to Delta tables, and answers from these.
+
+Captures to a lake, as the command `stompcap run` does; again with new captures, it adds what is new:
 
     import stompcap
-    stompcap.run(["captures/"], "lake")
-    frames = stompcap.read(spark, "lake", "frames")
+    result = stompcap.run(["captures/"], "lake")
+    print(result.status, result.rows["sessions"])
 
-`stompcap.stomp` parses octets, `stompcap.tcp` reassembles any protocol's streams; both without Spark.
+Its tables, each a Delta table in a folder of the lake (docs/tables.md has all columns):
+
+    captures, streams, raw_frames, segments      what was captured, every octet of it
+    frames, sessions, subscriptions,             what it meant
+    deliveries, transactions, receipts
+    ack_latency, heartbeats, compliance,         how well it went
+    compliance_findings, compliance_summary
+
+With Spark, and without:
+
+    stompcap.read(spark, "lake", "delivery_details").where("status = 'unsettled'").show()
+    deltalake.DeltaTable("lake/sessions").to_pandas()["outcome"].value_counts()
+
+Octets to frames, and captures to the streams of any protocol, without Spark and without a lake:
+
+    for frame in stompcap.stomp.parse(b"SEND\ndestination:/queue/a\n\nhello\0"):
+        print(frame.command, frame.header, frame.body)
+    for connection in stompcap.tcp.reassemble("trace.pcap"):
+        print(connection.client, connection.server, connection.c2s.length, connection.c2s.gaps)
+
+How captures are read and judged is set by `Options`. What goes wrong is a `StompcapError`, whose text says what to do. `stompcap.spark` has
+the Spark session, the data source "pcap" and column functions. On the command line, begin with `stompcap --help` and `stompcap doctor`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +41,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pipelines.result import Result
+    from stompcap import spark, stomp, tcp
+    from stompcap.errors import StompcapError
     from stompcap.options import Options
 
     __version__: str
 
+_MODULES = ("spark", "stomp", "tcp")
+_HOMES = {"Options": "options", "StompcapError": "errors"}
 
-def __getattr__(name: str) -> str:
-    """`__version__` (PEP 562), looked up on access."""
+
+def __getattr__(name: str) -> Any:
+    """What is looked up on access (PEP 562), so that `import stompcap` costs nothing."""
+    if name in _MODULES:
+        return import_module(f"stompcap.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"stompcap.{_HOMES[name]}"), name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from stompcap.version import version
@@ -52,4 +85,4 @@ def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
     return read(spark, lake, table)
 
 
-__all__ = ["__version__", "read", "run"]
+__all__ = ["Options", "StompcapError", "__version__", "read", "run", "spark", "stomp", "tcp"]

@@ -41,29 +41,30 @@ def page(command: Any, version: str) -> str:
     """The manual page of a command and its commands, in the macros of man(7)."""
     lines = [f'.TH {NAME.upper()} 1 "" "{NAME} {_roff(version)}" "User Commands"', ".SH NAME", f"{NAME} \\- {_roff(_first(command.help))}",
              ".SH SYNOPSIS", f".B {NAME}", r"\fICOMMAND\fR [\fIOPTION\fR]...", ".SH COMMANDS"]  # fmt: skip
-    for words, one in _commands(command, ()):
-        lines += [f'.SS "{_roff(" ".join((NAME, *words, *_arguments(one))))}"', _roff(one.help or "")]
+    for words, one in commands(command, ()):
+        lines += [f'.SS "{_roff(" ".join((NAME, *words, *arguments(one))))}"', _roff(one.help or "")]
         for option in one.params:
             if option.param_type_name == "option" and not option.hidden:
-                lines += [".TP", rf"\fB{_roff(_option(option))}\fR", _roff(option.help or "")]
+                lines += [".TP", rf"\fB{_roff(names_of(option))}\fR", _roff(option.help or "")]
     lines += [".SH EXIT STATUS", _roff(CODES.removeprefix("Exit codes: "))]
     return "\n".join(lines) + "\n"
 
 
-def _commands(group: Any, before: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
+def commands(group: Any, before: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
     """All commands below a group, with their words."""
     found: list[tuple[tuple[str, ...], Any]] = []
     for name, one in sorted(group.commands.items()):
         if not one.hidden:
-            found += _commands(one, (*before, name)) if hasattr(one, "commands") else [((*before, name), one)]
+            found += commands(one, (*before, name)) if hasattr(one, "commands") else [((*before, name), one)]
     return found
 
 
-def _arguments(command: Any) -> list[str]:
+def arguments(command: Any) -> list[str]:
+    """The words for a command's arguments."""
     return [option.metavar or option.name.upper() for option in command.params if option.param_type_name == "argument"]
 
 
-def _option(option: Any) -> str:
+def names_of(option: Any) -> str:
     """An option's names, and of one that takes a value the word for it."""
     names = ", ".join((*option.opts, *option.secondary_opts))
     return names if option.is_flag else f"{names} {option.metavar or 'VALUE'}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
+from stompcap.report.packets import packets
 from stompcap.report.page import build, records
 from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.writing import replace
@@ -46,7 +47,10 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession]) -> None:
     Raises EnvironmentProblem where the file cannot be written.
     """
     made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
-    page = build(ask(lake, QUERIES, spark), lake, made)
+    answers = ask(lake, QUERIES, spark)
+    if (findings := answers.get("findings")) is not None:
+        answers["packets"] = packets(lake, findings)
+    page = build(answers, lake, made)
     try:
         replace(Path(out), page)
     except OSError as error:

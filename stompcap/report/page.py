@@ -7,6 +7,7 @@ requests.
 
 from __future__ import annotations
 
+import shlex
 from decimal import Decimal
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units
-from stompcap.report import charts, gap_charts
+from stompcap.report import charts, gap_charts, grouping, session_charts
+from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked, worst
 from stompcap.report.remarks import remarks
@@ -64,11 +66,17 @@ def records(table: pa.Table) -> Rows:
     return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
+def _template(name: str) -> str:
+    """A file of this folder."""
+    return files("stompcap.report").joinpath(name).read_text("utf-8")
+
+
 def _environment() -> jinja2.Environment:
     """Jinja with escaping always on and the units as filters."""
     environment = jinja2.Environment(
-        autoescape=True, finalize=_shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, finalize=_shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_template),
+    )  # fmt: skip
     environment.filters.update(
         us=units.duration,
         ms=units.milliseconds,
@@ -97,7 +105,7 @@ def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, 
 
 def render(name: str, title: str, **values: Any) -> str:
     """A template of this folder with the head and style that all pages share."""
-    head, body, style = (files("stompcap.report").joinpath(one).read_text("utf-8") for one in ("head.html", name, "style.css"))
+    head, body, style = map(_template, ("head.html", name, "style.css"))
     return _environment().from_string(head + body).render(title=title, style=Markup(style), **values)  # noqa: S704  our own
 
 
@@ -105,13 +113,11 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
     """The page, from the answers to `stompcap.report.queries.QUERIES` by name.
 
     For an answer that is missing (its tables did not exist) or empty, the page has a note. `lake` and `made` (when,
-    by what) are shown in the header.
+    by what) are shown in the header. `packets` are those of findings (`stompcap.report.packets`).
     """
     answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
     products, by_product = _products(answers["rule_products"])
-    findings: dict[str, Rows] = {}
-    for row in answers["findings"]:
-        findings.setdefault(row["rule_id"], []).append(row)
+    findings = grouping.lists(answers["findings"], "rule_id")
     return render(
         "page.html",
         "STOMP traffic report",
@@ -124,6 +130,13 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
         rules=ranked(answers["rules"]),
         worst=worst,
         findings=findings,
+        packets=grouping.by_place(answers.get("packets", [])),
+        errors=grouping.errors(answers["errors"]),
+        sessions_shown={row["stream_id"] for row in answers["sessions"]},
+        rules_shown={row["rule_id"] for row in answers["rules"] if row["failed"]} & set(findings),
+        session_rules=grouping.lists(answers["session_rules"], "stream_id"),
+        lake_word=shlex.quote(lake) if lake else "LAKE",
+        STORM=STORM,
         products=products,
         by_product=by_product,
         charts={
@@ -132,5 +145,7 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
             "timeline": charts.latency_timeline(answers["ack_timeline"]),
             "gaps": gap_charts.gap_histogram(answers["heartbeat_ratios"]),
             "worst": gap_charts.worst_gaps(answers["heartbeats"]),
+            "silences": session_charts.silences(answers["silences"]),
+            "openings": session_charts.openings(answers["openings"]),
         },
     )

@@ -9,6 +9,7 @@ bounded by a LIMIT too. The SQL works in both engines of stompcap.spark.query.
 
 from __future__ import annotations
 
+from stompcap.report.incidents import INCIDENTS
 from stompcap.spark.query import Query
 
 
@@ -262,6 +263,7 @@ QUERIES = {
             ORDER BY success, CASE severity WHEN 'error' THEN 0 ELSE 1 END, table_name, column_name, expectation
             LIMIT 25""",
         ),
+        *INCIDENTS,
     )
 }
 

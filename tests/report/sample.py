@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.spark.query import in_process
 from stompcap.tables import TABLES, Column
@@ -96,6 +97,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                 "cleartext_credentials": number % 2 == 0,
             }
         )
+        rows["subscriptions"].append({"stream_id": stream, "subscription": HOSTILE, "prefetch": 10, "max_in_flight": 9 + number % 2})
         for message in range(60):
             settled = chance.random() < 0.93
             cumulative = settled and chance.random() < 0.2
@@ -103,6 +105,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                 {
                     "stream_id": stream,
                     "stream_offset": message * 200,
+                    "subscription": HOSTILE,
                     "delivered_ns": opened + message * 4 * SECOND,
                     "destination": f"/queue/{HOSTILE if number == 4 else ('orders', 'mail', 'audit')[number % 3]}",
                     "ack_mode": ("client", "client-individual")[number % 2],
@@ -199,6 +202,15 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                         "evidence": f"destination={HOSTILE}",
                     }
                 )
+    for number in range(STORM + 2):
+        name = hashlib.blake2b(b"reconnects %d" % number, digest_size=10).hexdigest()
+        rows["sessions"].append(
+            {
+                "stream_id": name, "client_ip": "10.0.0.66", "client_port": 50_000 + number, "server_ip": "10.0.0.9", "server_port": 61613,
+                "transport": "tcp", "opened_ns": START + number * SECOND, "closed_ns": START + number * SECOND + SECOND // 9,
+                "login": HOSTILE, "outcome": "unanswered", "end_kind": "fin",
+            }
+        )  # fmt: skip
     rows["rules"] = [
         rule | {"explanation": f"{rule['title']}. And why.", "clause": "STOMP 1.2, Augmented BNF"} for rule in RULES
     ]

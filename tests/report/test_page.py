@@ -9,10 +9,11 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from stompcap.report import build
+from stompcap.report import build, grouping
+from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
 from stompcap.visible import visible
-from tests.report.sample import HOSTILE, ask, lake
+from tests.report.sample import HOSTILE, ask, lake, table
 
 VOID = {"meta", "link", "br"}
 SHAPES = {"line", "rect", "circle", "path", "polyline"}
@@ -90,7 +91,7 @@ def test_the_style_of_meters_takes_numbers_only(page: str) -> None:
 
 def test_drawings_have_titles_and_descriptions(page: str) -> None:
     drawings = [attributes for tag, attributes in outline(page).tags if tag == "svg"]
-    assert [attributes["class"] for attributes in drawings] == ["wide", "narrow"] * 5
+    assert [attributes["class"] for attributes in drawings] == ["wide", "narrow"] * 7
     for attributes in drawings:
         assert attributes["role"] == "img"
         for label in (attributes["aria-labelledby"] or "").split():
@@ -128,6 +129,9 @@ SHOWN = (
     "record cut short at octet 1,234,500",
     "1 session direction fell silent for more than three heart-beat intervals.",
     "expect_table_row_count_to_be_between",
+    "Worst consumers",
+    "Addresses that opened 10 or more connections",
+    "server closed",
 )
 
 
@@ -165,6 +169,11 @@ NULLS = {
     "receipts": "command p50_us p95_us",
     "heartbeats": "max_gap_ms ratio server_product client_product",
     "heartbeat_gaps": "ratio excused",
+    "consumers": "subscription destination ack_mode p50_us p95_us max_us prefetch max_in_flight client_ip client_port client_product login",
+    "silences": "server_product ended_by closed_by excused cut_off_after_intervals gap_start_ns gap_end_ns gap_ms",
+    "errors": "server_product",
+    "reconnects": "client_ip server_ip server_port lifetime_ns login",
+    "evidence": "judged not_evaluable",
     "rules": "level side clause title explanation",
     "rule_products": "server_product",
     "findings": "evidence",
@@ -184,6 +193,32 @@ def test_nulls_are_shown(answers: dict[str, pa.Table], name: str) -> None:
         nulled = nulled.set_column(place, column, pa.nulls(rows.num_rows, rows.schema.types[place]))
     page = build(answers | {name: nulled})
     assert "None" not in "".join(outline(page).words)
+
+
+def test_links_lead_somewhere(page: str) -> None:
+    found = outline(page)
+    targets = {attributes.get("id") for _, attributes in found.tags}
+    links = [attributes["href"] or "" for tag, attributes in found.tags if tag == "a"]
+    assert {"#rule-AK-04", "#sessions"} <= set(links)
+    assert [link for link in links if link[1:] not in targets] == []
+
+
+def test_a_finding_leads_to_its_packet(answers: dict[str, pa.Table]) -> None:
+    first = answers["findings"].slice(0, 1).to_pylist()[0]
+    place = {name: first[name] for name in ("stream_id", "direction", "stream_offset")}
+    found = [place | {"kind": "frame", "command": "SEND", "path": HOSTILE, "packet": 1234}]
+    page = build(answers | {"packets": pa.Table.from_pylist(found)}, "a lake; rm -rf ~")
+    text = " ".join("".join(outline(page).words).split())
+    assert f"SEND packet 1,234 of {visible(HOSTILE)}" in text
+    assert f"stompcap export {first['stream_id'][:12]} --lake 'a lake; rm -rf ~' -o" in text
+
+
+def test_errors_that_differ_in_numbers_are_one_text() -> None:
+    base = {"outcome": "refused", "server_product": "RabbitMQ"}
+    texts = ["no queue 7", "no queue 81", "no topic 7"]
+    rows = [base | {"stream_id": str(n), "error_message": text} for n, text in enumerate(texts)]
+    found = grouping.errors(records(ask({"sessions": table("sessions", rows)})["errors"]))
+    assert [(row["example"], row["sessions"]) for row in found] == [("no queue 7", 2), ("no topic 7", 1)]
 
 
 def test_a_flood_of_names_stays_a_page() -> None:

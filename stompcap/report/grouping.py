@@ -1,0 +1,38 @@
+"""Answers of queries brought into the groups that the page shows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Rows = list[dict[str, Any]]
+Place = tuple[str, str, int]
+
+TEXTS = 20  # of ERROR frames, on the page
+
+
+def errors(rows: Rows) -> Rows:
+    """Rows of the query `errors` with texts put together that differ in the lengths of their numbers only; most sessions first."""
+    found: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for row in rows:
+        key = re.sub("#+", "#", row["text"]), row["server_product"]
+        if (one := found.get(key)) is None:
+            found[key] = dict(row)
+            continue
+        one["sessions"] += row["sessions"]
+        one["refused"] += row["refused"]
+        one["first_ns"], one["last_ns"] = min(one["first_ns"], row["first_ns"]), max(one["last_ns"], row["last_ns"])
+    return sorted(found.values(), key=lambda row: (-row["sessions"], row["text"], row["server_product"] or ""))[:TEXTS]
+
+
+def lists(rows: Rows, name: str) -> dict[str, Rows]:
+    """Rows by the value of a column, in their order."""
+    found: dict[str, Rows] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append(row)
+    return found
+
+
+def by_place(rows: Rows) -> dict[Place, dict[str, Any]]:
+    """Rows by their place: stream, direction, offset."""
+    return {(row["stream_id"], row["direction"], row["stream_offset"]): row for row in rows}
