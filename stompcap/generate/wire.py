@@ -35,7 +35,7 @@ class Session:
 
 def checksum(octets: bytes) -> int:
     """The Internet checksum (RFC 1071)."""
-    total = sum(struct.unpack(f">{(len(octets) + 1) // 2}H", octets + b"\0" * (len(octets) % 2)))
+    total: int = sum(struct.unpack(f">{(len(octets) + 1) // 2}H", octets + b"\0" * (len(octets) % 2)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
@@ -68,12 +68,19 @@ class Wire:
         self._sequence[from_client] = (self._sequence[from_client] + len(payload) + bool(flags & (SYN | FIN))) & 0xFFFFFFFF
         self.sent[not from_client] += len(payload)
 
-    def send(self, from_client: bool, octets: bytes, captured: bool = True) -> None:
-        """Send octets in full segments; the other side acknowledges every second one."""
+    def send(self, from_client: bool, octets: bytes, captured: bool = True) -> list[int]:
+        """Send octets in full segments, of which the other side acknowledges every second one; returns the segments' times."""
+        times = []
         for number, at in enumerate(range(0, len(octets), MSS)):
             self.segment(from_client, PSH | ACK, octets[at : at + MSS], captured)
+            times.append(self.ns)
             if number % 2:
                 self.segment(not from_client, ACK)
+        return times
+
+    def wait_until(self, ns: int) -> None:
+        """The next segment is sent at that time, or as soon after it as it can."""
+        self.ns = max(self.ns, ns - TICK_NS)
 
     def open(self) -> None:
         """The handshake."""
