@@ -18,13 +18,13 @@ from scapy.layers.inet import TCP
 from scapy.packet import Packet, Padding, bind_bottom_up, bind_layers
 
 from stompcap.options import STOMP_PORTS
-from stompcap.stomp.grammar import COMMANDS, ESCAPES, HANDSHAKE, MASK, NAMES, SECRET
+from stompcap.stomp.grammar import ESCAPES, HANDSHAKE, MASK, NAMES, SECRET
 from stompcap.tables.words import VERSIONS
 
 Headers = list[tuple[str, str | None]]
 
 RAW = frozenset(NAMES[code] for code in HANDSHAKE)  # commands whose headers are never escaped
-COMMAND_LINE = re.compile(rf"(?i:{'|'.join(command.name for command in COMMANDS)})[ \t]*\r?\n".encode())
+COMMAND_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,63}[ \t]*\r?\n")  # stompcap.stomp.grammar.COMMAND_OCTET; unknown ones are frames too
 BLANK_LINE = re.compile(rb"\n\r?\n")
 EOLS = re.compile(rb"[\r\n]*\n")
 LENGTH = re.compile(rb"\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r?\n")
@@ -210,8 +210,10 @@ class STOMP(Packet):
             end = frame_end(data) if data else -1
             if end < 0:
                 return conf.raw_layer(data) if data and metadata.get("tcp_end") else None
+            if cls.dispatch_hook(data[:end]) is not cls:
+                return conf.raw_layer(data)
             packet = cls(data[:end], version=session.get("stomp_version", "1.2"))
-            if isinstance(packet, STOMP):
+            if packet.getfieldval("command").upper() == "CONNECTED":
                 session["stomp_version"] = packet.agreed()
         return packet / Padding(data[end:]) if end < len(data) else packet
 
