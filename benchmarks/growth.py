@@ -18,10 +18,10 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.generate import FILE_HEADER, Group
 from benchmarks.measure import tree
 from benchmarks.sessions import recorded
 from pipelines.run import STAGES, Run, execute
+from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.options import Options
 from stompcap.report import overview
 from stompcap.spark import lake as lakes

@@ -19,9 +19,9 @@ from deltalake import DeltaTable
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.generate import FILE_HEADER, Group
 from benchmarks.sessions import busy
 from pipelines.run import STAGES, Run, execute
+from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.options import Options
 from stompcap.spark.session import get_session
 from stompcap.tables import TABLES

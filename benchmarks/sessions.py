@@ -10,34 +10,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stompcap.generate.wire import STOMP_PORT, Packet, Session, Wire
+
 DATA = Path(__file__).resolve().parents[1] / "data"
-STOMP_PORT = 61613
 ETHERNET = 1
-SYN, FIN, PSH, ACK = 0x02, 0x01, 0x08, 0x10
-MSS = 1448
-
-
-@dataclass(frozen=True)
-class Packet:
-    """One packet: nanoseconds since the first, the Ethernet frame as captured, its length on the wire, its sender."""
-
-    ns: int
-    octets: bytes
-    wire_octets: int
-    from_client: bool
-
-
-@dataclass(frozen=True)
-class Session:
-    """Packets cloned together (one recorded capture, or one connection), and their number of STOMP frames."""
-
-    name: str
-    packets: tuple[Packet, ...]
-    frames: int
 
 
 def recorded(kind: str) -> list[Session]:
@@ -72,42 +51,10 @@ def _packets(path: Path) -> Iterator[Packet]:
         yield Packet(ns - start, octets, meta.wirelen, destination == STOMP_PORT)
 
 
-class _Wire:
-    """One TCP connection written as packets: counts sequence numbers and advances time."""
-
-    def __init__(self) -> None:
-        self.packets: list[Packet] = []
-        self.sequence = {True: 1_000, False: 5_000}
-        self.ns = 0
-
-    def segment(self, from_client: bool, flags: int, payload: bytes = b"") -> None:
-        self.ns += 20_000
-        port, peer = (40_000, STOMP_PORT) if from_client else (STOMP_PORT, 40_000)
-        ends = [bytes((127, 0, 0, 1)), bytes((127, 0, 0, 11))]
-        source, target = ends if from_client else reversed(ends)
-        acknowledged = self.sequence[not from_client] if flags & ACK else 0
-        tcp = struct.pack(
-            ">HHIIBBHHH", port, peer, self.sequence[from_client], acknowledged, 5 << 4, flags, 65_000, 0, 0
-        )
-        ip = struct.pack(">BBHHHBBH", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0) + source + target
-        octets = bytes(12) + b"\x08\x00" + ip + tcp + payload
-        self.packets.append(Packet(self.ns, octets, len(octets), from_client))
-        self.sequence[from_client] += len(payload) + bool(flags & (SYN | FIN))
-
-    def send(self, from_client: bool, octets: bytes) -> None:
-        """Send octets in full segments; the other side acknowledges every second one."""
-        for number, at in enumerate(range(0, len(octets), MSS)):
-            self.segment(from_client, PSH | ACK, octets[at : at + MSS])
-            if number % 2:
-                self.segment(not from_client, ACK)
-
-
 def busy(messages: int = 1_300) -> Session:
     """One connection of a client that consumes and produces, acknowledges each MESSAGE, requests some receipts."""
-    wire = _Wire()
-    wire.segment(True, SYN)
-    wire.segment(False, SYN | ACK)
-    wire.segment(True, ACK)
+    wire = Wire()
+    wire.open()
     wire.send(True, b"CONNECT\naccept-version:1.2\nhost:/\nlogin:bench\npasscode:bench-0000\nheart-beat:0,0\n\n\0")
     wire.send(False, b"CONNECTED\nserver:RabbitMQ/3.10.8\nsession:session-b\nheart-beat:0,0\nversion:1.2\n\n\0\n")
     wire.send(True, b"SUBSCRIBE\nid:0\ndestination:/queue/orders\nack:client-individual\nprefetch-count:20\n\n\0")
@@ -132,6 +79,5 @@ def busy(messages: int = 1_300) -> Session:
             frames += 1
     wire.send(True, b"DISCONNECT\nreceipt:bye\n\n\0")
     wire.send(False, b"RECEIPT\nreceipt-id:bye\n\n\0\n")
-    for from_client, flags in ((True, FIN | ACK), (False, FIN | ACK), (True, ACK)):
-        wire.segment(from_client, flags)
+    wire.close()
     return Session("busy", tuple(wire.packets), frames + 2)

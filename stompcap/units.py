@@ -52,6 +52,15 @@ def seconds(text: str) -> int:
     return int(found[1]) * {"s": 1, "min": 60, "h": 3600, "d": 86400}[found[2]]
 
 
+def octets(text: str) -> int:
+    """A size as people write it, 800kB, 500MB, 1.5GB or a number of octets; raises ValueError for other words and for nothing."""
+    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,3})?) ?(kB|MB|GB|TB)?", text.strip())
+    value = int(float(found[1]) * 1000 ** ("", *_SIZES[1:5]).index(found[2] or "")) if found else 0
+    if not value:
+        raise ValueError("must be a size such as 800kB, 500MB or 1.5GB")
+    return value
+
+
 def milliseconds(ms: float | None) -> str:
     """Milliseconds, as `duration` writes them."""
     return duration(None if ms is None else ms * 1000)

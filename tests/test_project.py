@@ -27,6 +27,7 @@ LAYERS = (
     "stomp",
     "session",
     "rules",
+    "generate",
     "assembly",
     "spark",
     "quality",

@@ -188,7 +188,7 @@ def seconds(option: str, text: str) -> int:
         raise UsageError(f"{option} {text}: {error}") from error
 
 
-def demand_place(output: str) -> None:
+def demand_place(output: str, remedy: str = "name another file with -o") -> None:
     """Raise EnvironmentProblem where a file of this name cannot be written, before any work is done; an existing file is replaced."""
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
@@ -199,7 +199,7 @@ def demand_place(output: str) -> None:
         wrong = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
     else:
         return
-    raise EnvironmentProblem(f"{output}: cannot be written ({os.strerror(wrong)}); name another file with -o")
+    raise EnvironmentProblem(f"{output}: cannot be written ({os.strerror(wrong)}); {remedy}")
 
 
 def session(master: str | None, conf: list[str] | None) -> LazySession:

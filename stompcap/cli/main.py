@@ -6,6 +6,7 @@ from stompcap.cli import (
     completion_command,
     export_command,
     forget_command,
+    generate_command,
     lake_commands,
     peek_command,
     prepare_command,
@@ -30,6 +31,7 @@ register_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)
+generate_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
 completion_command.register(app)

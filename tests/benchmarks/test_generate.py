@@ -9,8 +9,10 @@ import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
-from benchmarks.generate import Group, generate
-from benchmarks.sessions import STOMP_PORT, Session, busy
+from benchmarks.generate import generate
+from benchmarks.sessions import busy
+from stompcap.generate.group import Group
+from stompcap.generate.wire import STOMP_PORT, Session
 
 
 def streams(path: Path) -> dict[tuple[str, int, bool], bytes]:

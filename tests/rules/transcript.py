@@ -1,18 +1,15 @@
 """Transcripts to analysed sessions, without packets: each line is one segment, a millisecond after the one before it.
-
-`C:` and `S:` send octets (⏎ LF, ␍ CR, ␀ NUL, \\xHH any octet); `C closes`, `S resets` end the connection; `wait 5s` passes
-time, `C stalls 5s` too, while the server's window is shut, `C resends 5s` while octets are sent again; `C loses 9` leaves a
-gap; `in 1.2`, as the first line, opens a session of that version; `midstream` says that no handshake was seen.
+stompcap/generate/transcript.py describes the lines.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
+from stompcap.generate.transcript import events
 from stompcap.session import Analysis, Options, analyse
 from stompcap.settings import Thresholds
 from stompcap.stomp import Rows, Runs, Versions, decode, delimit, negotiate
@@ -25,19 +22,6 @@ COUNTERS = (
     "duplicate_segments", "bad_checksum_segments",
 )
 STALLS = {"stalls": "zero_window", "resends": "retransmission"}
-SIGNS = {"⏎": b"\n", "␍": b"\r", "␀": b"\0"}
-
-
-def octets(text: str) -> bytes:
-    """The octets that a transcript's signs stand for."""
-    parts = re.split(r"(\\x[0-9a-f]{2}|[⏎␍␀])", text)
-    return b"".join(_octets(part) for part in parts)
-
-
-def _octets(part: str) -> bytes:
-    if re.fullmatch(r"\\x[0-9a-f]{2}", part):
-        return bytes.fromhex(part[2:])
-    return SIGNS.get(part) or part.encode()
 
 
 @dataclass
@@ -85,37 +69,25 @@ class Conversation:
 def read(text: str) -> Conversation:
     """The conversation of a transcript; ValueError for a line that means nothing."""
     conversation, now = Conversation(), START
-    for packet, line in enumerate(opening(text.strip().splitlines()), start=1):
-        line = line.lstrip()
+    for packet, event in enumerate(events(text), start=1):
         now += MS
-        if line == "midstream":
+        if event.kind == "midstream":
             conversation.seen, conversation.synced, conversation.history = False, False, ""
-        elif said := re.fullmatch(r"([CS]): ?(.*)", line):
-            conversation.say("CS".index(said[1]), octets(said[2]), now, packet)
-        elif waited := re.fullmatch(r"wait (\d+)s", line):
-            now += int(waited[1]) * 1000 * MS
-        elif stalled := re.fullmatch(r"([CS]) (stalls|resends) (\d+)s", line):
-            begun, now = now, now + int(stalled[3]) * 1000 * MS
-            conversation.stalls.append(("CS".index(stalled[1]), STALLS[stalled[2]], begun, now))
-        elif closed := re.fullmatch(r"([CS]) (closes|resets)", line):
-            conversation.close("CS".index(closed[1]), closed[2], now)
-        elif lost := re.fullmatch(r"([CS]) loses (\d+)", line):
-            direction = conversation.sides["CS".index(lost[1])]
-            direction.octets += int(lost[2])
-            direction.lost += int(lost[2])
+        elif event.kind == "sends":
+            conversation.say(event.side, event.octets, now, packet)
+        elif event.kind == "waits":
+            now += event.number * 1000 * MS
+        elif event.kind in STALLS:
+            begun, now = now, now + event.number * 1000 * MS
+            conversation.stalls.append((event.side, STALLS[event.kind], begun, now))
+        elif event.kind == "loses":
+            direction = conversation.sides[event.side]
+            direction.octets += event.number
+            direction.lost += event.number
         else:
-            raise ValueError(f"not a transcript line: {line!r}")
+            conversation.close(event.side, event.kind, now)
         conversation.last_ns = now
     return conversation
-
-
-def opening(lines: list[str]) -> list[str]:
-    """Lines with `in VERSION` written out."""
-    if not (begun := re.fullmatch(r"in (1\.[012])", lines[0].strip())):
-        return lines
-    version = begun[1]
-    offer = "CONNECT⏎login:a⏎⏎␀" if version == "1.0" else f"CONNECT⏎accept-version:{version}⏎host:h⏎⏎␀"
-    return [f"C: {offer}", f"S: CONNECTED⏎version:{version}⏎session:1⏎⏎␀", *lines[1:]]
 
 
 def analysed(*transcripts: str | Conversation, version: int | None = None, thresholds: Thresholds | None = None) -> Analysis:

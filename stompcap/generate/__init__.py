@@ -1,0 +1,1 @@
+"""Synthetic captures with their truth: conversations written as packets, cloned in columns to any size."""

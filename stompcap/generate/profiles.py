@@ -1,0 +1,143 @@
+"""The kinds of traffic that can be generated, each a function that writes one connection, or for violations one a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from stompcap.generate.conversation import MS, Conversation, to
+from stompcap.generate.silences import broken_heart_beats
+from stompcap.generate.transcript import events
+from stompcap.generate.wire import ACK, FIN, RST, Session
+from stompcap.rules import RULES
+
+DAY_S = 86_400
+QUEUE = "/queue/orders"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How much is asked for: connections of a group, messages of each, seconds that rotated connections live, rules to break."""
+
+    connections: int = 20
+    messages: int = 50
+    duration_s: int = 7 * DAY_S
+    rules: Sequence[str] = ()
+
+
+def normal(dice: Random, wanted: Wanted) -> Conversation:
+    """Consumes and produces, acknowledges each MESSAGE within milliseconds, asks for receipts, commits and aborts; breaks nothing."""
+    talk = Conversation(dice, "normal", dice.choice(("1.1", "1.2", "1.2")))
+    talk.connect()
+    talk.subscribe(QUEUE)
+    for number in range(wanted.messages):
+        talk.pause(1, 50)
+        name, row = talk.deliver(QUEUE)
+        talk.pause(0.1, 80)
+        talk.settle(name, row, "NACK" if dice.random() < 0.02 else "ACK")
+        if number % 5 == 0:
+            talk.ask("SEND", to("/queue/done", b"{}"), b"{}")
+            talk.pause(0.5, 10)
+            talk.answer()
+        if number % 10 == 5:
+            talk.transact(number, dice.randrange(1, 4), dice.choice(("committed", "committed", "aborted")))
+    talk.disconnect()
+    return talk
+
+
+def slow_consumer(dice: Random, wanted: Wanted) -> Conversation:
+    """Takes a prefetch of 5 at once, and acknowledges each later than the one before; the last ones never."""
+    talk = Conversation(dice, "slow-consumer")
+    talk.connect()
+    talk.subscribe(QUEUE, prefetch=5)
+    for batch in range(0, wanted.messages, 5):
+        held = [talk.deliver(QUEUE) for _ in range(5)]
+        for name, row in held if batch + 5 < wanted.messages else held[:2]:
+            talk.pause(50 + 20 * batch, 500 + 100 * batch)
+            talk.settle(name, row)
+    talk.disconnect()
+    return talk
+
+
+def loss(dice: Random, wanted: Wanted) -> Conversation:
+    """As `normal`, without transactions; a tenth of the packets with MESSAGE, ACK or SEND frames was not captured."""
+    talk = Conversation(dice, "loss")
+    talk.connect()
+    talk.subscribe(QUEUE)
+    for _ in range(wanted.messages):
+        talk.pause(1, 50)
+        seen = dice.random() > 0.1
+        name, row = talk.deliver(QUEUE, captured=seen, small=True)
+        talk.pause(1, 80)
+        talk.settle(name, row, captured=not seen or dice.random() > 0.1)
+        talk.pause(1, 10)
+        talk.ask("SEND", to("/queue/done", b"{}"), b"{}", captured=dice.random() > 0.1)
+        talk.pause(1, 10)
+        talk.answer()
+    talk.disconnect()
+    return talk
+
+
+def rotation(dice: Random, wanted: Wanted) -> Conversation:
+    """A connection that lives for days, with heart-beats of a minute both ways and some messages."""
+    talk = Conversation(dice, "rotation")
+    talk.connect(beats=("60000,60000", "60000,60000"))
+    talk.subscribe(QUEUE)
+    end, beat = talk.wire.ns + wanted.duration_s * 1000 * MS, 50_000 * MS
+    times = [(talk.wire.ns + number * beat, "beat") for number in range(1, wanted.duration_s * 1000 * MS // beat)]
+    times += [(dice.randrange(talk.wire.ns // 1000, end // 1000) * 1000, "message") for _ in range(wanted.messages)]
+    for ns, what in sorted(times):
+        talk.wire.wait_until(ns)
+        if what == "beat":
+            talk.wire.send(True, b"\n")
+            talk.wire.send(False, b"\n")
+        else:
+            name, row = talk.deliver(QUEUE)
+            talk.pause(1, 80)
+            talk.settle(name, row)
+    talk.disconnect()
+    for way in ("c2s", "s2c"):
+        talk.truth.heartbeats.append(
+            {"direction": way, "interval_ms": 60_000, "verdict": "ok", "late": 0, "violations": 0, "dead": 0}
+        )
+    return talk
+
+
+def violations(dice: Random, wanted: Wanted) -> list[tuple[Session, Conversation]]:
+    """One connection a rule, which breaks it as the example of the catalogue does."""
+    return [_example(dice, rule.id, rule.breaks) for rule in RULES if rule.breaks and (not wanted.rules or rule.id in wanted.rules)]
+
+
+def _example(dice: Random, rule_id: str, text: str) -> tuple[Session, Conversation]:
+    talk = Conversation(dice, rule_id)
+    talk.truth.findings, talk.truth.others = {rule_id: 1}, True
+    for event in events(text):
+        from_client = event.side == 0
+        talk.wire.ns += MS
+        if event.kind == "sends":
+            talk.wire.send(from_client, event.octets)
+        elif event.kind == "waits":
+            talk.wire.ns += event.number * 1000 * MS
+        else:
+            talk.wire.segment(from_client, FIN | ACK if event.kind == "closes" else RST | ACK)
+    return Session(rule_id, tuple(talk.wire.packets), 0), talk
+
+
+ONE: dict[str, Callable[[Random, Wanted], Conversation]] = {
+    "normal": normal,
+    "slow-consumer": slow_consumer,
+    "broken-heart-beats": lambda dice, _: broken_heart_beats(dice),
+    "loss": loss,
+    "rotation": rotation,
+}
+PROFILES = (*ONE, "violations")
+
+
+def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversation]]:
+    """The connections of one group."""
+    dice = Random(seed)  # noqa: S311 - traffic that anyone can make again is wanted
+    if name == "violations":
+        return violations(dice, wanted)
+    talks = [ONE[name](dice, wanted) for _ in range(wanted.connections)]
+    return [(talk.session(), talk) for talk in talks]
