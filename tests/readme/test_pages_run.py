@@ -1,0 +1,37 @@
+"""The commands of docs/ as printed, on a bundled capture; those that cannot run here say why."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.readme.printed import ROOT, Section, follow
+from tests.readme.test_pages import PAGES
+
+CANNOT = {
+    "kubectl ": "a Kubernetes cluster", "docker ": "a daemon", "sudo ": "a password", "tcpdump ": "root", "wireshark ": "a display",
+    "spark-submit ": "a cluster", "export PYSPARK": "a cluster", "stompcap watch": "ends with a signal; tests/spark/test_watch_command.py",
+    "stompcap register": "a metastore", "stompcap sql --lake lake  ": "a terminal", "0123456789abcdef0123": "an id made up",
+    "make ": "a part of CI", "broker-0.pcap": "what kubectl captured", "--source tap": "a source of its own",
+    "--settings settings.toml": "a file of the user's", "--reprocess": "all captures again; tests/spark/test_reprocess.py",
+}  # fmt: skip
+def runnable(page: Path) -> list[str]:
+    """The commands of a page that need nothing but captures and a lake; of `forget`, which asks a person, those that say yes."""
+    commands = Section(page.name, page.read_text("utf-8")).commands()
+    able = [line for line in commands if not any(word in f"{line} " for word in CANNOT)]
+    return [line for line in able if not line.startswith("stompcap forget") or "--yes" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
+    lines = [line for page in PAGES if page.parent.name == "docs" for line in runnable(page)]
+    assert len(lines) > 10
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "questions.sql").write_text("SELECT count(*) FROM sessions; SELECT 1;")
+    for place in ("broker", "gateway"):
+        (tmp_path / "captures" / place).mkdir(parents=True)
+        shutil.copy(ROOT / "data" / "activemq_bodies.pcap", tmp_path / "captures" / place)
+    follow(["stompcap run captures/ --lake lake --quiet", *lines], tmp_path, {}, 400)
