@@ -157,7 +157,7 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
     for words in (
         "Run 4b1d9ce01f2a: done in 9.5 s (extract 3.2 s, metrics 5.01 s)",
         "2 captures: 1 complete, 1 truncated",
-        "24 with 6,000 frames, 1 refused, 1 joined midstream, 12 with a passcode in clear",
+        "36 with 6,000 frames, 1 refused, 12 unanswered, 1 joined midstream, 12 with a passcode in clear",
         "p50 3.01 ms, p95 25.8 ms",
         "of 1,440 deliveries that ask for an ACK; 3 left out for missing octets; 45 not settled; 51 unknown",
         "session directions: 37 ok, 5 late, 5 violation, 1 dead",
