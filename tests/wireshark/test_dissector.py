@@ -91,3 +91,9 @@ def test_heads_bodies_and_receipts(script, tmp_path):
         [["SEND"], ["/queue/a:b"], ["610062"], ["1.1"], []],
         [["RECEIPT"], [], [], ["1.1"], ["7"]],
     ]
+
+
+def test_community_ids_are_those_of_wireshark(script):
+    path = next(path for path in captures() if "artemis_library" in path)
+    words = ("--enable-protocol", "communityid", "-T", "fields", "-e", "communityid")
+    assert set(tshark(script, path, *words).split()) == set(tables_of([path])["streams"].column("community_id").to_pylist())
