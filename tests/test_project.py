@@ -33,6 +33,7 @@ LAYERS = (
     "quality",
     "report",
     "prepare",
+    "wireshark",
     "cli",
 )
 # Single modules that any layer may use, and those at the top that may use any.

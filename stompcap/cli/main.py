@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stompcap.cli import (
     completion_command,
+    dissector_command,
     export_command,
     forget_command,
     generate_command,
@@ -32,6 +33,7 @@ lake_commands.register(app)
 forget_command.register(app)
 export_command.register(app)
 generate_command.register(app)
+dissector_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
 completion_command.register(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -9,11 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from scapy.utils import RawPcapReader
 
 from stompcap.generate.profiles import PROFILES, Wanted
+from stompcap.generate.wire import checksum
 from stompcap.generate.write import Request, generate
 from tests.e2e.pure import tables_of
 
+SOURCES = {name: name for name in ("frames", "deliveries", "transactions", "receipts", "heartbeats")}
+SOURCES |= {"gaps": "raw_frames", "findings": "compliance_findings"}
 SMALL = Wanted(connections=3, messages=20, duration_s=7_200)
 
 
@@ -25,9 +30,8 @@ def told(rows: list[dict[str, Any]], like: list[dict[str, Any]]) -> list[list[tu
 
 def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
     """The tables say what the truth says, connection by connection."""
-    rows = {name: defaultdict(list) for name in ("frames", "deliveries", "transactions", "receipts", "heartbeats", "gaps", "findings")}
-    sources = {name: name for name in rows} | {"gaps": "raw_frames", "findings": "compliance_findings"}
-    for name, table in sources.items():
+    rows = {name: defaultdict(list) for name in SOURCES}
+    for name, table in SOURCES.items():
         columns = [one for one in tables[table].column_names if one not in ("raw", "headers", "header")]
         for row in tables[table].select(columns).to_pylist():
             if name != "gaps" or row["kind"] == "gap":
@@ -49,3 +53,37 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
 def test_tables_agree_with_the_truth(profile: str, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(profile, seed=7, wanted=SMALL))
     check(json.loads(made.truth.read_text("utf-8")), tables_of([str(path) for path in made.paths]))
+
+
+def test_clones_are_as_the_truth_says(tmp_path: Path) -> None:
+    one = generate(tmp_path / "one.pcap", Request(wanted=SMALL))
+    three = generate(tmp_path / "three.pcap", Request(octets=one.octets * 3 - 100, wanted=SMALL))
+    truth = json.loads(three.truth.read_text("utf-8"))
+    assert (truth["groups"], truth["packets"]) == (3, one.packets * 3)
+    known = tables_of([str(three.paths[0])])
+    for place in range(3):  # the group of that number: times later, addresses higher
+        for connection in truth["connections"]:
+            connection["client_ip"] = str(ipaddress.ip_address(connection["client_ip"]) + (len(truth["connections"]) if place else 0))
+            for row in (*connection["frames"], *connection["deliveries"]):
+                row.update({name: value + truth["group_ns"] for name, value in row.items() if place and name.endswith("_ns") and value})
+        check(truth, known)
+    assert sum(truth["totals"]["commands"].values()) == len(known["frames"])
+    assert sum(truth["totals"]["findings"].values()) == len(known["compliance_findings"])
+
+
+def test_the_seed_decides_every_octet(tmp_path: Path) -> None:
+    first, again, other = (
+        generate(tmp_path / f"{name}.pcap", Request("loss", seed, wanted=SMALL)) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert first.paths[0].read_bytes() == again.paths[0].read_bytes() != other.paths[0].read_bytes()
+
+
+def test_checksums_are_right(tmp_path: Path) -> None:
+    made = generate(tmp_path / "made.pcap", Request(octets=1_000_000, wanted=SMALL))
+    tables = tables_of([str(made.paths[0])])
+    assert sum(tables["streams"].column("bad_checksum_segments_c2s").to_pylist()) == 0
+    records = list(RawPcapReader(str(made.paths[0])))
+    for octets, _ in (records[0], records[len(records) // 2], records[-1]):
+        ip, tcp = octets[14:34], octets[34:]
+        assert checksum(ip) == 0
+        assert checksum(ip[12:20] + bytes((0, 6)) + len(tcp).to_bytes(2, "big") + tcp) == 0

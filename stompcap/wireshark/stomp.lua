@@ -1,0 +1,208 @@
+-- STOMP 1.0, 1.1 and 1.2 for Wireshark 3.6 or later. Made by `stompcap dissector`; put it into the folder of personal Lua plugins
+-- (Help, About Wireshark, Folders), or: tshark -X lua_script:stomp.lua -r trace.pcap -Y stomp
+
+-- GRAMMAR
+local NUL, LF, CR = 0, 10, 13
+local BODY_LIMIT = 1073741824
+
+local stomp = Proto("stomp", "STOMP")
+local f = {
+    command = ProtoField.string("stomp.command", "Command"),
+    header = ProtoField.none("stomp.header", "Header"),
+    name = ProtoField.string("stomp.header.name", "Name"),
+    value = ProtoField.string("stomp.header.value", "Value"),
+    destination = ProtoField.string("stomp.destination", "Destination"),
+    version = ProtoField.string("stomp.version", "Version of the session"),
+    length = ProtoField.uint32("stomp.length", "Length of the frame"),
+    body = ProtoField.bytes("stomp.body", "Body"),
+    eol = ProtoField.bytes("stomp.eol", "EOLs"),
+    receipt = ProtoField.string("stomp.receipt", "Receipt"),
+    request = ProtoField.framenum("stomp.request_in", "Request in", base.NONE, frametype.REQUEST),
+    response = ProtoField.framenum("stomp.response_in", "Response in", base.NONE, frametype.RESPONSE),
+}
+stomp.fields = f
+local stream_of = Field.new("tcp.stream")
+
+local versions, requests, responses = {}, {}, {}
+
+function stomp.init()
+    versions, requests, responses = {}, {}, {}
+end
+
+-- Line ends from a place on: the place behind the blank line, or nil; lines as {begin, length}.
+local function head_of(octets, at)
+    local lines, begin = {}, at
+    while true do
+        local ending = octets:find("\n", begin, true)
+        local nul = octets:find("\0", begin, true)
+        if nul and (not ending or nul < ending) then
+            return nul, lines, nul
+        end
+        if not ending then
+            return nil, lines
+        end
+        local length = ending - begin
+        if length == 0 or (length == 1 and octets:byte(begin) == CR) then
+            return ending + 1, lines
+        end
+        lines[#lines + 1] = {begin, length}
+        begin = ending + 1
+    end
+end
+
+-- The place of the NUL that ends the frame at a place, its body and its lines; nil where more octets are needed.
+local function frame_of(octets, at)
+    local body, lines, nul = head_of(octets, at)
+    if not body then
+        return nil
+    end
+    if nul then
+        return nul, nul, lines
+    end
+    for number = 2, #lines do
+        local line = octets:sub(lines[number][1], lines[number][1] + lines[number][2] - 1)
+        local declared = line:match("^content%-length:[ \t]*(%d+)[ \t]*\r?$")
+        if declared then
+            declared = #declared < 12 and tonumber(declared) or #octets
+            if body + declared > #octets and declared <= BODY_LIMIT then
+                return nil
+            end
+            if octets:byte(body + declared) == NUL then
+                return body + declared, body, lines
+            end
+            break
+        end
+    end
+    nul = octets:find("\0", body, true)
+    return nul, body, lines
+end
+
+local function is_command_line(octets, at)
+    local line = octets:match("^([%a][%w%.%-_]*)[ \t]*\r?\n", at)
+    return line ~= nil and #line <= COMMAND_LIMIT
+end
+
+local function may_begin(octets, at)
+    local rest = octets:sub(at, at + COMMAND_LIMIT)
+    return is_command_line(octets, at) or (not rest:find("\n", 1, true) and rest:match("^%a[%w%.%-_]*[ \t]*\r?$") ~= nil)
+end
+
+local function unescaped(text, table)
+    return (text:gsub("\\(.)", function(key) return table[key] end))
+end
+
+local function link(stream, receipt, number, tree, range, answers)
+    local key = stream .. " " .. receipt
+    if answers then
+        responses[key] = responses[key] or number
+    else
+        requests[key] = requests[key] or number
+    end
+    local other = answers and requests[key] or (not answers and responses[key])
+    if other then
+        tree:add(answers and f.request or f.response, range, other):set_generated()
+    end
+end
+
+local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
+    local range = tvb(at - 1, nul - at + 1)
+    local first = lines[1] or {at, nul - at}
+    local command = octets:sub(first[1], first[1] + first[2] - 1):gsub("%s+$", "")
+    local upper = command:upper()
+    local sub = tree:add(stomp, range, "STOMP, " .. command)
+    sub:add(f.command, tvb(first[1] - 1, first[2]), command)
+    local version = versions[stream]
+    local escapes = (not HANDSHAKE[upper]) and ESCAPES[version or "1.2"] or {}
+    local seen = {}
+    for number = 2, #lines do
+        local begin, length = lines[number][1], lines[number][2]
+        local place = tvb(begin - 1, length)
+        local line = octets:sub(begin, begin + length - 1)
+        if version == "1.2" or version == nil or HANDSHAKE[upper] then
+            line = line:gsub("\r$", "")
+        end
+        local colon = line:find(":", 1, true)
+        local name = unescaped(colon and line:sub(1, colon - 1) or line, escapes)
+        local value = colon and unescaped(line:sub(colon + 1), escapes)
+        local item = sub:add(f.header, place)
+        item:set_text(name:lower():match("^%s*(.-)%s*$") == SECRET and name .. ": " .. MASK or name .. (value and ": " .. value or ""))
+        item:add(f.name, tvb(begin - 1, colon and colon - 1 or length), name)
+        if value then
+            item:add(f.value, colon < length and tvb(begin - 1 + colon, length - colon) or place, value)
+        end
+        if value and not seen[name] then
+            seen[name] = value
+            if name == "destination" then
+                sub:add(f.destination, place, value)
+            end
+        end
+    end
+    if upper == "CONNECTED" then
+        versions[stream] = ESCAPES[seen.version or "1.0"] and (seen.version or "1.0") or nil
+    end
+    if versions[stream] then
+        sub:add(f.version, range, versions[stream]):set_generated()
+    end
+    sub:add(f.length, range, nul - at + 1):set_generated()
+    if nul > body then
+        sub:add(f.body, tvb(body - 1, nul - body))
+    end
+    if seen.receipt and upper ~= "MESSAGE" and upper ~= "CONNECT" and upper ~= "STOMP" then
+        link(stream, seen.receipt, pinfo.number, sub, range, false)
+    elseif seen["receipt-id"] then
+        link(stream, seen["receipt-id"], pinfo.number, sub, range, true)
+    end
+    return seen.destination and command .. " " .. seen.destination or command
+end
+
+function stomp.dissector(tvb, pinfo, tree)
+    local octets, at, said = tvb:raw(), 1, {}
+    local field = stream_of()
+    local stream = tostring(field and field.value or 0)
+    while at <= #octets do
+        local byte = octets:byte(at)
+        if byte == LF or byte == CR then
+            local eols = octets:match("^[\r\n]+", at)
+            tree:add(stomp, tvb(at - 1, #eols), "STOMP, EOLs"):add(f.eol, tvb(at - 1, #eols))
+            at = at + #eols
+        elseif not may_begin(octets, at) then
+            if at == 1 then
+                return 0
+            end
+            break
+        else
+            local nul, body, lines = frame_of(octets, at)
+            if not nul then
+                pinfo.desegment_offset = at - 1
+                pinfo.desegment_len = DESEGMENT_ONE_MORE_SEGMENT
+                break
+            end
+            said[#said + 1] = add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
+            at = nul + 1
+        end
+    end
+    if at > 1 or pinfo.desegment_len ~= 0 then
+        pinfo.cols.protocol = "STOMP"
+        pinfo.cols.info = #said > 0 and table.concat(said, ", ") or (at > 1 and "EOLs" or "part of a frame")
+        return #octets
+    end
+    return 0
+end
+
+-- On other ports: a connection in which a segment begins with a known command.
+local function heuristic(tvb, pinfo, tree)
+    local octets = tvb:raw()
+    local command = octets:match("^(%u+)\r?\n")
+    if not (command and COMMANDS[command]) then
+        return false
+    end
+    pinfo.conversation = stomp
+    stomp.dissector(tvb, pinfo, tree)
+    return true
+end
+
+stomp:register_heuristic("tcp", heuristic)
+local by_port = DissectorTable.get("tcp.port")
+for _, port in ipairs(PORTS) do
+    by_port:add(port, stomp)
+end
