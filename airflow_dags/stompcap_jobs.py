@@ -91,7 +91,7 @@ class Job(SparkSubmitOperator):
         if code in FINAL:
             raise AirflowFailException(f"stompcap {self.job}: exit code {code}, {FINAL[code]}: {said or 'its log says what'}")
         if code:
-            raise AirflowException(f"stompcap {self.job}: exit code {code}, which another attempt may change: {said or 'its log says what'}")
+            raise AirflowException(f"stompcap {self.job}: exit code {code}, which may pass: {said or 'its log says what'}")
 
     def here(self) -> tuple[int, str]:
         """The exit code of the command of the job's name, and its last line that says something; all lines go to the log."""
