@@ -85,24 +85,26 @@ class Job(SparkSubmitOperator):
             BaseHook.get_connection(CONNECTION)
         except AirflowNotFoundException:
             self.log.info("no connection %s: the job runs on this machine", CONNECTION)
-            code = self.here()
+            code, said = self.here()
         else:
-            code = self.there(context)
+            code, said = self.there(context), ""
         if code in FINAL:
-            raise AirflowFailException(f"stompcap {self.job}: exit code {code}: {FINAL[code]}; its last lines above say what")
+            raise AirflowFailException(f"stompcap {self.job}: exit code {code}, {FINAL[code]}: {said or 'its log says what'}")
         if code:
-            raise AirflowException(f"stompcap {self.job}: exit code {code}; it is tried again")
+            raise AirflowException(f"stompcap {self.job}: exit code {code}, which may pass: {said or 'its log says what'}")
 
-    def here(self) -> int:
-        """The exit code of the command of the job's name; its lines go to the log."""
+    def here(self) -> tuple[int, str]:
+        """The exit code of the command of the job's name, and its last line that says something; all lines go to the log."""
         command = [str(ENVIRONMENT / "bin" / "stompcap"), self.job, *map(str, self.application_args or [])]
         self.running = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True,
         )
+        said = ""
         for line in self.running.stdout or ():
             self.log.info("%s", line.rstrip())
-        return self.running.wait()
+            said = line.strip() or said
+        return self.running.wait(), said
 
     def there(self, context: Context) -> int:
         """The exit code of spark-submit, which in client mode is that of the job."""

@@ -83,7 +83,6 @@ def airflow(folder: Path, tmp_path: Path) -> dict[str, str]:
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
         "AIRFLOW__CORE__PARALLELISM": "2",
-        **STARTED_OFTEN,
         "CAPTURES": str(folder / "captures"),
         "LAKE": str(tmp_path / "lake"),
     }
@@ -154,7 +153,7 @@ def versions(lake: Path) -> dict[str, int]:
 @pytest.mark.spark
 @pytest.mark.cluster
 def test_the_scheduler_runs_the_dag(airflow: dict[str, str], folder: Path, cluster: Cluster, tmp_path: Path) -> None:
-    given = airflow | {"MASTER": cluster.master, "SHARED": str(tmp_path)}
+    given = airflow | STARTED_OFTEN | {"MASTER": cluster.master, "SHARED": str(tmp_path)}
     server = tmp_path / "server"
     # What is typed in the terminal goes on there: the last command is left running, the ones behind it have its variables.
     begun = [*BEFORE, f"setsid {COMMANDS[SERVER]} >{server}.log 2>&1 & echo $! >{server}.pid"]
