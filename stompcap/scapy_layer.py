@@ -38,14 +38,19 @@ def frame_end(data: bytes) -> int:
     blank, nul = BLANK_LINE.search(data), data.find(b"\0")
     if blank is None or 0 <= nul < blank.start():
         return nul + 1 or -1
-    declared = LENGTH.search(data, 0, blank.end())
-    if declared:
-        end = blank.end() + int(declared[1])
-        if end >= len(data):
-            return -1
-        if not data[end]:
-            return end + 1
+    end = declared_end(data)
+    if end >= len(data):
+        return -1
+    if end >= 0 and not data[end]:
+        return end + 1
     return data.find(b"\0", blank.end()) + 1 or -1
+
+
+def declared_end(data: bytes) -> int:
+    """Where the NUL must be by content-length; -1 where there is none, or the head is incomplete."""
+    blank = BLANK_LINE.search(data)
+    declared = LENGTH.search(data, 0, blank.end()) if blank else None
+    return blank.end() + int(declared[1]) if blank and declared else -1
 
 
 def _table(packet: Any) -> dict[str, str]:
@@ -209,6 +214,7 @@ class STOMP(Packet):
         else:
             end = frame_end(data) if data else -1
             if end < 0:
+                metadata["tcp_min_len"] = declared_end(data) + 1 or None
                 return conf.raw_layer(data) if data and metadata.get("tcp_end") else None
             if cls.dispatch_hook(data[:end]) is not cls:
                 return conf.raw_layer(data)

@@ -50,7 +50,7 @@ local function head_of(octets, at)
     end
 end
 
--- The place of the NUL that ends the frame at a place, its body and its lines; nil where more octets are needed.
+-- The place of the NUL that ends the frame at a place, its body and its lines; nil where more octets are needed, and how many if known.
 local function frame_of(octets, at)
     local body, lines, nul = head_of(octets, at)
     if not body then
@@ -65,7 +65,7 @@ local function frame_of(octets, at)
         if declared then
             declared = #declared < 12 and tonumber(declared) or #octets
             if body + declared > #octets and declared <= BODY_LIMIT then
-                return nil
+                return nil, body + declared - #octets
             end
             if octets:byte(body + declared) == NUL then
                 return body + declared, body, lines
@@ -172,9 +172,9 @@ function stomp.dissector(tvb, pinfo, tree)
             break
         else
             local nul, body, lines = frame_of(octets, at)
-            if not nul then
+            if not nul then -- body is the number of octets that are missing
                 pinfo.desegment_offset = at - 1
-                pinfo.desegment_len = DESEGMENT_ONE_MORE_SEGMENT
+                pinfo.desegment_len = body or DESEGMENT_ONE_MORE_SEGMENT
                 break
             end
             said[#said + 1] = add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
