@@ -2,8 +2,8 @@
 
 What goes wrong in a round is told, and the next round tries again; only a request that makes no sense ends it, and a session that is lost.
 
-A validation sums up the whole lake, so in a large one it would soon be most of each round: it takes at most a tenth of the time, and what a
-round leaves out, a later one does, also if nothing is new by then.
+A validation adds up what is known of the whole lake, which in a large one may be most of a round: it takes at most a tenth of the time, and
+what a round leaves out, a later one does, also if nothing is new by then.
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ FIELDS = ("ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.seq_raw", "tcp.
 Key = tuple[str, int, str, int]
 
 
+class PortUsedTwiceError(RuntimeError):
+    """The kernel gave two sessions of a capture the same port, so that their octets cannot be told apart by it: record it once more."""
+
+
 def streams(path: Path) -> dict[Key, bytes]:
     """Octets of each direction in the capture, by source and destination; loopback neither loses nor reorders."""
     command = ["tshark", "-r", str(path), "-T", "fields", "-o", "tcp.desegment_tcp_streams:FALSE"]
@@ -23,7 +27,7 @@ def streams(path: Path) -> dict[Key, bytes]:
         key = (source, int(sport), target, int(dport))
         if syn in ("1", "True"):
             if key in start and octets[key]:
-                raise RuntimeError(f"{path.name}: port {sport} was used twice")
+                raise PortUsedTwiceError(f"{path.name}: port {sport} was used twice")
             start[key] = int(seq) + 1
             octets.setdefault(key, bytearray())
             continue

@@ -39,9 +39,19 @@ def record(out: Path, cache: Path, scratch: Path, names: list[str], wanted: list
         with broker.running(users):
             for capture in dict.fromkeys(scenario.capture for scenario in programme):
                 chosen = [scenario for scenario in programme if scenario.capture == capture]
-                captures.append(_capture(out, broker, capture, chosen))
+                captures.append(_capture_again(out, broker, capture, chosen))
     _passcodes(out)
     return captures
+
+
+def _capture_again(out: Path, broker: Broker, capture: str, scenarios: list[Scenario]) -> Path:
+    """One capture, recorded once more while the kernel gives two sessions the same port, which is rare."""
+    for _ in range(2):
+        try:
+            return _capture(out, broker, capture, scenarios)
+        except proof.PortUsedTwiceError as error:
+            print(f"{error}; once more", flush=True)
+    return _capture(out, broker, capture, scenarios)
 
 
 def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario]) -> Path:

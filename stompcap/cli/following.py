@@ -33,6 +33,8 @@ INTERVAL_S = 0.2
 SHARE = 4  # sessions are made again after so many times what it took the last time
 LARGEST = 1 << 23  # octets of a connection that is held
 MOST_HELD = 1 << 25  # octets of all connections; the largest are let go first
+MOST_TABLES = 1 << 13  # of all connections; the longest silent are let go first, as a table of one segment takes some 25 KiB
+APART = 16  # tables of a connection that are held before they become one
 SILENT = 1 << 16  # octets of a connection after which it speaks STOMP or is let go
 LINGER_NS = 2 * 10**9  # how long packets of a connection may come after its end
 MOST_IGNORED = 1 << 16
@@ -75,6 +77,8 @@ class Follower:
                 del self.ignored[ends]
             held = self.held.setdefault(ends, Held())
             held.tables.append(mine)
+            if len(held.tables) > APART:
+                held.tables = [pa.concat_tables(held.tables).combine_chunks()]
             held.octets += mine.nbytes
             held.packets += mine.num_rows
             held.last_ns = max(held.last_ns, pc.max(mine.column("ts_ns")).as_py())
@@ -153,13 +157,21 @@ class Follower:
             self._let_go(ends, ignore=not found)
 
     def _forget(self, now_ns: int) -> None:
-        """Let go of connections that have ended, and of the largest where all together are too large."""
+        """Let go of connections that have ended; of the largest where all are too large, of the longest silent where they are too many."""
         for ends, held in list(self.held.items()):
             if held.ended and held.ended >= held.printed.keys() and now_ns - held.last_ns > LINGER_NS:
                 self._let_go(ends, ignore=False)
+        octets = sum(held.octets for held in self.held.values())
         for ends in sorted(self.held, key=lambda ends: -self.held[ends].octets):
-            if sum(held.octets for held in self.held.values()) <= MOST_HELD:
+            if octets <= MOST_HELD:
                 break
+            octets -= self.held[ends].octets
+            self._let_go(ends, ignore=False)
+        tables = sum(len(held.tables) for held in self.held.values())
+        for ends in sorted(self.held, key=lambda ends: self.held[ends].last_ns):
+            if tables <= MOST_TABLES:
+                break
+            tables -= len(self.held[ends].tables)
             self._let_go(ends, ignore=False)
 
     def _let_go(self, ends: bytes, *, ignore: bool) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from stompcap.generate.write import Request
 
 NAMES = "normal, slow-consumer, broken-heart-beats, violations, loss, rotation"
+MOST_MESSAGES, MOST_BEATS = 200_000, 2_000_000
+"""Of all connections of a group together: it is held in memory, some 2 GB then."""
+
 Out = Annotated[
     str, typer.Argument(metavar="OUT.pcap", help="The capture to write or replace; the truth is OUT.truth.json.", show_default=False)
 ]
@@ -91,7 +94,7 @@ def _octets(size: str | None) -> int:
 
 def _demand(request: Request) -> None:
     """Raise UsageError for what cannot be generated."""
-    from stompcap.generate.profiles import PROFILES
+    from stompcap.generate.profiles import BEAT_S, PROFILES
     from stompcap.rules import RULES
 
     if request.profile not in PROFILES:
@@ -100,6 +103,12 @@ def _demand(request: Request) -> None:
         raise UsageError("--rules: only violations break rules by choice; add --profile violations")
     if request.profile == "rotation" and request.octets:
         raise UsageError("--size: rotation is as large as --connections, --messages and --duration make it; leave --size out")
+    of_all = request.wanted.connections * request.wanted.messages
+    if request.profile not in ("violations", "broken-heart-beats") and of_all > MOST_MESSAGES:
+        remedy = "generate fewer" if request.profile == "rotation" else "repeat a smaller group with --size"
+        raise UsageError(f"--connections times --messages is {of_all:,}, at most {MOST_MESSAGES:,}; {remedy}")
+    if request.profile == "rotation" and request.wanted.connections * (request.wanted.duration_s // BEAT_S) > MOST_BEATS:
+        raise UsageError(f"--connections times --duration makes more than {MOST_BEATS:,} heart-beats; generate fewer or shorter ones")
     known = {rule.id for rule in RULES if rule.breaks}
     unknown = [rule for rule in request.wanted.rules if rule not in known]
     if unknown:

@@ -22,13 +22,13 @@ from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, PCAPNG_MAGIC
 from stompcap.capture.records import Walk
 from stompcap.capture.segments import Decoder, segment_batch
 from stompcap.errors import CaptureError
+from stompcap.units import size
 
 if TYPE_CHECKING:
     from stompcap.options import Options
 
 READ_OCTETS = 1 << 20
 SPOOL_OCTETS = 1 << 26
-LARGEST_PACKET = 1 << 18  # with its headers; what is left of a packet at the end of the pipe is no packet
 PIPE = "-"
 
 
@@ -68,7 +68,7 @@ class LiveInput:
         """Whether the capture's header is there; raises CaptureError where the pipe carries no capture."""
         if self.started:
             return True
-        head = os.pread(self.spool.fileno(), LARGEST_PACKET, 0)
+        head = os.pread(self.spool.fileno(), SPOOL_OCTETS, 0)
         if len(head) >= 4 and head[:4] not in PCAP_MAGICS and head[:4] != PCAPNG_MAGIC:
             raise CaptureError("standard input", "is not a pcap or pcapng capture by its first octets; decompress it, or name it as a file")
         if head[:4] in PCAP_MAGICS:
@@ -76,6 +76,8 @@ class LiveInput:
         else:
             self.header = pcapng_header(head)
             self.started = len(self.header) > 0
+        if not self.started and len(head) == SPOOL_OCTETS:
+            raise CaptureError("standard input", f"has no packet in its first {size(SPOOL_OCTETS)}; write it to a file and name that")
         return self.started
 
     def _read(self) -> pa.Table:
@@ -95,8 +97,8 @@ class LiveInput:
 
     def _again(self, here: Checkpoint) -> None:
         """Begin the file again with its header and what was not read yet."""
-        size = os.fstat(self.spool.fileno()).st_size
-        rest = os.pread(self.spool.fileno(), size - here.offset, here.offset)
+        end = os.fstat(self.spool.fileno()).st_size
+        rest = os.pread(self.spool.fileno(), end - here.offset, here.offset)
         self.spool.close()
         self.path.unlink()
         self.spool = open(self.path, "w+b", buffering=0)  # noqa: SIM115
@@ -114,5 +116,7 @@ def pcapng_header(head: bytes) -> bytes:
         length = int.from_bytes(head[at + 4 : at + 8], order)  # type: ignore[arg-type]
         if kind in (ENHANCED_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK):
             return head[:at]
-        at += max(length, 12)
+        if length < 12:
+            break  # no block is shorter
+        at += length
     return b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +82,7 @@ def peek(
             following.follow(sys.stdin.buffer, printer, options)
             return
         refused = _files(captures, printer, options)
-    except Enough:
+    except Enough:  # of a pipe
         return
     if refused:
         raise SystemExit(UNREADABLE)
@@ -102,8 +103,9 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
         to_stderr(str(error))
 
     trace = tracing.read(find(captures, refuse), options, refuse)
-    for dialogue in trace.dialogues(options):
-        printer.session(dialogue)
+    with suppress(Enough):
+        for dialogue in trace.dialogues(options):
+            printer.session(dialogue)
     if not printer.sessions and not refused:
         to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
     return len(refused)

@@ -94,7 +94,6 @@ class Signals:
         finally:
             self._expected = False
 
-
     @contextmanager
     def cancelling(self) -> Iterator[None]:
         """Ctrl-C does not end the process meanwhile, but raises KeyboardInterrupt, as often as it comes."""

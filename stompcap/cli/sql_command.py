@@ -94,13 +94,13 @@ def _text(query: str | None, file: str | None) -> str:
         raise UsageError("give a query or -f FILE, not both")
     if query is not None:
         return query
-    if file is None or file == "-":
-        return sys.stdin.read()
     try:
+        if file is None or file == "-":
+            return sys.stdin.read()
         with open(file, encoding="utf-8") as text:
             return text.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"-f {file}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
+        raise UsageError(f"{f'-f {file}' if file else 'standard input'}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
 
 
 def described(ask: Ask, name: str) -> list[str]:
@@ -117,6 +117,7 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) 
         return lambda one: answered(lake, one)
     session = common.session(master, conf)()
     lakes.views(session, lake)
+    session.conf.set("spark.sql.runSQLOnFiles", "false")  # no FROM csv.`/any/file`
     return lambda one: _by_spark(session, one)
 
 

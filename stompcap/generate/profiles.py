@@ -13,6 +13,7 @@ from stompcap.generate.wire import ACK, FIN, RST, Session
 from stompcap.rules import RULES
 
 DAY_S = 86_400
+BEAT_S = 50  # between the heart-beats of rotation
 QUEUE = "/queue/orders"
 
 
@@ -84,7 +85,7 @@ def rotation(dice: Random, wanted: Wanted) -> Conversation:
     talk = Conversation(dice, "rotation")
     talk.connect(beats=("60000,60000", "60000,60000"))
     talk.subscribe(QUEUE)
-    end, beat = talk.wire.ns + wanted.duration_s * 1000 * MS, 50_000 * MS
+    end, beat = talk.wire.ns + wanted.duration_s * 1000 * MS, BEAT_S * 1000 * MS
     times = [(talk.wire.ns + number * beat, "beat") for number in range(1, wanted.duration_s * 1000 * MS // beat)]
     times += [(dice.randrange(talk.wire.ns // 1000, end // 1000) * 1000, "message") for _ in range(wanted.messages)]
     for ns, what in sorted(times):

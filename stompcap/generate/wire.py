@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-ETHERNET_OCTETS, IP_OCTETS, TCP_OCTETS = 14, 20, 20
+IP_OCTETS, TCP_OCTETS = 20, 20
 STOMP_PORT = 61613
 SYN, FIN, RST, PSH, ACK = 0x02, 0x01, 0x04, 0x08, 0x10
 MSS = 1448

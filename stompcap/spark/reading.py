@@ -19,7 +19,7 @@ from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.spark import data_files, open_tables, query
 from stompcap.spark.data_files import Files
 from stompcap.spark.places import location
-from stompcap.spark.statement import REFUSED, demand_reading, explained
+from stompcap.spark.statement import REFUSED, calls, demand_reading, explained
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 
@@ -81,10 +81,9 @@ def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[li
 
 
 def _refused(database: DuckDBPyConnection) -> re.Pattern[str]:
-    """What finds a call of a function that is not allowed, whatever stands between its name and the bracket."""
+    """What finds a call of a function that is not allowed."""
     found = database.execute("SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table'").fetchall()
-    refused = "|".join(re.escape(name) for name in sorted({name for (name,) in found} - FUNCTIONS))
-    return re.compile(rf"""(?<!\w)({refused})["\s]*(?:\(|--|/\*)""", re.IGNORECASE)
+    return calls({name for (name,) in found} - FUNCTIONS)
 
 
 @contextmanager
@@ -103,10 +102,10 @@ def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
 
 def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
     """Leave DuckDB with these files alone; intermediate results that memory has no room for go to a folder of their own."""
-    allowed = ", ".join("'" + uri.replace("'", "''") + "'" for uri in uris)
+    allowed = ", ".join(map(_quoted, uris))
     for setting in (
         f"allowed_paths = [{allowed}]",
-        f"temp_directory = '{spilled}'",
+        f"temp_directory = {_quoted(spilled)}",
         "python_enable_replacements = false",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
@@ -115,6 +114,10 @@ def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
         "lock_configuration = true",
     ):
         database.execute(f"SET {setting}")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[list[object]]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from stompcap.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame, SparkSession
 
 BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
@@ -17,10 +19,17 @@ PIECE = re.compile(
 """A comment, a text or name in quotes, a semicolon, or what lies between such."""
 EXPLAINED = re.compile(r"EXPLAIN\b\s*(?:ANALYZE\b|\([^()]*\))?", re.IGNORECASE)
 QUERIES = ("SELECT", "VALUES", "TABLE", "PIVOT", "UNPIVOT")
-MIXED = ("WITH", "FROM", "MAP", "REDUCE")
+MIXED = ("WITH", "FROM")
 """A query, or an INSERT, UPDATE or DELETE behind it: by the parser."""
 QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "EXPLAIN")
 REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, SHOW, DESCRIBE or EXPLAIN"
+OUTSIDE = ("reflect", "try_reflect", "java_method", "identifier")
+"""Functions of Spark that call any method of Java, and the clause that hides a function's name."""
+
+SCRIPT = "ScriptTransformation"
+"""Spark's plan of SELECT TRANSFORM ... USING, which runs a program."""
+
+RUNS = "sql runs no programs and calls no Java"
 
 
 def split(text: str) -> tuple[list[str], str]:
@@ -68,19 +77,29 @@ def demand_reading(statement: str) -> None:
         raise UsageError(REFUSED)
 
 
+def calls(names: Iterable[str]) -> re.Pattern[str]:
+    """What finds a call of one of these functions, whatever stands between its name and the bracket."""
+    return re.compile(rf"""(?<!\w)({"|".join(map(re.escape, sorted(names)))})["`\s]*(?:\(|--|/\*)""", re.IGNORECASE)
+
+
 def read(spark: SparkSession, statement: str) -> DataFrame:
     """The answer to a statement that reads.
 
-    Raises UsageError for any other one, and what Spark raises for one that makes no sense.
+    Raises UsageError for any other one, also for one that runs programs, and what Spark raises for one that makes no sense.
     """
     from pyspark.errors import ParseException
 
     statement = statement.strip().removesuffix(";")
     demand_reading(statement)
+    if found := calls(OUTSIDE).search(statement):
+        raise UsageError(f"{found[1]}(): {RUNS}")
     if first_word(statement) in MIXED:
         spark.sql(f"EXPLAIN {statement}")  # its own mistakes come first
         try:
             spark.sql(f"EXPLAIN SELECT * FROM (\n{statement}\n)")  # noqa: S608 - it is the user's own, and asked for
         except ParseException as error:
             raise UsageError(REFUSED) from error
-    return spark.sql(statement)
+    answer = spark.sql(statement)  # a query is not run yet
+    if SCRIPT in answer._jdf.queryExecution().logical().toString():  # noqa: SLF001 - a plan has no other way to Python
+        raise UsageError(f"TRANSFORM: {RUNS}")
+    return answer

@@ -35,6 +35,8 @@ def test_a_capture_and_its_truth_are_written(tmp_path: Path, capsys: Said, monke
         (["--size", "lots"], 2, "--size lots: must be a size such as"),
         (["--profile", "rotation", "--size", "1GB"], 2, "--size: rotation is as large as"),
         (["--profile", "rotation", "--rotate", "soon"], 2, "--rotate soon: must be a duration"),
+        (["--connections", "10000"], 2, "--connections times --messages is 500,000, at most 200,000"),
+        (["--profile", "rotation", "--duration", "3650d"], 2, "--connections times --duration makes more than 2,000,000 heart-beats"),
         (["--connections", "0"], 2, "Invalid value for '--connections'"),
     ],
 )

@@ -120,6 +120,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: Path, c
         "no such file; check the name", "is not a pcap or pcapng capture by its first octets; leave it out",
     ]  # fmt: skip
     assert objects(said.out, "summary")
+    assert peek(monkeypatch, str(tmp_path / "gone.pcap"), HEARTBEATS, "-c", "1") == 4
 
 
 def test_too_much_is_left_to_run() -> None:

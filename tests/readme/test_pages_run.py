@@ -17,6 +17,8 @@ CANNOT = {
     "make ": "a part of CI", "broker-0.pcap": "what kubectl captured", "--source tap": "a source of its own",
     "--settings settings.toml": "a file of the user's", "--reprocess": "all captures again; tests/spark/test_reprocess.py",
 }  # fmt: skip
+
+
 def runnable(page: Path) -> list[str]:
     """The commands of a page that need nothing but captures and a lake; of `forget`, which asks a person, those that say yes."""
     commands = Section(page.name, page.read_text("utf-8")).commands()
@@ -30,6 +32,7 @@ def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
     lines = [line for page in PAGES if page.parent.name == "docs" for line in runnable(page)]
     assert len(lines) > 10
     (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "trace.pcapng").symlink_to(ROOT / "data" / "artemis_habits.pcapng")
     (tmp_path / "questions.sql").write_text("SELECT count(*) FROM sessions; SELECT 1;")
     for place in ("broker", "gateway"):
         (tmp_path / "captures" / place).mkdir(parents=True)

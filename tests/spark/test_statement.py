@@ -43,6 +43,13 @@ def test_what_turns_into_a_command_is_refused(spark: SparkSession) -> None:
     for statement in mixed:
         with pytest.raises(UsageError):
             read(spark, statement)
+    for statement in (
+        "SELECT TRANSFORM(id) USING 'cat' AS (id) FROM numbers", "WITH a AS (SELECT TRANSFORM(1) USING 'cat' AS (b)) SELECT * FROM a",
+        "FROM numbers MAP id USING 'cat' AS (id)", "SELECT (SELECT max(a) FROM (SELECT TRANSFORM(1) USING 'cat' AS (a)))",
+        "SELECT `reflect` ('java.lang.System', 'lineSeparator')", "SELECT IDENTIFIER('java_' || 'method')('java.lang.System', 'gc')",
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="runs no programs"):
+            read(spark, statement)
     assert read(spark, "WITH a AS (SELECT id FROM numbers) SELECT max(id) AS most FROM a ORDER BY 1;").collect()[0].most == 2
     assert read(spark, "(SELECT count(*) AS n FROM numbers) -- all").collect()[0].n == 3
     assert read(spark, "SHOW VIEWS").count() >= 1
