@@ -124,10 +124,23 @@ class Batch:
         if self.assembly.options.keep_credentials:
             return {}
         known = {number: self.passcodes[stream] for number, stream in enumerate(window.streams.tolist()) if stream in self.passcodes}
+        before = self.assembly.passcodes
+        ends = [self._ends(stream) for stream in window.streams.tolist()] if before is not None else []
+        for number, one in enumerate(ends):
+            if before and one in before:
+                known[number] = known.get(number, frozenset()) | before[one]
         found = stomp.passcodes_of(window.octets, window.rows, known)
+        if before is not None:
+            before.update((ends[number], passcodes) for number, passcodes in found.items())
         if not window.last:
             self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items()}
         return found
+
+    def _ends(self, stream: int) -> bytes:
+        """The endpoints of a stream, as SEGMENTS has them."""
+        s = self.reassembly.streams
+        low, high = (int(port[stream]).to_bytes(2, "big") for port in (s.low_port, s.high_port))
+        return bytes(s.low[stream]) + low + bytes(s.high[stream]) + high
 
     def _sessions(self, window: Window, part: Part) -> Sessions:
         """The STOMP sessions of a window's rows, or pieces of them."""

@@ -24,7 +24,8 @@ class Task:
     octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which flows are open or over; without
     it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
     `before` are the ids of captures by the ranks that they had in the run before. `overtaken`: a run with later captures has gone on
-    with flows of many packets already, and their rows are left out.
+    with flows of many packets already, and their rows are left out. `passcodes` are those known before, by endpoints as SEGMENTS has
+    them; where given, those found are added.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Task:
         analyser: SessionAnalyser | None = None,
         before: Sequence[str] = (),
         overtaken: bool = False,
+        passcodes: dict[bytes, frozenset[bytes]] | None = None,
     ) -> None:
         self.window = window
         self.block = block
@@ -48,5 +50,6 @@ class Task:
         self.analyser = analyser
         self.before = before
         self.overtaken = overtaken
+        self.passcodes = passcodes
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)

@@ -61,6 +61,8 @@ class Follower:
         self.printer, self.options = printer, options
         self.held: dict[bytes, Held] = {}
         self.ignored: dict[bytes, None] = {}
+        self.passcodes: dict[bytes, frozenset[bytes]] = {}
+        """By endpoints, of connections that were let go too: what repeats one later is masked."""
 
     def take(self, segments: pa.Table) -> None:
         """Hold segments with those of their endpoints."""
@@ -100,7 +102,7 @@ class Follower:
         """Print what is new of some connections, in order of time."""
         segments = in_wire_order(pa.concat_tables([table for held in changed.values() for table in held.tables]))
         by_ends: dict[bytes, list[Dialogue]] = {}
-        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options):
+        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes):
             by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
         fresh = [(line, dialogue) for ends, found in by_ends.items() if ends in changed
                  for dialogue in found for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
@@ -173,6 +175,8 @@ class Follower:
                 break
             tables -= len(self.held[ends].tables)
             self._let_go(ends, ignore=False)
+        for ends in [ends for ends in self.passcodes if ends not in self.held][: max(0, len(self.passcodes) - MOST_IGNORED)]:
+            del self.passcodes[ends]
 
     def _let_go(self, ends: bytes, *, ignore: bool) -> None:
         for stream in self.held.pop(ends).printed:

@@ -62,8 +62,10 @@ class Trace:
                 yield waiting.pop(0)
 
 
-def sessions_of(segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options) -> list[Dialogue]:
-    """The sessions of segments in wire order; `now_ns` is the latest capture time."""
+def sessions_of(
+    segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options, passcodes: dict[bytes, frozenset[bytes]] | None = None
+) -> list[Dialogue]:
+    """The sessions of segments in wire order; `now_ns` is the latest capture time, `passcodes` as for the assembly."""
     import pyarrow as pa
 
     from stompcap.assembly import Assembly, SessionAnalyser
@@ -72,7 +74,8 @@ def sessions_of(segments: pa.Table, paths: Sequence[str], now_ns: int, options: 
     ids = [str(rank) for rank in range(len(paths))]
     analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
     found: dict[str, list[pa.Table]] = {}
-    for part in Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns).parts(segments):
+    machines = Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns, passcodes=passcodes)
+    for part in machines.parts(segments):
         made = analyse(part.sessions) if part.sessions is not None else {}
         for name, table in (*part.tables.items(), *made.items()):
             if name in KEPT or name in WANTED:

@@ -44,3 +44,16 @@ def test_in_no_table(window: int, block: int, assembly: type[Assembly], wire: Wi
 def test_unless_it_is_to_be_kept(wire: Wire) -> None:
     tables = wire.tables(Options(keep_credentials=True))
     assert str(tables["frames"].to_pylist()).count(SECRET) > 3
+
+
+def test_what_was_learned_of_endpoints_is_masked_where_a_connection_is_joined_midstream(wire: Wire) -> None:
+    """As where its first packets were let go of."""
+    captures, known = [(row["path"], row["capture_id"]) for row in wire.surveyed], dict[bytes, frozenset[bytes]]()
+    count = wire.segments.num_rows
+    rows: list[str] = []
+    for begin, end in ((0, count // 2), (count // 2, count)):
+        machines = Assembly(captures, "batch", Options(), now_ns=0, passcodes=known)
+        for part in machines.parts(wire.segments.slice(begin, end - begin)):
+            rows += [str(table.to_pylist()) for table in part.tables.values()]
+    assert "You sent ***********" in "".join(rows)
+    assert SECRET not in "".join(rows)
