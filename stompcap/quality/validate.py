@@ -34,10 +34,10 @@ CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
 
 def prepare() -> None:
     """Begin to import Great Expectations, which takes seconds, in parallel with the caller's next work."""
-    Thread(target=_judging, daemon=True).start()
+    Thread(target=_evaluation, daemon=True).start()
 
 
-def _judging() -> ModuleType:
+def _evaluation() -> ModuleType:
     """The module `judging`, imported with Great Expectations.
 
     Great Expectations imports Spark Connect, and pyspark ends the process where its packages are missing and the program is no file, as in
@@ -46,7 +46,7 @@ def _judging() -> ModuleType:
     hidden = [name for name in CONNECT if find_spec("grpc") is None and name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None hides a module from the import system
     try:
-        return importlib.import_module("stompcap.quality.judging")
+        return importlib.import_module("stompcap.quality.results")
     finally:
         for name in hidden:
             sys.modules.pop(name, None)
@@ -68,7 +68,7 @@ def validate(
     proofs = invariants.provable(names)
     counted = [name for name in names if name not in proofs]
     with ThreadPoolExecutor(1) as pool:
-        judging = pool.submit(_judging)
+        module = pool.submit(_evaluation)
         before = kept.load(lake, names)
         known = before if new else kept.Kept(parts=before.parts)
         found = profiles(spark, locations, counted, known.reports, known.unique)
@@ -78,8 +78,8 @@ def validate(
     repeated = exact.surplus(lake, suspects, spark)
     failed = [rule for rule in invariants.INVARIANTS if rule.name in found.sums and not found.sums[rule.name].agree]
     broken = exact.offenders(lake, failed, spark)
-    judge = judging.result()
-    evidence = judge.Evidence(found.profiles, found.sums, found.measures, repeated, broken)
-    results: pa.Table = judge.judge(evidence, quality or Quality(), run_id)
+    rows_of = module.result()
+    profiled = rows_of.Profiled(found.profiles, found.sums, found.measures, repeated, broken)
+    results: pa.Table = rows_of.evaluated(profiled, quality or Quality(), run_id)
     kept.save(lake, names, known, found.reports, set(names) - set(repeated))
     return results

@@ -76,18 +76,18 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
 
 def test_the_same_evidence_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is a fault that comes later passed over, or one that was there believed to stay."""
-    from stompcap.quality.verdicts import Court
+    from stompcap.quality.expectations import Validator
 
     judged: list[str] = []
-    whole = Court.judge
+    whole = Validator.validate
 
-    def judge(self: Court, suite: Any, frame: Any) -> Any:
+    def validate(self: Validator, suite: Any, frame: Any) -> Any:
         judged.append(suite.name)
         return whole(self, suite, frame)
 
     lake, told = lakes.write(tmp_path / "lake", lakes.tables()), {}
     run(lake)
-    monkeypatch.setattr(Court, "judge", judge)
+    monkeypatch.setattr(Validator, "validate", validate)
     for name, fault in (("clean", None), ("twice", repeat(0)), ("once more", repeat(1)), ("repaired", None)):
         judged.clear()
         table = lakes.tables()["receipts"]

@@ -1,7 +1,7 @@
 """The one place where Great Expectations runs: an ephemeral context, and its results as plain records.
 
 Great Expectations takes seconds for the suites of a lake. A process that validates again and again (`stompcap watch`) finds most tables
-with the evidence of the last time, the same words in each column: then their verdicts stand, and only the counts beside them are new.
+with the evidence of the last time, the same words in each column: then their results stand, and only the counts beside them are new.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Result:
     """What one expectation found: `broken` are the values that it did not expect, `raised` says that it could not be judged."""
 
     table: str
@@ -41,26 +41,26 @@ class Verdict:
     broken: frozenset[str]
 
 
-_LAST: dict[str, tuple[Hashable, list[Verdict]]] = {}
-"""By table the evidence that was judged last in this process, and the verdicts."""
+_LAST: dict[str, tuple[Hashable, list[Result]]] = {}
+"""By table the evidence that was judged last in this process, and the results."""
 
 
-class Court:
+class Validator:
     """Great Expectations for one validation; its context, which takes a while, is made when something must be judged."""
 
-    def of_table(self, profile: Profile, surplus: int) -> list[Verdict]:
-        """The verdicts on a table; those of the last time where the evidence is the same."""
+    def of_table(self, profile: Profile, surplus: int) -> list[Result]:
+        """The results for a table; those of the last time where the evidence is the same."""
         name, evidence = profile.table.name, _evidence(profile, surplus)
         if name not in _LAST or _LAST[name][0] != evidence:
-            _LAST[name] = evidence, self.judge(suites.table_suite(profile.table), suites.evidence(profile, surplus))
+            _LAST[name] = evidence, self.validate(suites.table_suite(profile.table), suites.evidence(profile, surplus))
         return _LAST[name][1]
 
-    def judge(self, suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Verdict]:
-        """The verdicts of one suite on one frame."""
+    def validate(self, suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Result]:
+        """the results of one suite on one frame."""
         batch = self._pandas.add_dataframe_asset(suite.name).add_batch_definition_whole_dataframe("all")
         definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=self._context.suites.add(suite))
         added = self._context.validation_definitions.add(definition)
-        return [_verdict(one) for one in added.run(batch_parameters={"dataframe": frame}, result_format="COMPLETE").results]
+        return [_result(one) for one in added.run(batch_parameters={"dataframe": frame}, result_format="COMPLETE").results]
 
     @cached_property
     def _pandas(self) -> PandasDatasource:
@@ -83,12 +83,12 @@ def _evidence(profile: Profile, surplus: int) -> Hashable:
     return profile.rows > 0, surplus, words, frozenset(profile.faults)
 
 
-def _verdict(result: ExpectationValidationResult) -> Verdict:
+def _result(result: ExpectationValidationResult) -> Result:
     config = result.expectation_config
     if config is None or config.meta is None:
         raise TypeError("an expectation of the suites has no meta")
     raised = bool(result.exception_info and result.exception_info.get("raised_exception"))
-    return Verdict(
+    return Result(
         config.meta["table_name"], config.meta["column_name"], config.meta["expectation"], suites.SEVERITIES[config.severity],
         bool(result.success), raised, frozenset(result.result.get("unexpected_list", [])),
     )  # fmt: skip

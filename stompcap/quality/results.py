@@ -1,4 +1,4 @@
-"""The verdicts of Great Expectations (stompcap.quality.verdicts) as rows of `quality_results`.
+"""The results of Great Expectations (stompcap.quality.expectations) as rows of `quality_results`.
 
 `observed` is short and contains nothing from the wire but a few characters of words that a table should not have: otherwise
 counts, the lake's own words, stream ids, names of capture files and sources.
@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from stompcap.quality import suites
 from stompcap.quality.examples import NOT_NULL, WHOLE, WHOLE_FILES
+from stompcap.quality.expectations import Result, Validator
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import RECENT, Measures
 from stompcap.quality.profiles import Profile, Sums
 from stompcap.quality.ranges import EXAMPLES, SHOWN, Faults, checks
-from stompcap.quality.verdicts import Court, Verdict
 from stompcap.quality.words import failure
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
@@ -28,7 +28,7 @@ from stompcap.visible import visible
 
 
 @dataclass
-class Evidence:
+class Profiled:
     """What a validation has found.
 
     `repeated`: per table with rows that repeat a key, how many and the first keys; `offenders`, by the name of a broken invariant, how
@@ -42,70 +42,70 @@ class Evidence:
     offenders: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def judge(found: Evidence, quality: Quality, run_id: str) -> pa.Table:
+def evaluated(found: Profiled, quality: Quality, run_id: str) -> pa.Table:
     """Rows of `quality_results` for the profiles, the invariants that have sums, and the thresholds that are set."""
-    court, now = Court(), datetime.datetime.now(datetime.UTC)
+    validator, now = Validator(), datetime.datetime.now(datetime.UTC)
     rows: list[dict[str, Any]] = []
     for name, profile in found.profiles.items():
         repeated = found.repeated.get(name, Faults())
-        for verdict in court.of_table(profile, repeated.rows):
-            if verdict.expectation == suites.BROKEN:
-                rows += _checked(verdict, profile)
+        for result in validator.of_table(profile, repeated.rows):
+            if result.expectation == suites.BROKEN:
+                rows += _checked(result, profile)
             else:
-                rows.append(_row(verdict, _profiled(profile, repeated, verdict)))
+                rows.append(_row(result, _profiled(profile, repeated, result)))
     rules = {rule.name: rule for rule in INVARIANTS if rule.name in found.sums}
     if rules:
         suite = suites.invariants_suite(list(rules.values()))
-        for verdict in court.judge(suite, suites.sides(list(rules.values()), found.sums)):
-            rule, both = rules[verdict.expectation], found.sums[verdict.expectation]
+        for result in validator.validate(suite, suites.sides(list(rules.values()), found.sums)):
+            rule, both = rules[result.expectation], found.sums[result.expectation]
             sides = {rule.names[0]: both.left[0], rule.names[1]: both.right[0]}
-            rows.append(_row(verdict, sides | found.offenders.get(rule.name, {})))
+            rows.append(_row(result, sides | found.offenders.get(rule.name, {})))
     if quality != Quality() and {"captures", "streams"} <= set(found.profiles):
         moment = int(now.timestamp()) * 10**9
-        for verdict in court.judge(suites.thresholds_suite(quality), suites.measured(found.measures, moment)):
-            rows.append(_row(verdict, _measured(found.measures, quality, verdict.expectation, moment)))
+        for result in validator.validate(suites.thresholds_suite(quality), suites.measured(found.measures, moment)):
+            rows.append(_row(result, _measured(found.measures, quality, result.expectation, moment)))
     finished = [row | {"run_id": run_id, "checked_ts": now, "message": None if row["success"] else failure(row)} for row in rows]
     return pa.Table.from_pylist(finished, schema=TABLES["quality_results"].arrow)
 
 
-def _row(verdict: Verdict, observed: dict[str, Any]) -> dict[str, Any]:
-    if verdict.raised:
+def _row(result: Result, observed: dict[str, Any]) -> dict[str, Any]:
+    if result.raised:
         observed = {"error": "the expectation could not be judged"}
     return {
-        "table_name": verdict.table,
-        "column_name": verdict.column,
-        "expectation": verdict.expectation,
-        "severity": verdict.severity,
-        "success": verdict.success,
+        "table_name": result.table,
+        "column_name": result.column,
+        "expectation": result.expectation,
+        "severity": result.severity,
+        "success": result.success,
         "observed": json.dumps(observed, sort_keys=True),
         "checked_rows": observed.get("rows"),
-        "failed_rows": observed.get("broken", None if verdict.raised else 0),
+        "failed_rows": observed.get("broken", None if result.raised else 0),
     }
 
 
-def _checked(verdict: Verdict, profile: Profile) -> list[dict[str, Any]]:
-    """A row for each check of a table's rows, from the one verdict on all of them."""
+def _checked(result: Result, profile: Profile) -> list[dict[str, Any]]:
+    """A row for each check of a table's rows, from the one result on all of them."""
     named = [(column, NOT_NULL, label) for column, label in suites.not_null(profile.table)]
     named += [(check.column.name, check.expectation, check.label) for check in checks(profile.table)]
     rows = []
     for column, expectation, label in named:
         faults = profile.faults.get(label, Faults())
-        row = _row(verdict, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
-        held = verdict.success or bool(verdict.broken and label not in verdict.broken)
+        row = _row(result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
+        held = result.success or bool(result.broken and label not in result.broken)
         rows.append(row | {"column_name": column, "expectation": expectation, "success": held})
     return rows
 
 
-def _profiled(profile: Profile, repeated: Faults, verdict: Verdict) -> dict[str, Any]:
+def _profiled(profile: Profile, repeated: Faults, result: Result) -> dict[str, Any]:
     """What a profile shows of a column of words; for the whole table, of its keys."""
-    if verdict.column is None:
+    if result.column is None:
         return {"rows": profile.rows, "broken": repeated.rows, "first": repeated.first}
-    values = profile.values[verdict.column]
-    faults = profile.faults.get(f"{verdict.column} {verdict.expectation}", Faults())
+    values = profile.values[result.column]
+    faults = profile.faults.get(f"{result.column} {result.expectation}", Faults())
     return {
         "rows": profile.rows, "nulls": values.get(None, 0), "broken": faults.rows, "first": faults.first,
         "values": {value: rows for value, rows in values.items() if value is not None},
-        "expected": [WHOLE_FILES[2]] if verdict.expectation == WHOLE else list(profile.table.column(verdict.column).words),
+        "expected": [WHOLE_FILES[2]] if result.expectation == WHOLE else list(profile.table.column(result.column).words),
     }
 
 
