@@ -7,6 +7,7 @@ captures the run is skipped. A run that was killed is finished by the next, and 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -48,8 +49,9 @@ def stompcap_ingest() -> None:
                 if "://" in place or not days or not Path(place).is_dir():
                     found.append(place)
                 else:
-                    files = (file for file in Path(place).rglob("*") if file.is_file() and begin <= file.stat().st_mtime < until)
-                    found += sorted(map(str, files))
+                    for file in sorted(Path(place).rglob("*")):
+                        with suppress(FileNotFoundError):  # rotated away meanwhile
+                            found += [str(file)] if file.is_file() and begin <= file.stat().st_mtime < until else []
         if not found:
             raise AirflowSkipException(f"no captures in {', '.join(given)} from {start} to {end}")
         return found

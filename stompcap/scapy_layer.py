@@ -27,6 +27,8 @@ RAW = frozenset(NAMES[code] for code in HANDSHAKE)  # commands whose headers are
 COMMAND_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,63}[ \t]*\r?\n")  # stompcap.stomp.grammar.COMMAND_OCTET; unknown ones are frames too
 BLANK_LINE = re.compile(rb"\n\r?\n")
 EOLS = re.compile(rb"[\r\n]*\n")
+MOST_OCTETS = 1 << 30
+"""Of a body: a larger content-length is not waited for."""
 LENGTH = re.compile(rb"\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r?\n")
 
 
@@ -47,10 +49,10 @@ def frame_end(data: bytes) -> int:
 
 
 def declared_end(data: bytes) -> int:
-    """Where the NUL must be by content-length; -1 where there is none, or the head is incomplete."""
+    """Where the NUL must be by content-length; -1 where there is none that is believed, or the head is incomplete."""
     blank = BLANK_LINE.search(data)
     declared = LENGTH.search(data, 0, blank.end()) if blank else None
-    return blank.end() + int(declared[1]) if blank and declared else -1
+    return blank.end() + int(declared[1]) if blank and declared and int(declared[1]) <= MOST_OCTETS else -1
 
 
 def _table(packet: Any) -> dict[str, str]:
