@@ -56,7 +56,7 @@ class Validator:
         return _LAST[name][1]
 
     def validate(self, suite: gx.ExpectationSuite, frame: pd.DataFrame) -> list[Result]:
-        """the results of one suite on one frame."""
+        """The results of one suite on one frame."""
         batch = self._pandas.add_dataframe_asset(suite.name).add_batch_definition_whole_dataframe("all")
         definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=self._context.suites.add(suite))
         added = self._context.validation_definitions.add(definition)
