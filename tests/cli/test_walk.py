@@ -47,6 +47,8 @@ COMMANDS = {
     "show": ("validate", ["show", "--lake", "LAKE"]),
     "completion": ("", ["completion", "bash"]),
     "manual": ("", ["manual"]),
+    "dissector": ("", ["dissector"]),
+    "generate": ("", ["generate", "OUT/made.pcap", "--connections", "3"]),
     "compare": ("validate", ["rules", "compare", "ActiveMQ", "--lake", "LAKE"]),
     "list": ("", ["rules", "list"]),
     "explain": ("", ["rules", "explain", "FR-07"]),

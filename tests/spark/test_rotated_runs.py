@@ -113,7 +113,7 @@ def test_a_capture_without_packets_in_between(run: Callable[..., Result], whole:
 @pytest.mark.slow
 def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result], tmp_path: Path) -> None:
     """Its state is that of all machines: extract on its own takes it through them, and leaves nothing to the other stages."""
-    whole, parts = rotated(tmp_path, 1, 50_000, 4)
+    whole, parts = rotated(tmp_path, 1, 40_000, 5)
     lake = tmp_path / "lake"
     kept = []
     for number, part in enumerate(parts):
