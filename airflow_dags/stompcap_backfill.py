@@ -6,7 +6,7 @@ With `reprocess`, what the lake has of the source is computed again from its cap
 from __future__ import annotations
 
 from airflow.sdk import Param, dag
-from stompcap_jobs import ASSETS, BEGIN, CAPTURES, PARAMS, RETRIES, SETTINGS, SETTINGS_ARGS, SOURCE, Job
+from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
 
 TIME = "A date, or a time without zone for UTC; empty for no bound"
 NARROWED = "(['--reprocess'] + (['--from', params.since] if params.since else []) + (['--to', params.until] if params.until else []))"
@@ -14,13 +14,8 @@ NARROWED = "(['--reprocess'] + (['--from', params.since] if params.since else []
 
 @dag(
     schedule=None,
-    start_date=BEGIN,
-    catchup=False,
-    max_active_runs=1,
-    default_args=RETRIES,
-    render_template_as_native_obj=True,
-    tags=["stompcap"],
     doc_md=__doc__,
+    **COMMON,
     params={
         **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS,
         "reprocess": Param(False, type="boolean", description="Compute connections that the lake has anew"),

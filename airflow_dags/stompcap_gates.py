@@ -10,16 +10,12 @@ from __future__ import annotations
 import os
 
 from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable, Param, dag
-from stompcap_jobs import ASSETS, BEGIN, HOME, PARAMS, RETRIES, SETTINGS, SETTINGS_ARGS, Job
+from stompcap_jobs import ASSETS, COMMON, HOME, PARAMS, SETTINGS, SETTINGS_ARGS, Job
 
-COMMON = {
-    "start_date": BEGIN, "catchup": False, "max_active_runs": 1, "default_args": RETRIES, "render_template_as_native_obj": True,
-    "tags": ["stompcap"], "doc_md": __doc__,
-}
 REPORT = Param(os.environ.get("STOMPCAP_REPORT", str(HOME / "report.html")), type="string", description="Path of the report")
 
 
-@dag(schedule=[ASSETS["gold"]], params={**PARAMS, "report": REPORT}, **COMMON)
+@dag(schedule=[ASSETS["gold"]], params={**PARAMS, "report": REPORT}, doc_md=__doc__, **COMMON)
 def stompcap_report() -> None:
     """Write the report."""
     Job(task_id="report", job="report", arguments="['-o', params.report]", writes=False)
@@ -30,6 +26,7 @@ def stompcap_report() -> None:
         timetable=CronTriggerTimetable("30 * * * *", timezone="UTC"), assets=ASSETS["bronze"] & ASSETS["silver"] & ASSETS["gold"]
     ),
     params={**PARAMS, "settings": SETTINGS},
+    doc_md=__doc__,
     **COMMON,
 )
 def stompcap_quality() -> None:

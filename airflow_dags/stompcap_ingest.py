@@ -13,18 +13,13 @@ from pathlib import Path
 
 from airflow.sdk import CronDataIntervalTimetable, Param, dag, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
-from stompcap_jobs import ASSETS, BEGIN, CAPTURES, PARAMS, RETRIES, SETTINGS, SETTINGS_ARGS, SOURCE, Job
+from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
 
 
 @dag(
     schedule=CronDataIntervalTimetable("@hourly", timezone="UTC"),
-    start_date=BEGIN,
-    catchup=False,
-    max_active_runs=1,
-    default_args=RETRIES,
-    render_template_as_native_obj=True,
-    tags=["stompcap"],
     doc_md=__doc__,
+    **COMMON,
     params={
         **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS,
         "all": Param(False, type="boolean", description="Take all captures, as a run by hand does, not those of the data interval"),

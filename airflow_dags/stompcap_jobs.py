@@ -45,6 +45,11 @@ ASSETS = {layer: Asset(f"stompcap_{layer}") for layer in ("bronze", "silver", "g
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RETRIES = {"retries": 3, "retry_delay": timedelta(minutes=1), "retry_exponential_backoff": True, "max_retry_delay": timedelta(minutes=15)}
+COMMON: dict[str, Any] = {
+    "start_date": BEGIN, "catchup": False, "max_active_runs": 1, "default_args": RETRIES, "render_template_as_native_obj": True,
+    "tags": ["stompcap"],
+}
+"""What all DAGs are declared with."""
 
 PARAMS = {
     "lake": Param(os.environ.get("STOMPCAP_LAKE", str(HOME / "lake")), type="string", description="Directory or URI of the lake"),

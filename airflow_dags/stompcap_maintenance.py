@@ -8,20 +8,15 @@ from __future__ import annotations
 import os
 
 from airflow.sdk import CronTriggerTimetable, Param, chain, dag, get_current_context, task
-from stompcap_jobs import BEGIN, PARAMS, RETRIES, SETTINGS, SETTINGS_ARGS, Job
+from stompcap_jobs import COMMON, PARAMS, SETTINGS, SETTINGS_ARGS, Job
 
 KEEP = int(os.environ.get("STOMPCAP_KEEP_DAYS", "0"))
 
 
 @dag(
     schedule=CronTriggerTimetable("15 3 * * *", timezone="UTC"),
-    start_date=BEGIN,
-    catchup=False,
-    max_active_runs=1,
-    default_args=RETRIES,
-    render_template_as_native_obj=True,
-    tags=["stompcap"],
     doc_md=__doc__,
+    **COMMON,
     params={
         **PARAMS, "settings": SETTINGS,
         "keep_days": Param(KEEP, type="integer", minimum=0, description="Days that connections are kept; 0: for ever"),

@@ -49,15 +49,15 @@ class FlowState:
     sessions: Mapping[str, Paused]
 
 
-def packed(state: FlowState, flow: OpenFlow, captures: bytes, task: Task) -> bytes:
-    """A state as octets. `flow` has its segments, and the octets that were shown of them; `captures` tells the order of the captures."""
+def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
+    """A state as octets. `flow` has its segments, and the octets that were shown of them."""
     segments, capture_ids, source = flow.together.segments, task.capture_ids, task.options.source
     ids = flow.ids().take(pa.array(flow.together.reassembly.stream_of))
     rows = state_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
     machine = state.machine
     counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
     arrays: Arrays = {
-        "version": np.array(VERSION), "captures": _octets(captures), "machine": _octets(machine.numbers),
+        "version": np.array(VERSION), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
         "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     for number, one in state.underway.items():
@@ -69,17 +69,16 @@ def packed(state: FlowState, flow: OpenFlow, captures: bytes, task: Task) -> byt
     return file.getvalue()
 
 
-def unpacked(octets: bytes, task: Task, captures: bytes, ranks: Ints) -> tuple[FlowState, bool]:
-    """The state that `packed` wrote, and whether the captures had another order then than `captures` tells.
+def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
+    """The state that `packed` wrote, and whether captures had another order then than this task says of the run before.
 
-    `ranks`: the rank that each capture has, by that which it had; used only where the order is the same. Raises CaptureError for a
-    state of another version.
+    Only where the order is the same, places are by the ranks of this run. Raises CaptureError for a state of another version.
     """
     with np.load(io.BytesIO(octets), allow_pickle=False) as found:
         if int(found["version"]) != VERSION:
             raise CaptureError("", WRONG_VERSION.format(int(found["version"]), VERSION))
-        other = found["captures"].tobytes() != captures
-        context = _Context(found, task, None if other else ranks)
+        other = found["captures"].tobytes() != task.digests[0]
+        context = _Context(found, task, None if other else task.ranks)
         segments = context.segments("rows")
         tables, at = [], 0
         for count in found["counts"].tolist():
@@ -100,12 +99,11 @@ class _Context:
 
     def __init__(self, found: Mapping[str, NDArray[Any]], task: Task, ranks: Ints | None) -> None:
         self.found, self.task, self.ranks = found, task, ranks
-        self.order = {name: rank for rank, name in enumerate(task.capture_ids.to_pylist())}
 
     def segments(self, name: str) -> pa.Table:
         """Rows of table stream_state, as an Arrow stream, as segments of this run."""
         table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all().cast(TABLES["stream_state"].arrow)
-        return state_rows.segments_of(table, self.order, self.task.sources.paths).combine_chunks()
+        return state_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
 
     def place(self, name: str) -> int:
         """A place on the wire, by the ranks of this run."""
@@ -177,4 +175,3 @@ def _ipc(rows: pa.Table) -> NDArray[np.uint8]:
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
     return np.frombuffer(sink.getvalue(), np.uint8)
-

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stompcap import tcp
 from stompcap.assembly import state_rows
@@ -32,7 +30,7 @@ class LargeFlow:
         self._begin()
         self._pieces = SEGMENTS.empty_table()
         self._last: dict[str, Any] = {}
-        self._over = False
+        self._over = False  # whether the captures had another order when the state was kept
 
     def _begin(self) -> None:
         o = self.task.options
@@ -48,7 +46,7 @@ class LargeFlow:
 
     def parts(self, segments: pa.Table) -> Iterator[Part]:
         """The rows that more segments make final."""
-        if self._over:  # the captures have another order now: what was open ends with the run before
+        if self._over:  # what was open ends with the run before
             yield from self.flow.parts(self.machine.finish())
             self._begin()
             self._over = False
@@ -65,7 +63,7 @@ class LargeFlow:
         saved, underway, step = self.machine.save(), self.flow.underway, self.machine.finish()
         streams = step.reassembly.streams
         stays = may_go_on(streams, np.zeros(len(streams), np.int64), now_ns, idle_ns).any() if now_ns is not None else False
-        if analyser is None or not stays or self._over:
+        if analyser is None or not stays:
             yield from self.flow.parts(step)
             return
         ids = streams.stream_id.to_pylist()
@@ -74,7 +72,7 @@ class LargeFlow:
         left = self.flow.open
         if left is not None:
             left.octets.complete(left.together.reassembly, left.detected.kept, self.task.sources)
-            octets = flow_state.packed(state, left, _captures(self.task.capture_ids.to_pylist()), self.task)
+            octets = flow_state.packed(state, left, self.task)
             last = self._last | {"ts_ns": self.machine.last_ns}
             rows = state_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)
             yield Part({"stream_state": rows}, going_on=left.ids())
@@ -83,21 +81,10 @@ class LargeFlow:
         from stompcap.assembly import flow_state
 
         task = self.task
-        state, self._over = flow_state.unpacked(octets, task, _captures(task.before), ranks(task))
-        self.machine, self.flow = tcp.Reassembler.restored(state.machine, None if self._over else ranks(task)), Flow(task, state.underway)
+        state, self._over = flow_state.unpacked(octets, task)
+        self.machine, self.flow = tcp.Reassembler.restored(state.machine, None if self._over else task.ranks), Flow(task, state.underway)
         if task.analyser is not None:
             task.analyser.resume(state.sessions)
-
-
-def ranks(task: Task) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The rank that each capture has, by that in the run before."""
-    found = pc.index_in(pa.array(task.before, pa.string()), task.capture_ids)
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
-
-
-def _captures(ids: Sequence[str]) -> bytes:
-    """A digest of captures in their order."""
-    return hashlib.sha256(",".join(ids).encode()).digest()
 
 
 def _named(segments: pa.Table) -> dict[str, Any]:

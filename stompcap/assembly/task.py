@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW
@@ -53,3 +57,19 @@ class Task:
         self.passcodes = passcodes
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The rank of each capture, by id."""
+        return {name: rank for rank, name in enumerate(self.capture_ids.to_pylist())}
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank that each capture has, by that in the run before; -1 where it is not there."""
+        return np.array([self.order.get(name, -1) for name in self.before], np.int64)
+
+    @cached_property
+    def digests(self) -> tuple[bytes, bytes]:
+        """Of the captures in the order of the run before, and in that of this one."""
+        before, now = (hashlib.sha256(",".join(ids).encode()).digest() for ids in (self.before, self.order))
+        return before, now

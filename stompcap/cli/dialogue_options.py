@@ -34,7 +34,7 @@ class Frames:
 
 
 @dataclass(frozen=True)
-class Looks:
+class Output:
     """How they are shown."""
 
     absolute: Absolute = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stompcap.cli import common
-from stompcap.cli.dialogue_options import Frames, Looks
+from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.stderr import to_stderr
@@ -30,7 +30,7 @@ Streams = Annotated[
     list[str] | None,
     typer.Option("--stream", metavar="ID", help="Only the stream with this id or its first digits; repeatable.", show_default=False),
 ]
-FRAMES, LOOKS = Frames(), Looks()
+FRAMES, OUTPUT = Frames(), Output()
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def peek(
     frames: Frames = FRAMES,
     packets: Packets = PACKETS,
     settings: common.SettingsFile = None,
-    looks: Looks = LOOKS,
+    output: Output = OUTPUT,
     verbose: common.Verbose = False,
 ) -> None:
     """Show the sessions of captures: frames, gaps, heart-beats and findings with times and packet numbers, then a summary of each.
@@ -68,13 +68,13 @@ def peek(
     from stompcap.cli.dialogue.selection import selection
     from stompcap.cli.dialogue.text import style_for
 
-    form = form_of(looks.form, as_json=looks.as_json)
+    form = form_of(output.form, as_json=output.as_json)
     options = common.options(common.Reading(**vars(packets)), settings=settings)
     wanted = selection(frames.command, frames.destination, stream, frames.rule)
     live = PIPE in captures
     if live and len(captures) > 1:
         raise UsageError("- reads a pipe and cannot be combined with other captures")
-    printer = Printer(form, style_for(absolute=looks.absolute, every_header=looks.headers, named=live), wanted, frames.count)
+    printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers, named=live), wanted, frames.count)
     try:
         if live:
             from stompcap.cli import following

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import cells, common, render, streams
-from stompcap.cli.dialogue_options import Frames, Looks
+from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.show_queries import Shown, shown
@@ -29,7 +29,7 @@ MaybeStream = Annotated[
     str | None, typer.Argument(metavar="[STREAM_ID]", help="A session, by its stream_id or enough first digits.", show_default=False)
 ]
 Rows = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows of each table of the overview.")]
-FRAMES, LOOKS = Frames(), Looks()
+FRAMES, OUTPUT = Frames(), Output()
 TIMES, DURATIONS = ("opened", "first", "last"), ("duration_us", "p50_us", "max_us")
 SHORT = 60  # characters of a cell
 
@@ -44,7 +44,7 @@ def show(
     stream_id: MaybeStream = None,
     rows: Rows = 10,
     frames: Frames = FRAMES,
-    looks: Looks = LOOKS,
+    output: Output = OUTPUT,
     verbose: common.Verbose = False,
 ) -> None:
     """Show what a lake has: captures, sessions, slow destinations and consumers, findings; with STREAM_ID one session as a dialogue.
@@ -52,7 +52,7 @@ def show(
     Needs no Spark, unless the lake is large. Packet numbers are those of Wireshark.
     """
     del verbose
-    form = form_of(looks.form, as_json=looks.as_json)
+    form = form_of(output.form, as_json=output.as_json)
     if frames != FRAMES and stream_id is None:
         raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
     lakes.demand(lake)
@@ -64,7 +64,7 @@ def show(
 
     dialogue = of_lake(lake, stream_id)
     wanted = selection(frames.command, frames.destination, None, frames.rule)
-    printer = Printer(form, style_for(absolute=looks.absolute, every_header=looks.headers), wanted, frames.count)
+    printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers), wanted, frames.count)
     try:
         printer.session(dialogue)
     except Enough:
