@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from stompcap.session.firsts import OfSessions
 
 I64 = npt.NDArray[np.int64]
 
@@ -28,3 +33,14 @@ def parse(headers: pa.Array) -> tuple[I64, I64]:
 def negotiate(can: I64, wants: I64) -> I64:
     """The interval from a side that can to a side that wants: the larger of the two, 0 if either is 0."""
     return np.where((can > 0) & (wants > 0), np.maximum(can, wants), 0)
+
+
+def intervals(connect: OfSessions, connected: OfSessions, version: I64) -> tuple[I64, I64, I64]:
+    """What client and server can do and want, and what was agreed; milliseconds, each of shape (sessions, 2).
+
+    1.0 knows no heart-beats, whatever the headers say; without CONNECTED nothing is agreed.
+    """
+    client, server = (np.stack(parse(frame.header("heart-beat")), axis=1) for frame in (connect, connected))
+    agreed = np.stack([negotiate(client[:, 0], server[:, 1]), negotiate(server[:, 0], client[:, 1])], axis=1)
+    agreed[(version == 0) | ~connected.there] = 0
+    return client, server, agreed

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session import heartbeat_header
 from stompcap.session.arrivals import Lost, Segments, beats, lost
 from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
@@ -127,20 +126,6 @@ def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excu
                 excuse[i] = CAPTURE_GAP
                 break
             j += 1
-
-
-def intervals(connect: OfSessions, connected: OfSessions, version: I64) -> tuple[I64, I64, I64]:
-    """What client and server can do and want, and what was agreed; milliseconds, each of shape (sessions, 2).
-
-    1.0 knows no heart-beats, whatever the headers say; without CONNECTED nothing is agreed.
-    """
-    client = np.stack(heartbeat_header.parse(connect.header("heart-beat")), axis=1)
-    server = np.stack(heartbeat_header.parse(connected.header("heart-beat")), axis=1)
-    agreed = np.stack([
-        heartbeat_header.negotiate(client[:, 0], server[:, 1]), heartbeat_header.negotiate(server[:, 0], client[:, 1])
-    ], axis=1)
-    agreed[(version == 0) | ~connected.there] = 0
-    return client, server, agreed
 
 
 def stalls_of(stalls: pa.Table, ids: pa.Array) -> Stalls:

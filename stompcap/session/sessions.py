@@ -15,7 +15,7 @@ from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.gaps import Gaps
-from stompcap.session.heartbeats import intervals
+from stompcap.session.heartbeat_header import intervals
 from stompcap.session.records import Records
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS

@@ -20,6 +20,7 @@ from stompcap.session import (
     deliveries,
     firsts,
     gaps,
+    heartbeat_header,
     heartbeats,
     queue,
     receipts,
@@ -114,7 +115,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
 
     ready, arrived = arrivals.ready(came, raw, released.until, retention)
     stalls = joined(SCHEMAS["stalls"], state["stalls"], batch.stalls)
-    _, _, agreed = heartbeats.intervals(first["connect"], first["connected"], facts.version)
+    _, _, agreed = heartbeat_header.intervals(first["connect"], first["connected"], facts.version)
     watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing)
     beats, violations = heartbeats.follow(dialogue, watched, arrived, stalls, state["heartbeats"], options.thresholds)
     tables |= {

@@ -15,20 +15,18 @@ import numpy.typing as npt
 
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.names import MAY_NOT_PAD, NAMES, PLACES, PRIME, STRUCTURAL, any_case_id, digest_of, is_secret, name_id, same
-from stompcap.stomp.octets import Octets, skip_blanks, trim_blanks
+from stompcap.stomp.header_lines import line_end, take_name, take_value, without_blanks
+from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, is_secret, name_id, same
+from stompcap.stomp.octets import Octets
 from stompcap.stomp.opening import declared_length
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.strings import Offsets
 from stompcap.stomp.syntax import Syntax
-from stompcap.stomp.texts import CLASS, COLON_BIT, NON_ASCII, finish
+from stompcap.stomp.texts import NON_ASCII
 from stompcap.stomp.utf8 import ESCAPED
 
-NO_COLON, EMPTY_NAME, EMPTY_VALUE = int(Syntax.NO_COLON), int(Syntax.EMPTY_NAME), int(Syntax.EMPTY_VALUE)
-RAW_COLON, PADDED = int(Syntax.RAW_COLON), int(Syntax.PADDED)
+NO_COLON, EMPTY_NAME = int(Syntax.NO_COLON), int(Syntax.EMPTY_NAME)
 REPEATED, CONFLICTING, PASSCODE = int(Syntax.REPEATED), int(Syntax.CONFLICTING), int(Syntax.PASSCODE)
-
-_MASK = np.frombuffer(g.MASK.encode(), np.uint8).copy()
 _CONTENT_LENGTH_COLUMN = g.PROMOTED.index("content-length")
 
 
@@ -54,22 +52,6 @@ class Heads:
     """Per frame; -1 where absent or not a number of 63 bits."""
     syntax: Ints
     """Per frame: the delimiter's bits and those of the head."""
-
-
-@kernel
-def _line_end(octets: Octets, i: int) -> int:
-    """Where blanks and CRs from i on end."""
-    while octets[i] == g.SPACE or octets[i] == g.TAB or octets[i] == g.CR:
-        i += 1
-    return i
-
-
-@kernel
-def trim_line(octets: Octets, begin: int, end: int) -> int:
-    """End of [begin, end) without blanks and CRs at its end."""
-    while end > begin and (octets[end - 1] == g.SPACE or octets[end - 1] == g.TAB or octets[end - 1] == g.CR):
-        end -= 1
-    return end
 
 
 class Frames(NamedTuple):
@@ -100,79 +82,6 @@ class Seen(NamedTuple):
     slots: Ints
     stamps: Ints
     holders: Ints
-
-
-@inline
-def _take_name(octets: Octets, i: int, names: Octets, begin: int, escapes: int) -> tuple[int, int, int, int]:
-    """Copy the name at i, up to the colon or, without one, the line's end: (what ends it, where the copy ends, digest, bits)."""
-    end = begin
-    bits = kinds = digest = 0
-    octet = octets[i]
-    while octet != g.COLON and octet != g.LF:
-        names[end] = octet
-        kinds |= CLASS[octet]
-        digest = (digest ^ octet) * PRIME & 0xFFFFFFFF
-        end += 1
-        i += 1
-        octet = octets[i]
-    colon = octet == g.COLON
-    if not colon and octets[i - 1] == g.CR:
-        end -= 1
-    if kinds:
-        end, bits = finish(names, begin, end, kinds, escapes)
-    if kinds or not colon:
-        return i, end, digest_of(names, begin, end), bits
-    return i, end, digest ^ (digest >> 15), bits
-
-
-@inline
-def _take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int, masked: bool) -> tuple[int, int, int]:
-    """Copy the value at i, up to the line's end: (where that is, where the copy ends, without a CR at the line's end, syntax bits)."""
-    end = start
-    bits = kinds = 0
-    octet = octets[i]
-    while octet != g.LF:
-        values[end] = octet
-        kinds |= CLASS[octet]
-        end += 1
-        i += 1
-        octet = octets[i]
-    if end > start and octets[i - 1] == g.CR:
-        end -= 1
-    if end == start:
-        bits |= EMPTY_VALUE
-    if masked:
-        # nothing of the value is shown, not even its length
-        end = start + _MASK.size
-        for k in range(_MASK.size):
-            values[start + k] = _MASK[k]
-    elif kinds:
-        if kinds & COLON_BIT:
-            bits |= RAW_COLON
-        end, more = finish(values, start, end, kinds, escapes)
-        bits |= more
-    return i, end, bits
-
-
-@inline
-def _without_blanks(
-    names: Octets, begin: int, name_end: int, values: Octets, start: int, end: int, version: int, known: int
-) -> tuple[int, int, int]:
-    """Where the effective value of an entry begins and ends, and PADDED if blanks are around a name or value that must have none."""
-    value_begin, value_stop = start, end
-    word = known
-    padded = False
-    if name_end > begin and (names[begin] <= g.SPACE or names[name_end - 1] <= g.SPACE):
-        inner = skip_blanks(names, begin, name_end)
-        word = name_id(names, inner, trim_blanks(names, inner, name_end))
-        padded = True
-    if end > start and (values[start] <= g.SPACE or values[end - 1] <= g.SPACE):
-        trimmed = skip_blanks(values, start, end)
-        trimmed_end = trim_blanks(values, trimmed, end)
-        padded = padded or trimmed_end - trimmed != end - start
-        if version == 0:
-            value_begin, value_stop = trimmed, max(trimmed, trim_line(values, trimmed, end))
-    return value_begin, value_stop, PADDED if padded and word >= 0 and MAY_NOT_PAD[word] else 0
 
 
 @inline
@@ -237,9 +146,9 @@ def _split(
             i += 1
         i += 1
         otherwise = False
-        while octets[i] > g.SPACE or _line_end(octets, i) != last:
+        while octets[i] > g.SPACE or line_end(octets, i) != last:
             begin, start = name_end, value_end
-            i, name_end, digest, more = _take_name(octets, i, names, begin, escapes)
+            i, name_end, digest, more = take_name(octets, i, names, begin, escapes)
             bits |= more
             name_at[entry], name_at[entry + 1], value_at[entry] = begin, name_end, start
             has_value[entry] = octets[i] == g.COLON
@@ -251,13 +160,13 @@ def _split(
                 entry += 1
                 continue
             secret = name_end - begin >= 8 and is_secret(names, begin, name_end)
-            i, value_end, more = _take_value(octets, i, values, start, escapes, secret and not keep)
+            i, value_end, more = take_value(octets, i, values, start, escapes, secret and not keep)
             bits |= more | (PASSCODE if secret else 0) | (EMPTY_NAME if name_end == begin else 0)
             known = name_id(names, begin, name_end)
             if version == 0 and known < 0:
                 meant[entry] = any_case_id(names, begin, name_end)
                 otherwise = otherwise or meant[entry] >= 0
-            value_begin, value_stop, more = _without_blanks(names, begin, name_end, values, start, value_end, version, known)
+            value_begin, value_stop, more = without_blanks(names, begin, name_end, values, start, value_end, version, known)
             bits |= more
             if keep_cr and octets[i - 1] == g.CR:
                 values[value_end] = g.CR
@@ -300,7 +209,7 @@ def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], ke
     """
     count, lines = len(frames), int(frames.lines.sum())
     high = (frames.syntax & NON_ASCII) != 0
-    room = int(frames.body.sum()) + (ESCAPED - 1) * int(frames.body[high].sum()) + (_MASK.size + 1) * lines
+    room = int(frames.body.sum()) + (ESCAPED - 1) * int(frames.body[high].sum()) + (len(g.MASK.encode()) + 1) * lines
     if room > (1 << 31) - 1:
         raise OverflowError("more than 2 GiB of headers in one batch: decode fewer frames at once")
     table = 64
