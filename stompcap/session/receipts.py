@@ -60,7 +60,7 @@ class _Rows(NamedTuple):
 class _Names(NamedTuple):
     """Per name its session, the first and last request that wait, and the latest that was answered; per request the next that waits.
 
-    `opening`: one of a CONNECT or STOMP that waits; others are answered before it.
+    `opening`: the latest of a CONNECT or STOMP, while it waits; others are answered before it.
     """
 
     session: I64
@@ -80,6 +80,8 @@ def _enter(rows: _Rows, r: int, name: int, names: _Names) -> None:
         latest = names.answered[name]
         if latest < 0 or rows.answered_ordinal[r] > rows.answered_ordinal[latest]:
             names.answered[name] = r
+        if not rows.listed[r]:
+            names.opening[name] = -1  # those before it are not waited for any more
         return
     if not rows.listed[r]:
         names.opening[name] = r

@@ -74,12 +74,18 @@ COMMITTED_UNBEGUN = OPENINGS["1.2"] + """> SUBSCRIBE id:1 destination:/queue/1 a
 < MESSAGE message-id:3 ack:4 subscription:1 destination:/queue/1
 < MESSAGE message-id:1 ack:1 subscription:1 destination:/queue/1
 > COMMIT transaction:2"""
+CONNECTED_TWICE = OPENINGS["1.0"] + """> CONNECT accept-version:1.2 host:/ receipt:1
+> CONNECT accept-version:1.2 host:/ receipt:1
+< ERROR message:bad receipt-id:1
+> SUBSCRIBE id:1 destination:/queue/1
+< ERROR message:bad receipt-id:1"""
 SENT = "> SEND destination:/a\n"
 LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 
 
 @one_in(6)
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
+@example([CONNECTED_TWICE], [8], "auto", 8)
 @given(TEXTS, CUTS, SCOPES, st.sampled_from(RETENTIONS))
 def test_any_dialogues_cut_anywhere(texts: list[str], cuts: list[int], scope: str, retention: int) -> None:
     sessions, options = made(*texts), Options(ack_scope=scope, retention=retention)
