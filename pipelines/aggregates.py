@@ -16,13 +16,13 @@ from stompcap.spark import data_files, delta_log, open_tables, query
 from stompcap.spark.commits import SOURCE, CommitInfo, replace_where
 from stompcap.spark.data_files import Files
 from stompcap.spark.places import location
-from stompcap.spark.query import Query
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from deltalake import DeltaTable
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
     from pipelines.gold import Aggregate
@@ -63,21 +63,22 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
         "went": Files("sessions", tuple(change.uri for change in sessions if not change.added)),
     }
     sql = one.periods.format(rows="changed")
-    if sessions:
-        names = f"stream_id, {one.attributes}"
-        one_way, other_way = (f"SELECT {names} FROM {a} EXCEPT SELECT {names} FROM {b}" for a, b in (("came", "went"), ("went", "came")))
-        altered = f"stream_id IN (SELECT stream_id FROM (({one_way}) UNION ({other_way})) altered)"
-        views["theirs"] = _during(one, sources[one.rows], views, altered)
-        sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM theirs WHERE {altered}) theirs")
-    begins = query.in_process(views, [Query("periods", (), f"SELECT DISTINCT period FROM ({sql}) periods")])["periods"].column("period")
+    with query.opened(views) as database:
+        if sessions:
+            names = f"stream_id, {one.attributes}"
+            either_way = (f"(SELECT {names} FROM {a} EXCEPT SELECT {names} FROM {b})" for a, b in (("came", "went"), ("went", "came")))
+            altered = f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
+            query.show(database, "theirs", _during(one, sources[one.rows], database, altered))
+            sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM theirs WHERE {altered}) theirs")
+        begins = database.sql(f"SELECT DISTINCT period FROM ({sql}) periods").to_arrow_table().column("period")
     return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.unit)
 
 
-def _during(one: Aggregate, table: DeltaTable, views: Mapping[str, Files], altered: str) -> Files:
+def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
     """The files that may hold rows of altered sessions, all of which lie between the sessions' first packet and their last."""
     lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {view}" for view in ("came", "went"))
     sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
-    [life] = query.in_process(views, [Query("life", (), sql)])["life"].to_pylist()
+    [life] = database.sql(sql).to_arrow_table().to_pylist()
     files = data_files.of(table, one.times[one.rows])
     if life["first"] is None or life["last"] is None:
         return Files.of(one.rows, files)

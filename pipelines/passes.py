@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from pipelines import bronze, gold, silver
 from pipelines.aggregates import refresh
@@ -35,9 +36,11 @@ class Pass(Work):
 
         self.progress.begin("computing metrics")
         run_id = self.result.run_id
-        for one in gold.AGGREGATES:
-            if one.name in tables:
-                rows[one.name] = rows.get(one.name, 0) + refresh(self.lake, one, batches, run_id, self.spark)
+        wanted = [one for one in gold.AGGREGATES if one.name in tables]
+        with ThreadPoolExecutor(len(gold.AGGREGATES)) as pool:
+            made = pool.map(lambda one: refresh(self.lake, one, batches, run_id, self.spark), wanted)
+            for one, number in zip(wanted, made, strict=True):
+                rows[one.name] = rows.get(one.name, 0) + number
         if "rules" in tables:
             rows["rules"] = lakes.replace(self.lake, "rules", catalogue_table(self.options.settings), run_id)
             lakes.commit(self.lake, "rules", [], batches, run_id)

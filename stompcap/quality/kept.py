@@ -45,13 +45,14 @@ class Kept:
 def load(lake: str, names: Sequence[str]) -> Kept:
     """What validations of the same tables, by the same declarations, have kept; nothing where that cannot be read."""
     system, folder = filesystem(location(lake, FOLDER))
+    declared = _declarations(names)
     found = Kept(parts=tuple(sorted(_files(system, folder))))
     said: list[tuple[int, frozenset[str]]] = []
     for path in found.parts:
         with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
             table = _open(system, path)
             about = json.loads(table.schema.metadata[b"stompcap"])
-            if about["declarations"] != _declarations(names):
+            if about["declarations"] != declared:
                 continue
             said.append((about["number"], frozenset(about["unique"])))
             columns = [table.column(name) for name in report.SCHEMA.names]

@@ -8,6 +8,7 @@ Identifiers") so that a retry commits nothing twice. Statistics are the writer's
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+
+AT_ONCE = 8
+"""Tables that are opened at a time: most of it is waiting for files, on an object store all of it."""
 
 CHECKPOINT_COMMITS = "10"
 """Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
@@ -48,9 +52,8 @@ def create(lake: str) -> None:
         if is_local(lake):
             os.makedirs(lake, exist_ok=True)
         filesystem(lake)  # raises for a scheme that pyarrow does not know
-        with stores.explained(lake):
-            for table in TABLES.values():
-                _create_table(lake, table)
+        with stores.explained(lake), ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda table: _create_table(lake, table), TABLES.values()))
     except (OSError, PermissionError) as error:
         raise EnvironmentProblem(f"{lake}: the lake cannot be made here ({error.strerror or error}); name another --lake") from error
 
@@ -136,10 +139,11 @@ def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
     """A small table (captures, runs), or the few rows of one that pass `filters`, as Arrow, without a Spark job; it must fit the driver."""
-    delta = open_tables.table(location(lake, table))
+    where = location(lake, table)
+    delta = open_tables.table(where)
     if filters:
         return delta.to_pyarrow_table(columns=columns, filters=filters)
-    return read_files(table, data_files.of(delta), columns)
+    return open_tables.rows(where, delta.version(), columns, lambda: read_files(table, data_files.of(delta), columns))
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:

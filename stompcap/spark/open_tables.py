@@ -1,20 +1,23 @@
 """Tables of a lake as deltalake opens them; while a run holds the lake each is opened once, and asked for its newer commits after that.
 
-To open a table is to read its log from the last checkpoint on, which a run would otherwise do a hundred times.
+To open a table is to read its log from the last checkpoint on, which a run would otherwise do a hundred times. The rows of small tables
+are kept too, until the table has a newer version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
 from stompcap.spark.places import location
 from stompcap.spark.stores import explained, settings
 
 _KEPT: dict[str, DeltaTable] = {}
+_ROWS: dict[tuple[str, tuple[str, ...] | None], tuple[int, pa.Table]] = {}
 _HOLDERS: list[str] = []
 _LOCK = Lock()
 
@@ -31,6 +34,8 @@ def kept(lake: str) -> Iterator[None]:
             _HOLDERS.remove(location(lake, ""))
             for where in [where for where in _KEPT if not where.startswith(tuple(_HOLDERS))]:
                 del _KEPT[where]
+            for key in [key for key in _ROWS if key[0] not in _KEPT]:
+                del _ROWS[key]
 
 
 def table(where: str) -> DeltaTable:
@@ -43,6 +48,20 @@ def table(where: str) -> DeltaTable:
     with _LOCK:
         if where.startswith(tuple(_HOLDERS)):
             _KEPT[where] = found
+    return found
+
+
+def rows(where: str, version: int, columns: Sequence[str] | None, read: Callable[[], pa.Table]) -> pa.Table:
+    """Columns of a version of the table that lies somewhere, as `read` gives them; of a lake that is kept, as they were read before."""
+    key = where, None if columns is None else tuple(columns)
+    with _LOCK:
+        before = _ROWS.get(key)
+    if before is not None and before[0] == version:
+        return before[1]
+    found = read()
+    with _LOCK:
+        if where in _KEPT:
+            _ROWS[key] = version, found
     return found
 
 

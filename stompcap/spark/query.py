@@ -84,15 +84,20 @@ def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnectio
         database.execute("SET TimeZone = 'UTC'")
         database.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
         for name, table in tables.items():
-            if isinstance(table, pa.Table):
-                database.register(name, table)
-            elif not table.uris:
-                database.register(name, TABLES[table.table].arrow.empty_table())
-            elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
-                database.register(name, _dataset(table))
-            else:
-                _view(database, name, table)
+            show(database, name, table)
         yield database
+
+
+def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
+    """Give DuckDB a view of one more table."""
+    if isinstance(table, pa.Table):
+        database.register(name, table)
+    elif not table.uris:
+        database.register(name, TABLES[table.table].arrow.empty_table())
+    elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
+        database.register(name, _dataset(table))
+    else:
+        _view(database, name, table)
 
 
 def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
