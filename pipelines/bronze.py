@@ -9,11 +9,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
 from stompcap.progress import Meter, Progress, watched
-from stompcap.spark import data_files, open_tables, tasks
+from stompcap.spark import data_files, open_tables, search, tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.open_state import OpenState
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
@@ -144,6 +146,18 @@ def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, m
     packs = [[parts[i] for i in pack] for pack in packed(octets, reading)] or [[]]  # captures without packets: open streams go on
     work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter, again)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
+
+
+def endpoints(session: LazySession, captures: Sequence[Survey], chosen: Slice, options: Options) -> pa.Array:
+    """The endpoints, as SEGMENTS has them, of those chosen segments of captures that bring octets, or begin or end a connection."""
+    splits = [split for one in captures for split in one.splits]
+    octets = [split.octets for split in splits]
+    spark = session()
+    reading = tasks_to_read(sum(octets) + len(splits) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
+    packs = [[splits[i] for i in pack] for pack in packed(octets, reading)]
+    work = search.Search(packs, chosen, options.vlan, options.tunnels)
+    rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(work, search.DDL).distinct().collect()
+    return pa.array([bytes(row[0]) for row in rows], pa.binary())
 
 
 def tasks_for(captures: Sequence[Survey], state: Sequence[File], cores: int) -> int:

@@ -98,7 +98,8 @@ def together(
     """The groups that have a chosen connection, in order of flow and time.
 
     Args:
-        tables: `streams`, and where some are being made `new_streams`; `sources` with the name of the source; what conditions name.
+        tables: `streams`, and where some are being made `new_streams`; `open_streams`, more rows of streams, which are all chosen;
+            `sources` with the name of the source; what conditions name.
         chosen, came: SQL, which rows of `streams` and of `new_streams` are chosen. `share`: which rows of both count.
         idle_ns: the idle timeout.
         both: only groups that have connections of `streams` too.
@@ -108,6 +109,7 @@ def together(
     WITH lives AS (
         SELECT {names}, {FLOW} AS flow, false AS came, ({chosen}) AS chosen FROM streams
         WHERE source IN (SELECT source FROM sources) AND ({share})
+        UNION ALL SELECT {names}, {FLOW}, false, true FROM open_streams
         UNION ALL SELECT {names}, {FLOW}, true, ({came}) FROM new_streams WHERE {share}
     ), mine AS (
         SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
@@ -125,7 +127,7 @@ def together(
     )
     SELECT {names}, came, dense_rank() OVER (ORDER BY flow, part) AS together FROM grouped
     WHERE wanted{" AND held" if both else ""} ORDER BY together, first_ns, stream_id"""
-    nothing = {"new_streams": Files("streams", ())}
+    nothing = {name: Files("streams", ()) for name in ("new_streams", "open_streams")}
     with opened(nothing | dict(tables)) as database:
         return Connections(database.sql(sql).to_arrow_table())
 

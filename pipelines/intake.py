@@ -21,8 +21,11 @@ from stompcap.spark.open_state import has_states
 from stompcap.spark.places import OPEN, open_files
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pipelines.reprocess import Wanted
     from stompcap.capture import Survey
+    from stompcap.spark.slices import Slice
 
 WHOLE = ("decode", "correlate", "metrics")
 """Stages that a run from captures to metrics does in the same pass as extract."""
@@ -139,7 +142,10 @@ class Intake(Pass):
                 more = bronze.extract(self.spark, self.lake, made.captures, past, self.options, outputs, self.progress, anew)
                 return replace(more, refused=[*made.refused, *more.refused])
 
-            found = late.settled(self.lake, made, past, lambda: old or self.old_captures(), once_more)
+            def search(late: Sequence[Survey], chosen: Slice) -> pa.Array:
+                return bronze.endpoints(self.spark, late, chosen, self.options)
+
+            found = late.settled(self.lake, made, past, lambda: old or self.old_captures(), once_more, search)
             made, anew = found.made, found.anew
             self.result.warnings += [found.warning] if found.warning else []
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later

@@ -1,7 +1,8 @@
 """Captures that come late: with packets from before the latest packet that their source has had.
 
-What concerns connections that are still open is right, as segments are brought into the order of time. A connection that the lake has as
-final may be contradicted: then it is computed again together with the late packets, in the same batch, if its captures can be read.
+Segments of connections that are still open are brought into the order of time; those of many packets are beyond that
+(`pipelines.overtaken`), and a connection that the lake has as final may be contradicted. Both are computed again together with the late
+packets, in the same batch, if their captures can be read.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from deltalake import DeltaTable
 
 from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
+from pipelines.overtaken import NONE, few_octets, of_others, overtaken
 from stompcap.spark import data_files, open_tables, removal
 from stompcap.spark.data_files import File, Files
-from stompcap.spark.open_state import has_states
 from stompcap.spark.places import filesystem, location, open_files
 from stompcap.units import count
 
 if TYPE_CHECKING:
     from pipelines.connection_groups import Connections
     from pipelines.old_captures import OldCaptures
+    from stompcap.capture import Survey
     from stompcap.options import Options
     from stompcap.spark.places import DataFile
+    from stompcap.spark.slices import Slice
 
 WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >= late.since)"
 STREAMS = "streams"
-BUSY = "open connections of many packets took its packets as the latest; stompcap run --reprocess computes them from their captures"
+BUSY = "of many packets took its packets as the latest; stompcap run --reprocess computes such connections from their captures"
 
 
 @dataclass(frozen=True)
@@ -43,61 +46,101 @@ class Settled:
 
 
 def settled(
-    lake: str, made: Extracted, past: Before, old_captures: Callable[[], OldCaptures], extract: Callable[[Extracted, Recomputed], Extracted]
+    lake: str, made: Extracted, past: Before, old_captures: Callable[[], OldCaptures],
+    extract: Callable[[Extracted, Recomputed], Extracted], search: Callable[[Sequence[Survey], Slice], pa.Array],
 ) -> Settled:
     """Resolve what a batch that was extracted says against the lake.
 
-    `extract` makes the batch once more, with connections computed again; nothing is committed. `old_captures` gives the source's captures.
+    `extract` makes the batch once more, with connections computed again; nothing is committed. `old_captures` gives the source's captures,
+    `search` the endpoints of chosen segments of captures.
     """
     late = [one.row for one in made.captures if one.row["first_ns"] is not None and one.row["first_ns"] <= past.last_ns]
     if not late:
         return Settled(made)
-    options = old_captures().options
-    found = contradicted(lake, made.files, late, past, options)
-    says = f"{_named(late)}: came late; {BUSY}" if has_states(past.files) else None
-    if not len(found):
-        return Settled(made, warning=says)
     captures, anew = old_captures(), None
+    passed = NONE if past.overtaken else overtaken(made.captures, past, _open_streams(lake, past, captures.options), search)
     while True:
-        needed = found.overlapping(captures.rows)
-        captures.examine(needed)
-        missing = captures.missing(needed)
-        can, cannot = found.split(missing)
+        can, cannot, again = _computable(lake, made, late, past, captures, passed)
         if not len(can):
             break
         anew = Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments)
         try:
-            again = extract(made, anew)
+            once_more = extract(made, anew)
         except SpoiltError as error:
             captures.spoil(error.why)
             anew = None
             continue
         discard(lake, made.files)
-        made = again
+        made = once_more
         break
-    if not len(cannot):
-        return Settled(made, anew, says)
-    twice = _twice(cannot)
-    files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
-    stand = len(cannot) - cannot.before.num_rows - len(twice.ids)
-    says = f"{says}; " if says else ""
-    says += f"{_named(late)}: came late, with packets of connections that the lake has as final and cannot compute again, as captures are "
-    says += f"not there: {captures.reasons(missing)}; {count(stand)} stand as connections of their own"
-    says += f", {count(len(twice.ids))} that the lake has already are left out" if len(twice.ids) else ""
-    return Settled(Extracted(made.batch, made.captures, files, made.refused), anew, says)
+    says = []
+    if left := passed.num_rows - again.num_rows:
+        says.append(f"{count(left)} open connection{'s' if left > 1 else ''} {BUSY}")
+    if len(cannot):
+        twice = _twice(cannot)
+        files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
+        made = Extracted(made.batch, made.captures, files, made.refused)
+        says.append(_why_not(cannot, len(twice.ids), captures))
+    return Settled(made, anew, f"{_named(late)}: came late; {'; '.join(says)}" if says else None)
 
 
-def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, Any]], past: Before, options: Options) -> Connections:
-    """Groups of connections with some of the lake that the batch does not replace, and some of the batch from when a capture was late."""
+def _computable(
+    lake: str, made: Extracted, late: Sequence[dict[str, Any]], past: Before, captures: OldCaptures, passed: pa.Table
+) -> tuple[Connections, Connections, pa.Table]:
+    """What is contradicted and can be computed again, and what cannot; and which rows of `passed` (`overtaken`) are among the former.
+
+    What that would read too much for goes on as it is, and so does what has captures that are gone.
+    """
+    again = passed
+    while True:
+        found = contradicted(lake, made.files, late, past, captures.options, again)
+        needed = found.overlapping(captures.rows)
+        if again.num_rows and not few_octets(needed):
+            again = NONE
+            continue
+        captures.examine(needed)
+        can, cannot = found.split(captures.missing(needed))
+        rest = of_others(again, cannot.before.column("stream_id").combine_chunks())
+        if rest.num_rows == again.num_rows:
+            return can, cannot, again
+        again = rest
+
+
+def _why_not(cannot: Connections, twice: int, captures: OldCaptures) -> str:
+    """What becomes of connections whose captures are gone, `twice` of which the lake has already."""
+    missing = captures.missing(cannot.overlapping(captures.rows))
+    says = "it has packets of connections that the lake has as final and cannot compute again, as captures are not there: "
+    says += f"{captures.reasons(missing)}; {count(len(cannot) - cannot.before.num_rows - twice)} stand as connections of their own"
+    return says + (f", {count(twice)} that the lake has already are left out" if twice else "")
+
+
+def _open_streams(lake: str, past: Before, options: Options) -> Files:
+    """The files of table streams with the rows of open connections."""
+    held = data_files.of(_streams(lake, past))
+    return Files.of(STREAMS, [file for file in held if file.name.startswith(open_files(options))])
+
+
+def _streams(lake: str, past: Before) -> DeltaTable:
+    """Table streams as the batch found it."""
     where = location(lake, STREAMS)
     table = open_tables.table(where)
-    if past.streams_version not in (None, table.version()):
-        table = DeltaTable(where, version=past.streams_version)
-    held = [file for file in data_files.of(table, ["first_ns", "last_ns"]) if not file.name.startswith(open_files(options))]
+    return table if past.streams_version in (None, table.version()) else DeltaTable(where, version=past.streams_version)
+
+
+def contradicted(
+    lake: str, files: Sequence[DataFile], late: Sequence[dict[str, Any]], past: Before, options: Options, again: pa.Table
+) -> Connections:
+    """Groups of connections with some of the lake that the batch does not replace, and some of the batch from when a capture was late.
+
+    `again` are rows of connections that the batch replaces, which are computed again all the same.
+    """
+    where = location(lake, STREAMS)
+    held = [file for file in data_files.of(_streams(lake, past), ["first_ns", "last_ns"]) if not file.name.startswith(open_files(options))]
     new = Files(STREAMS, tuple(f"{where}/{file.path}" for file in files if file.table == STREAMS))
     times = {name: pa.array([row[column] for row in late], pa.int64()) for name, column in (("since", "first_ns"), ("until", "last_ns"))}
-    tables = {"new_streams": new, "sources": connection_groups.named(options.source), "late": pa.table(times)}
-    begin, end = pc.min(times["since"]).as_py(), pc.max(times["until"]).as_py()
+    tables = {"new_streams": new, "open_streams": again, "sources": connection_groups.named(options.source), "late": pa.table(times)}
+    begin = pc.min(pa.concat_arrays([times["since"], *again.column("first_ns").chunks])).as_py()
+    end = pc.max(pa.concat_arrays([times["until"], *again.column("last_ns").chunks])).as_py()
     mine: list[File] = []
     found = None
     while True:
@@ -107,7 +150,7 @@ def contradicted(lake: str, files: Sequence[DataFile], late: Sequence[dict[str, 
             return found
         mine = near
         found = connection_groups.together(tables | {STREAMS: Files.of(STREAMS, mine)}, "false", options.idle_ns, came=WITHIN, both=True)
-        if not mine or not len(found):
+        if not (mine or again.num_rows) or not len(found):
             return found
         begin, end = min(begin, pc.min(found.rows.column("first_ns")).as_py()), max(end, pc.max(found.rows.column("last_ns")).as_py())
 

@@ -127,3 +127,23 @@ def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result
     assert all(count < 100 and not segments for count, segments in kept[1:])
     run(tmp_path / "one", [str(whole)])
     assert rows_of(lake) == rows_of(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_a_busy_connection_of_which_captures_come_late(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Its state has gone on without them: it is computed again, or the run says that it was not. Of the two one was busy by then."""
+    whole, parts = rotated(tmp_path, 2, 30_000, 6)
+    first, second, third, *rest = map(str, parts)
+    run(tmp_path / "one", [str(whole)])
+    lake = tmp_path / "lake"
+    for late in (first, third, second, *rest):
+        assert run(lake, [late]).warnings == []
+    assert rows_of(lake) == rows_of(tmp_path / "one")
+
+    lake = tmp_path / "gone"
+    for capture in (first, third):
+        run(lake, [capture])
+    Path(first).rename(tmp_path / "moved away")
+    [warning] = run(lake, [second]).warnings
+    assert warning.startswith(f"{second}: came late; 1 open connection of many packets took its packets as the latest")
+    assert lakes.small(str(lake), "streams").num_rows == 2

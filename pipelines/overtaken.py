@@ -1,0 +1,68 @@
+"""Open connections of many packets that a capture comes too late for.
+
+The state of such a connection (`stompcap.assembly.flow_state`) has gone on with later captures, and takes what comes as the latest. A run
+over all captures would take them in order of their first packets: so these connections are computed again from their captures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.bronze import in_time
+from stompcap.spark.data_files import Files
+from stompcap.spark.query import opened
+from stompcap.spark.slices import Periods
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from pipelines.bronze import Before
+    from stompcap.capture import Survey
+    from stompcap.spark.slices import Slice
+
+NONE = pa.schema([*TABLES["streams"].arrow, ("endpoints", pa.binary())]).empty_table()
+STATES = "SELECT DISTINCT stream_id, endpoints, ts_ns FROM stream_state WHERE pieces IS NOT NULL"
+STREAMS = """
+    SELECT streams.* REPLACE (greatest(last_ns, states.ts_ns) AS last_ns), endpoints
+    FROM streams JOIN states ON streams.stream_id = states.stream_id
+    WHERE endpoints IN (SELECT endpoints FROM found) ORDER BY streams.stream_id"""
+AGAIN_OCTETS = 1 << 30
+"""Octets of captures that are read again because of a late one; `stompcap run --reprocess` reads more."""
+
+
+def overtaken(captures: Sequence[Survey], past: Before, streams: Files, search: Callable[[Sequence[Survey], Slice], pa.Array]) -> pa.Table:
+    """Rows of table streams: the open connections of many packets, of which late captures have packets from before the latest known.
+
+    `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures. The rows have
+    `endpoints` too, and as `last_ns` the time of the flow's last packet.
+    """
+    latest = max((in_time(row) for row in past.captures), default=None)
+    late = [one for one in captures if one.row["first_ns"] is not None and latest is not None and in_time(one.row) < latest]
+    if not late:
+        return NONE
+    with opened({"stream_state": Files.of("stream_state", past.files), "streams": streams}) as database:
+        states = database.sql(STATES).to_arrow_table()
+        if not states.num_rows:
+            return NONE
+        last = states.column("ts_ns").to_numpy()
+        before = Periods.of(states.column("endpoints").combine_chunks(), np.zeros(len(last), np.int64), last - 1)
+        found = search(late, before)
+        database.register("states", states)
+        database.register("found", pa.table({"endpoints": found}))
+        return database.sql(STREAMS).to_arrow_table()
+
+
+def few_octets(captures: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether so little is to be read again, rows of table captures, that a run does it without being asked."""
+    octets: int = sum(row["size_octets"] for row in captures)
+    return octets <= AGAIN_OCTETS
+
+
+def of_others(rows: pa.Table, left: pa.Array) -> pa.Table:
+    """Those rows of `overtaken` whose flows have none of the connections with the ids `left`."""
+    flows = rows.filter(pc.is_in(rows.column("stream_id"), value_set=left)).column("endpoints")
+    return rows.filter(pc.invert(pc.is_in(rows.column("endpoints"), value_set=flows.combine_chunks())))
