@@ -33,8 +33,9 @@ INTERVAL_S = 0.2
 SHARE = 4  # sessions are made again after so many times what it took the last time
 LARGEST = 1 << 23  # octets of a connection that is held
 MOST_HELD = 1 << 25  # octets of all connections; the largest are let go first
-MOST_TABLES = 1 << 13  # of all connections; the longest silent are let go first, as a table of one segment takes some 25 KiB
-APART = 16  # tables of a connection that are held before they become one
+MOST_CONNECTIONS = 1 << 13  # that are held; let go first are those of which nothing was printed, then the longest silent
+SEGMENT_OCTETS = 256  # what describes a segment
+APART = 16  # tables that are held before they become one
 SILENT = 1 << 16  # octets of a connection after which it speaks STOMP or is let go
 LINGER_NS = 2 * 10**9  # how long packets of a connection may come after its end
 MOST_IGNORED = 1 << 16
@@ -43,9 +44,8 @@ AT_ONCE = 1 << 14  # packets of which sessions are made at once
 
 @dataclass
 class Held:
-    """The segments of one pair of endpoints, and what was printed of its sessions."""
+    """What is held of one pair of endpoints, and what was printed of its sessions."""
 
-    tables: list[pa.Table] = field(default_factory=list)
     octets: int = 0
     packets: int = 0
     last_ns: int = 0
@@ -59,48 +59,56 @@ class Follower:
 
     def __init__(self, printer: Printer, options: Options) -> None:
         self.printer, self.options = printer, options
+        self.tables: list[pa.Table] = []
         self.held: dict[bytes, Held] = {}
         self.ignored: dict[bytes, None] = {}
         self.passcodes: dict[bytes, frozenset[bytes]] = {}
         """By endpoints, of connections that were let go too: what repeats one later is masked."""
 
     def take(self, segments: pa.Table) -> None:
-        """Hold segments with those of their endpoints."""
+        """Hold segments; those of endpoints that are ignored only from the next SYN on."""
         if not segments.num_rows:
             return
         encoded = segments.column("endpoints").combine_chunks().dictionary_encode()
-        codes = encoded.indices.to_numpy()
-        for code, ends in enumerate(encoded.dictionary.to_pylist()):
-            mine = segments.take(pa.array(np.flatnonzero(codes == code)))
+        codes, names = encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+        captured, ts_ns, flags = (segments.column(name).to_numpy() for name in ("captured_octets", "ts_ns", "flags"))
+        packets = np.bincount(codes)
+        octets = np.bincount(codes, SEGMENT_OCTETS + captured).astype(np.int64)
+        opened = np.bincount(codes, flags & SYN) > 0
+        last_ns = np.zeros(len(names), np.int64)
+        np.maximum.at(last_ns, codes, ts_ns)
+        taken = np.ones(len(names), np.bool_)
+        for code, ends in enumerate(names):
             if ends in self.ignored:
-                opened = pc.any(pc.not_equal(pc.bit_wise_and(mine.column("flags"), SYN), 0)).as_py()
-                if not opened:
+                if not opened[code]:
+                    taken[code] = False
                     continue
                 del self.ignored[ends]
             held = self.held.setdefault(ends, Held())
-            held.tables.append(mine)
-            if len(held.tables) > APART:
-                held.tables = [pa.concat_tables(held.tables).combine_chunks()]
-            held.octets += mine.nbytes
-            held.packets += mine.num_rows
-            held.last_ns = max(held.last_ns, pc.max(mine.column("ts_ns")).as_py())
+            held.octets += int(octets[code])
+            held.packets += int(packets[code])
+            held.last_ns = max(held.last_ns, int(last_ns[code]))
             held.changed = True
+        self.tables.append(segments if taken.all() else segments.filter(pa.array(taken[codes])))
+        if len(self.tables) > APART:
+            self.tables = [pa.concat_tables(self.tables).combine_chunks()]
 
     def show(self, now_ns: int, *, over: bool) -> None:
         """Print what is new of the connections that have changed; `over`: nothing more will come."""
-        changed: dict[bytes, Held] = {}
+        changed, packets = dict[bytes, Held](), 0
         for ends, held in [(ends, held) for ends, held in self.held.items() if held.changed or over]:
             changed[ends] = held
-            if sum(one.packets for one in changed.values()) > AT_ONCE:
+            packets += held.packets
+            if packets > AT_ONCE:
                 self._show(changed, now_ns, over=over)
-                changed = {}
+                changed, packets = {}, 0
         if changed:
             self._show(changed, now_ns, over=over)
         self._forget(now_ns)
 
     def _show(self, changed: dict[bytes, Held], now_ns: int, *, over: bool) -> None:
         """Print what is new of some connections, in order of time."""
-        segments = in_wire_order(pa.concat_tables([table for held in changed.values() for table in held.tables]))
+        segments = in_wire_order(self._segments(pa.array(changed, pa.binary())))
         by_ends: dict[bytes, list[Dialogue]] = {}
         for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes):
             by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
@@ -113,6 +121,11 @@ class Follower:
             self._end(held, by_ends.get(ends, []), over=over)
             self._judge(ends, held, by_ends.get(ends, []))
         self.printer.flush()
+
+    def _segments(self, ends: pa.Array) -> pa.Table:
+        """The segments held of some endpoints."""
+        every = pa.concat_tables(self.tables)
+        return every.filter(pc.is_in(every.column("endpoints").cast(pa.binary()), value_set=ends))
 
     def _fresh(self, dialogue: Dialogue, held: Held, *, over: bool) -> list[Line]:
         """Lines that were not printed yet, and late findings of those that were."""
@@ -159,7 +172,7 @@ class Follower:
             self._let_go(ends, ignore=not found)
 
     def _forget(self, now_ns: int) -> None:
-        """Let go of connections that have ended; of the largest where all are too large, of the longest silent where they are too many."""
+        """Let go of connections that have ended; of the largest where all are too large; of some where they are too many."""
         for ends, held in list(self.held.items()):
             if held.ended and held.ended >= held.printed.keys() and now_ns - held.last_ns > LINGER_NS:
                 self._let_go(ends, ignore=False)
@@ -169,12 +182,11 @@ class Follower:
                 break
             octets -= self.held[ends].octets
             self._let_go(ends, ignore=False)
-        tables = sum(len(held.tables) for held in self.held.values())
-        for ends in sorted(self.held, key=lambda ends: self.held[ends].last_ns):
-            if tables <= MOST_TABLES:
-                break
-            tables -= len(self.held[ends].tables)
+        silent = sorted(self.held, key=lambda ends: (bool(self.held[ends].printed), self.held[ends].last_ns))
+        for ends in silent[: max(0, len(silent) - MOST_CONNECTIONS)]:
             self._let_go(ends, ignore=False)
+        if self.tables and sum(table.num_rows for table in self.tables) > sum(held.packets for held in self.held.values()):
+            self.tables = [self._segments(pa.array(self.held, pa.binary())).combine_chunks()]
         for ends in [ends for ends in self.passcodes if ends not in self.held][: max(0, len(self.passcodes) - MOST_IGNORED)]:
             del self.passcodes[ends]
 

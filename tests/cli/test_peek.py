@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -20,9 +21,11 @@ from scapy.layers.inet import IP, TCP
 
 from stompcap.cli import entry
 from stompcap.cli.dialogue.text import fitting
+from stompcap.cli.following import MOST_CONNECTIONS
 from tests.capture.packaging import frames, pcap
 from tests.cli.commands import ROOT
 from tests.cli.exported import conversation, ether
+from tests.e2e.cutting import records
 from tests.e2e.truth import DATA
 
 HEARTBEATS = str(DATA / "rabbitmq_heartbeats.pcap")
@@ -207,6 +210,26 @@ def test_a_pipe_is_shown_as_it_comes_and_tells_what_the_file_tells(piped: Piped,
             sorted(json.dumps([found.get(name) for name in names]) for found in objects(text, kind)) for text in ("".join(piped.lines), out)
         )
         assert live == whole
+
+
+def test_a_scan_of_many_ports_hides_no_session(piped: Piped) -> None:
+    """More connections than are held begin and say nothing, in between the packets of one that speaks."""
+    octets, whole = Path(HEARTBEATS).read_bytes(), Piped("--json")
+    whole.feed(octets)
+    assert whole.end() == (0, "")
+    packets = records(octets)
+    half = len(packets) // 2
+    syn = bytes(ether(IP(src="10.9.0.0", dst="10.0.0.1") / TCP(sport=40000, dport=61613, flags="S")))
+    source = syn.index(bytes((10, 9, 0, 0))) + 2
+    head = packets[half - 1][:8] + struct.pack("<II", len(syn), len(syn))
+    silent = b"".join(head + syn[:source] + number.to_bytes(2, "big") + syn[source + 2 :] for number in range(MOST_CONNECTIONS * 2))
+    piped.feed(octets[:24] + b"".join(packets[:half]))
+    piped.until('"CONNECTED"')
+    piped.feed(silent)
+    piped.feed(b"".join(packets[half:]))
+    assert piped.end() == (0, "")
+    frames = [sorted((one["stream_id"], one["ns"]) for one in objects("".join(found.lines), "frame")) for found in (piped, whole)]
+    assert frames[0] == frames[1]
 
 
 def test_ctrl_c_ends_a_pipe_without_a_word(piped: Piped) -> None:

@@ -30,6 +30,7 @@ def result(statuses: str = "complete", **rows: int) -> Result:
         (result("truncated known complete unreadable", sessions=1, frames=1), "2 captures, 1 session, 1 frame, 0 findings"),
         (result(streams=3), "1 capture, 3 connections, none of STOMP"),
         (result("complete"), "1 capture, 0 sessions, 0 frames, 0 findings"),
+        (result("", quality_results=200), "expectations checked"),
     ],
 )
 def test_the_news_of_a_round(found: Result, words: str) -> None:
