@@ -206,7 +206,7 @@ def perform(
     if as_json:
         print(json.dumps(outcome))
     elif not quiet:
-        render.show(summary(outcome | {"overview": found} if found else outcome))
+        render.show(summary(outcome | {"overview": found} if found is not None else outcome))
     for line in result.refused:
         to_stderr(line)
     if result.refused:

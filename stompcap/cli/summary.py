@@ -19,6 +19,8 @@ MOST_NAMES = 5  # captures or warnings named one by one
 VERDICT_STYLES = {"ok": "green", "late": "yellow", "violation": "dark_orange", "dead": "red", "not_evaluable": "dim"}
 LEVELS = {"M": "MUST", "S": "SHOULD", "I": "info"}
 
+NEW = {"sessions": "sessions", "frames": "frames", "deliveries": "deliveries", "compliance_findings": "findings"}
+
 Rows = list[dict[str, Any]]
 
 
@@ -26,7 +28,8 @@ def summary(result: dict[str, Any]) -> RenderableType:
     """The summary of a run and of the lake.
 
     `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
-    optionally, `overview` (stompcap.report.overview: totals of the whole lake), `report` and `data_docs` (paths of pages).
+    optionally, `overview` (stompcap.report.overview: totals of the whole lake; empty where it is too large), `report` and `data_docs`
+    (paths of pages).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
     facts = Table.grid(padding=(0, 2))
@@ -36,6 +39,7 @@ def summary(result: dict[str, Any]) -> RenderableType:
         ("Read", _captures(result["captures"])),
         ("Period", _period(_first(overview, "captures_total"))),
         ("Sessions", _sessions(_first(overview, "sessions_total"))),
+        ("New", _new(result) if "overview" in result and not overview else None),
         ("Ack latency", _latency(_first(overview, "ack_total"))),
         ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
         ("Rules", _rules(overview)),
@@ -111,6 +115,13 @@ def _sessions(total: dict[str, Any] | None) -> Text | None:
         if total[column]:
             words.append(f", {count(total[column])} {name}", style="" if column == "midstream" else "yellow")
     return words
+
+
+def _new(result: dict[str, Any]) -> Text:
+    """What the run brought, where the lake is too large to be summed up after each run."""
+    rows, lake = result["rows"], shlex.quote(visible(str(result["lake"])))
+    figures = (f"{count(rows.get(table, 0))} {name}" for table, name in NEW.items())
+    return Text(f"{', '.join(figures)}; stompcap show --lake {lake} sums up the lake")
 
 
 def _latency(total: dict[str, Any] | None) -> Text | None:

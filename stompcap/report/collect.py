@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+SUMMED_ROWS = 5_000_000
+"""Rows that are summed up after each run; it takes a second."""
+
 
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
     """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
@@ -37,7 +40,16 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
-    """Totals of the whole lake for the summary of a run: rows by query (`stompcap.cli.summary` shows them)."""
+    """Totals of the whole lake for the summary of a run: rows by query (`stompcap.cli.summary` shows them).
+
+    Nothing of a lake with more than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
+    """
+    from stompcap.spark import open_tables, query
+    from stompcap.spark.places import location
+
+    tables = {table for name in SUMMARY for table in QUERIES[name].tables}
+    if sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table))) > SUMMED_ROWS:
+        return {}
     return {name: records(table) for name, table in ask(lake, SUMMARY, spark).items()}
 
 

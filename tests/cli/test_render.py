@@ -185,6 +185,11 @@ def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
     assert "stompcap sql" not in shown
 
 
+def test_the_summary_of_a_large_lake_is_of_what_is_new() -> None:
+    shown = printed(summary(result(overview={}, rows={"sessions": 1200, "frames": 90_000, "compliance_findings": 3})))
+    assert "New 1,200 sessions, 90,000 frames, 0 deliveries, 3 findings; stompcap show --lake /lake sums up the lake" in shown
+
+
 @pytest.mark.parametrize(
     ("direct", "cumulative", "uncertain", "unknown", "words"),
     [

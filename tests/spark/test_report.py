@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from stompcap.errors import StompcapError
-from stompcap.report import overview, write
+from stompcap.report import collect, overview, write
 from stompcap.report.collect import ask
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES, SUMMARY
@@ -85,6 +85,11 @@ def test_the_page_is_written(lake: str, tmp_path: Path) -> None:
 
 def test_the_summary_has_its_facts(lake: str) -> None:
     assert set(overview(lake, no_spark)) == set(SUMMARY)
+
+
+def test_a_large_lake_is_not_summed_up_after_each_run(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "SUMMED_ROWS", 1000)
+    assert overview(lake, no_spark) == {}
 
 
 def test_a_page_that_cannot_be_written_is_said_in_words(lake: str, tmp_path: Path) -> None:
