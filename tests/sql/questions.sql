@@ -186,12 +186,10 @@ SELECT command, direction, count(*) AS frames, sum(length_octets) AS octets, max
 FROM frames GROUP BY command, direction ORDER BY frames DESC, command, direction LIMIT 8;
 
 -- How much traffic was there per minute?
--- Connections are grouped first and counted then, which takes half the time of `count(DISTINCT stream_id)` over all frames.
-SELECT minute, sum(frames) AS frames, sum(octets) AS octets, count(*) AS connections
-FROM (
-  SELECT date_trunc('minute', first_ts) AS minute, stream_id, count(*) AS frames, sum(length_octets) AS octets
-  FROM frames GROUP BY date_trunc('minute', first_ts), stream_id
-) by_connection GROUP BY minute ORDER BY octets DESC, minute LIMIT 5;
+-- `date_trunc` of a time with a zone is slow for millions of rows: they are grouped by nanoseconds, and one time of each group is cut.
+SELECT date_trunc('minute', min(first_ts)) AS minute, count(*) AS frames, sum(length_octets) AS octets,
+       count(DISTINCT stream_id) AS connections
+FROM frames GROUP BY first_ns - first_ns % 60000000000 ORDER BY octets DESC, minute LIMIT 5;
 
 -- How many messages were in flight at most, on all connections together?
 SELECT max(in_flight) AS most
