@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.shared import missing
+from tests.report.test_browser import BROWSERS, FLAGS
+from tests.shared import missing, program
 from tests.site.notebook import ROOT
 
 pytestmark = pytest.mark.slow
@@ -52,6 +53,15 @@ def test_every_page_is_in_the_index(site: Path, index: list[dict[str, Any]]) -> 
 def test_what_is_looked_for_is_found(index: list[dict[str, Any]], words: str, place: str) -> None:
     found = {entry["location"].partition("#")[0] for entry in index if words in entry["title"] + re.sub("<[^>]+>", "", entry["text"])}
     assert place in found
+
+
+def test_a_page_that_is_opened_from_the_disk_is_searched(site: Path, tmp_path: Path) -> None:
+    address = f"{(site / 'index.html').as_uri()}?q=ack_latency"
+    command = [program(*BROWSERS), *FLAGS, f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom", address]
+    page = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    found = re.search(r'class="md-search-result__meta">([1-9]\d*) matching documents', page)
+    assert found, "nothing was found"
+    assert "tables.html" in page[found.end() :]
 
 
 def test_pages_have_the_field_and_fetch_nothing_from_elsewhere(site: Path) -> None:
