@@ -7,7 +7,7 @@
   written as numbers, negative ones too.
 - JSON is for programs: exact values, everything beyond ASCII escaped, octets in base64.
 
-Timestamps are UTC, ISO 8601.
+Timestamps are UTC, ISO 8601; intervals are as DuckDB writes them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+from stompcap.cli.intervals import interval
 from stompcap.visible import visible, visible_octets
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
@@ -37,6 +38,8 @@ def plain(value: Any) -> Any:
         return _moment(value)
     if isinstance(value, date):
         return value.isoformat()
+    if (span := interval(value)) is not None:
+        return span
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode("ascii")
     if hasattr(value, "asDict"):  # a struct as Spark's Row

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 PIECE = re.compile(
-    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z)|(?P<end>;)|[^-/'"`;]+|.""", re.DOTALL
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|(?<=\b[eE])'(?:[^'\\]|''|\\.)*(?:'|\Z)|'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z)|"""
+    r"""(?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)|(?P<end>;)|[^-/'"`;$]+|.""",
+    re.DOTALL,
 )
-"""A comment, a text or name in quotes, a semicolon, or what lies between such."""
+"""A comment, a text or name in quotes (DuckDB's E'..' and $tag$..$tag$ too), a semicolon, or what lies between such."""
 EXPLAINED = re.compile(r"EXPLAIN\b\s*(?:ANALYZE\b|\([^()]*\))?", re.IGNORECASE)
 QUERIES = ("SELECT", "VALUES", "TABLE", "PIVOT", "UNPIVOT")
 MIXED = ("WITH", "FROM")

@@ -3,7 +3,7 @@
 
 -- GRAMMAR
 local NUL, LF, CR = 0, 10, 13
-local BODY_LIMIT = 1073741824
+local HEAD_LIMIT, BODY_LIMIT = 1048576, 1073741824
 
 local stomp = Proto("stomp", "STOMP")
 local f = {
@@ -29,31 +29,46 @@ function stomp.init()
     versions, requests, responses = {}, {}, {}
 end
 
--- Line ends from a place on: the place behind the blank line, or nil; lines as {begin, length}.
+-- The head of a frame that begins at a place, ended by a blank line or by the frame's NUL: the place behind it, its lines as {begin, length},
+-- and the NUL where that ends it. Without an end: nil, and whether it is longer than any head. Segment by segment a head comes again with
+-- more octets, so its lines are taken apart only when it is whole.
 local function head_of(octets, at)
+    local nul = octets:find("\0", at, true)
+    local known = octets:sub(at, math.min(nul and nul - 1 or #octets, at + HEAD_LIMIT - 1))
+    local lf, crlf = known:find("\n\n", 1, true), known:find("\n\r\n", 1, true)
+    local body
+    if lf and (not crlf or lf < crlf) then
+        body = at + lf + 1
+    elseif crlf then
+        body = at + crlf + 2
+    elseif #known == HEAD_LIMIT or not nul then
+        return nil, #known == HEAD_LIMIT
+    end
+    if not nul and not known:find("\ncontent%-length:[ \t]*%d") then
+        return nil, false
+    end
     local lines, begin = {}, at
-    while true do
+    while begin < (body or nul) do
         local ending = octets:find("\n", begin, true)
-        local nul = octets:find("\0", begin, true)
-        if nul and (not ending or nul < ending) then
-            return nul, lines, nul
+        if not ending or ending > (body or nul) then
+            break
         end
-        if not ending then
-            return nil, lines
-        end
-        local length = ending - begin
-        if length == 0 or (length == 1 and octets:byte(begin) == CR) then
-            return ending + 1, lines
-        end
-        lines[#lines + 1] = {begin, length}
+        lines[#lines + 1] = {begin, ending - begin}
         begin = ending + 1
     end
+    if body then
+        lines[#lines] = nil -- the blank one
+    end
+    return body or nul, lines, not body and nul or nil
 end
 
--- The place of the NUL that ends the frame at a place, its body and its lines; nil where more octets are needed, and how many if known.
+-- The place of the NUL that ends the frame at a place, its body and its lines. Where more octets are needed: nil, and how many if that is
+-- known; false where it is no frame.
 local function frame_of(octets, at)
     local body, lines, nul = head_of(octets, at)
-    if not body then
+    if not body and lines then
+        return false
+    elseif not body then
         return nil
     end
     if nul then
@@ -74,7 +89,10 @@ local function frame_of(octets, at)
         end
     end
     nul = octets:find("\0", body, true)
-    return nul, body, lines
+    if nul then
+        return nul, body, lines
+    end
+    return nil
 end
 
 local function is_command_line(octets, at)
@@ -172,7 +190,9 @@ function stomp.dissector(tvb, pinfo, tree)
             break
         else
             local nul, body, lines = frame_of(octets, at)
-            if not nul then -- body is the number of octets that are missing
+            if nul == false then
+                break
+            elseif not nul then -- body is the number of octets that are missing
                 pinfo.desegment_offset = at - 1
                 pinfo.desegment_len = body or DESEGMENT_ONE_MORE_SEGMENT
                 break

@@ -37,6 +37,10 @@ def test_a_word_is_completed(before: str, word: str, among: set[str], without: s
     ("SELECT 'it''s; fine';", ["SELECT 'it''s; fine'"]),
     (";; -- nothing\n ; /* at all */", []),
     ("SELECT 1 - 2 / 3", ["SELECT 1 - 2 / 3"]),
+    ("SELECT $$a;'b$$; SELECT 2", ["SELECT $$a;'b$$", "SELECT 2"]),
+    ("SELECT $t$ ; $$ ; $t$; SELECT $1; SELECT a$$; b", ["SELECT $t$ ; $$ ; $t$", "SELECT $1", "SELECT a$$", "b"]),
+    (r"SELECT E'\';'; SELECT 'a\'; SELECT 2", [r"SELECT E'\';'", r"SELECT 'a\'", "SELECT 2"]),
+    ("SELECT $$open; SELECT 2", ["SELECT $$open; SELECT 2"]),
     ("SELECT 'open", ["SELECT 'open"]),
 ])  # fmt: skip
 def test_semicolons_end_statements(text: str, found: list[str]) -> None:

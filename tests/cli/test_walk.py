@@ -1,7 +1,4 @@
-"""A walk through every command with what goes wrong on other people's machines: one line, the right exit code, no process left.
-
-The lake is made once by the commands themselves, stage by stage where each of them is walked; each step works on a copy of it.
-"""
+"""A walk through every command with what goes wrong on other people's machines: one line, the right exit code, no process left."""
 
 from __future__ import annotations
 
@@ -10,110 +7,15 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from stompcap.cli.signals import SIGNALS
-from tests.cli.commands import ROOT, WITHOUT_JAVA, Ended, run
+from tests.cli.commands import WITHOUT_JAVA, Ended, run
+from tests.cli.walked import BUSY, COMMANDS, ENVIRONMENT, MOMENTS, NEED_JAVA, TAKE_MASTER, THOROUGH, WALKED, Walk, frames, one_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
-
-CAPTURE = ROOT / "data" / "activemq_dialogue.pcap"
-THOROUGH = "STOMPCAP_WALK" in os.environ
-"""All commands, interrupted at ten moments each, which takes half an hour; else one command of each kind, at three."""
-MOMENTS = 10 if THOROUGH else 3
-ENVIRONMENT, BUSY = 3, 5
-
-# Each command: the stage of the lake it starts from and its words; LAKE, CAPTURE, STREAM and OUT are put in.
-COMMANDS = {
-    "run": ("", ["run", "CAPTURE", "--lake", "LAKE", "--quiet"]),
-    "extract": ("", ["extract", "CAPTURE", "--lake", "LAKE", "--quiet"]),
-    "decode": ("extract", ["decode", "--lake", "LAKE", "--quiet"]),
-    "correlate": ("decode", ["correlate", "--lake", "LAKE", "--quiet"]),
-    "metrics": ("correlate", ["metrics", "--lake", "LAKE", "--quiet"]),
-    "validate": ("metrics", ["validate", "--lake", "LAKE", "--quiet"]),
-    "sql": ("validate", ["sql", "SELECT count(*) FROM frames", "--lake", "LAKE", "--format", "csv"]),
-    "register": ("validate", ["register", "--lake", "LAKE", "--quiet"]),
-    "report": ("validate", ["report", "--lake", "LAKE", "-o", "OUT/report.html", "--quiet"]),
-    "maintain": ("validate", ["maintain", "--lake", "LAKE", "--quiet"]),
-    "forget": ("validate", ["forget", "--lake", "LAKE", "--before", "2100-01-01", "--yes", "--quiet"]),
-    "export": ("validate", ["export", "STREAM", "--lake", "LAKE", "-o", "OUT/stream.pcap", "--quiet"]),
-    "peek": ("", ["peek", "CAPTURE"]),
-    "show": ("validate", ["show", "--lake", "LAKE"]),
-    "completion": ("", ["completion", "bash"]),
-    "manual": ("", ["manual"]),
-    "dissector": ("", ["dissector"]),
-    "generate": ("", ["generate", "OUT/made.pcap", "--connections", "3"]),
-    "compare": ("validate", ["rules", "compare", "ActiveMQ", "--lake", "LAKE"]),
-    "list": ("", ["rules", "list"]),
-    "explain": ("", ["rules", "explain", "FR-07"]),
-    "doctor": ("", ["doctor"]),
-    "prepare": ("", ["prepare", "--quiet"]),
-}
-WALKED = list(COMMANDS) if THOROUGH else ["run", "sql", "report", "explain"]
-STAGES = ("extract", "decode", "correlate", "metrics", "validate")
-NEED_JAVA = {"run", "extract", "decode", "correlate", "metrics", "register", "maintain", "doctor"}
-WRITE_LAKE = {"run", "extract", "decode", "correlate", "metrics", "validate", "maintain", "forget"}
-WRITE_FILE = {"report", "export"}
-TAKE_MASTER = NEED_JAVA | {"validate", "report", "compare"}
-
-
-class Walk:
-    """The lake after each stage, how long each command takes, and a stream to export."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.took_s, self._number = folder, {}, 0
-        run("prepare", "--quiet")
-        lake = folder / "made"
-        for command in STAGES if THOROUGH else ("run",):
-            done = run(*self.words(command, lake, folder))
-            assert (done.code, done.err, done.left) == (0, "", []), done
-            self.took_s[command] = done.took_s
-            shutil.copytree(lake, folder / f"after {command}")
-        self.frames = frames(lake)
-        assert self.frames > 100
-        self.stream = min(DeltaTable(str(lake / "sessions")).to_pyarrow_table(columns=["stream_id"]).column(0).to_pylist())
-
-    def words(self, name: str, lake: Path, out: Path) -> list[str]:
-        """What is typed for a command."""
-        stream = getattr(self, "stream", "")
-        places = {"LAKE": str(lake), "CAPTURE": str(CAPTURE), "STREAM": stream}
-        return [places.get(word, word.replace("OUT", str(out))) for word in COMMANDS[name][1]]
-
-    def lake(self, name: str, folder: Path | None = None) -> Path:
-        """A lake as a command finds it: a copy, in a folder or a new one."""
-        self._number += 1
-        lake = (folder or self.folder / str(self._number)) / "lake"
-        stage = COMMANDS[name][0]
-        if stage:
-            shutil.copytree(self.folder / f"after {stage if THOROUGH else 'run'}", lake)
-        else:
-            lake.parent.mkdir(exist_ok=True)
-        return lake
-
-
-def frames(lake: Path) -> int:
-    """How many frames the lake has."""
-    return DeltaTable(str(lake / "frames")).count()
-
-
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
-    return Walk(tmp_path_factory.mktemp("walk"))
-
-
-def one_line(done: Ended, code: int, *words: str) -> None:
-    """It ended with this code, with one line that has these words, and left nothing."""
-    assert done.code == code, done
-    assert len(done.lines) == 1, done.err
-    assert done.lines[0].startswith("stompcap: ")
-    assert all(word in done.lines[0] for word in words), done.err
-    assert not done.left
 
 
 def test_every_command_is_walked() -> None:
@@ -223,84 +125,3 @@ def test_a_path_with_spaces(name: str, walk: Walk, tmp_path: Path) -> None:
     folder.mkdir()
     done = run(*walk.words(name, walk.lake(name, folder), folder), folder=folder)
     assert (done.code, done.err, done.left) == (0, "", [])
-
-
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mounts a file system in memory, of a size as mount(8) has it; again, to change its options."""
-    place = tmp_path / "disk"
-    place.mkdir()
-
-    def mount(options: str) -> Path:
-        again = "remount," if os.path.ismount(place) else ""
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", again + options, "tmpfs", place], capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
-        return place
-
-    yield mount
-    subprocess.run(["umount", "-l", place], capture_output=True, check=False)
-
-
-@contextmanager
-def filled(place: Path) -> Iterator[None]:
-    """Not an octet is free there meanwhile."""
-    ballast = place / "ballast"
-    with open(ballast, "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            pass
-    yield
-    ballast.unlink()
-
-
-@pytest.mark.parametrize("name", [name for name in WALKED if name in WRITE_LAKE | WRITE_FILE])
-def test_a_full_disk(name: str, walk: Walk, mounted: Callable[[str], Path]) -> None:
-    place = mounted("size=64m")
-    lake = walk.lake(name, place)
-    with filled(place):
-        done = run(*walk.words(name, lake, place))
-    if done.code:  # what is done already needs no room
-        one_line(done, ENVIRONMENT, "No space left" if name in WRITE_FILE else "", "pace")
-    done = run(*walk.words(name, lake, place))
-    assert (done.code, done.err) == (0, ""), "room was made"
-
-
-@pytest.mark.parametrize("percent", [10, 30, 50, 65] if THOROUGH else [50])
-def test_a_disk_that_fills_up(percent: int, walk: Walk, mounted: Callable[[str], Path]) -> None:
-    needed = sum(path.stat().st_blocks * 512 for path in (walk.folder / "made").rglob("*") if "_data_docs" not in path.parts)
-    place = mounted(f"size={needed * percent // 100}")
-    done = run(*walk.words("run", place / "lake", place))
-    one_line(done, ENVIRONMENT, "pace")
-    mounted("size=64m")
-    done = run(*walk.words("run", place / "lake", place))
-    assert (done.code, done.err) == (0, "")
-    assert frames(place / "lake") == walk.frames
-
-
-def test_standard_output_on_a_full_disk(walk: Walk, tmp_path: Path) -> None:
-    with open("/dev/full", "wb") as full:
-        one_line(run("rules", "list", output=full), ENVIRONMENT, "No space left on device")
-        one_line(run(*walk.words("sql", walk.lake("sql"), tmp_path), output=full), ENVIRONMENT, "No space left on device")
-
-
-@pytest.mark.parametrize("name", [name for name in WALKED if name not in ("list", "explain", "doctor", "prepare")])
-def test_a_lake_that_cannot_be_written(name: str, walk: Walk, mounted: Callable[[str], Path], tmp_path: Path) -> None:
-    place = mounted("size=64m")
-    lake = walk.lake(name, place)
-    mounted("ro")
-    done = run(*walk.words(name, lake, tmp_path), folder=place)
-    if name in WRITE_LAKE:
-        one_line(done, ENVIRONMENT, "ead-only file system")
-    else:
-        assert (done.code, done.err, done.left) == (0, "", [])
-
-
-@pytest.mark.parametrize("name", sorted(WRITE_FILE))
-def test_a_place_for_a_file_is_looked_at_first(name: str, walk: Walk, mounted: Callable[[str], Path], tmp_path: Path) -> None:
-    lake = tmp_path / "no lake"  # which it would say, had it begun to work
-    mounted("size=1m")
-    for folder, says in ((tmp_path / "missing", "No such file or directory"), (mounted("ro"), "Read-only file system")):
-        one_line(run(*walk.words(name, lake, folder)), ENVIRONMENT, "cannot be written", says, "-o")

@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import duckdb
@@ -23,6 +24,7 @@ from tests.e2e.truth import Row, captures
 
 COMPARED = ("RabbitMQ", "ActiveMQ")
 BODY_SHOWN = 120  # characters of a frame's body
+LINE = 140  # characters of a line of text; tables have rows of any length
 
 HEAD = """# What real brokers and clients break
 
@@ -86,10 +88,13 @@ def _proof(recorded: Recorded, rule: str, product: str, why: str, own: list[tupl
     where = f"{row['direction']} {row['stream_offset']}"
     shown = "\n".join(f"{direction}:\n\n```text\n{text}\n```\n" for direction, text in _frames(recorded, row))
     sessions = len({one.name for _, one in own})
-    return (
-        f"### {rule}, by {product}\n\n{BY_ID[rule].title}. {len(own)} findings in {sessions} sessions; for instance in `{session.name}` at "
-        f"{where}: {row['evidence']}.\n\n{shown}\n{why}\n"
-    )
+    said = f"{BY_ID[rule].title}. {len(own)} findings in {sessions} sessions; for instance in `{session.name}` at {where}: "
+    said += f"{row['evidence']}."
+    return f"### {rule}, by {product}\n\n{_wrapped(said)}\n\n{shown}\n{_wrapped(why)}\n"
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def _frames(recorded: Recorded, finding: Row) -> list[tuple[str, str]]:

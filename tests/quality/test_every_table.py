@@ -11,7 +11,7 @@ import pytest
 
 from stompcap.tables import TABLES, Table
 from tests.quality import lakes
-from tests.quality.test_validate import BETWEEN, KEYS, WORDS, failed, run
+from tests.quality.faults import BETWEEN, KEYS, WORDS, failed, run
 
 ROWS, NULL, WORD, RANGE, ORDER, TWICE = 8, 1, 2, 3, 4, (5, 6)
 NOT_NULL = "expect_column_values_to_not_be_null"

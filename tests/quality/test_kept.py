@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from stompcap.quality import kept, report
 from stompcap.settings import Quality
 from tests.quality import lakes
-from tests.quality.test_validate import BETWEEN, KEYS, failed, put, repeat, run
+from tests.quality.faults import BETWEEN, KEYS, failed, put, repeat, run
 
 NAMES = ["captures", "streams", "raw_frames", "segments", "receipts"]
 

@@ -16,49 +16,28 @@ from deltalake import write_deltalake
 
 from stompcap.tables import TABLES
 from tests.quality import lakes
+from tests.quality.faults import (
+    BETWEEN,
+    DELIVERIES,
+    FRAMES,
+    KEYS,
+    RECEIPTS,
+    SESSIONS,
+    TILING,
+    TRANSACTIONS,
+    WORDS,
+    Fault,
+    drop,
+    failed,
+    no_spark,
+    other,
+    put,
+    repeat,
+    run,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-Fault = Callable[[pa.Table], pa.Table]
-KEYS = "expect_compound_columns_to_be_unique"
-WORDS = "expect_column_values_to_be_in_set"
-BETWEEN = "expect_column_values_to_be_between"
-
-
-def no_spark() -> SparkSession:
-    raise AssertionError("a small lake needs no Spark")
-
-
-def run(lake: Path, spark: Callable[[], SparkSession] = no_spark, **options: Any) -> list[dict[str, Any]]:
-    from stompcap.quality import validate
-
-    results = validate(spark, str(lake), "run-1", **options)
-    assert results.schema.equals(TABLES["quality_results"].arrow)
-    rows: list[dict[str, Any]] = results.to_pylist()
-    return rows
-
-
-def failed(rows: list[dict[str, Any]]) -> set[tuple[str, str | None, str]]:
-    return {(r["table_name"], r["column_name"], r["expectation"]) for r in rows if not r["success"]}
-
-
-def drop(row: int) -> Fault:
-    return lambda table: pa.concat_tables([table.slice(0, row), table.slice(row + 1)])
-
-
-def repeat(row: int) -> Fault:
-    return lambda table: pa.concat_tables([table, table.slice(row, 1)])
-
-
-def put(column: str, row: int, value: Any) -> Fault:
-    def change(table: pa.Table) -> pa.Table:
-        values = table.column(column).to_pylist()
-        values[row] = value
-        index = table.schema.get_field_index(column)
-        return table.set_column(index, table.schema.field(index), pa.array(values, table.schema.field(index).type))
-
-    return change
 
 
 def test_a_clean_lake_passes(tmp_path: Path) -> None:
@@ -111,13 +90,6 @@ def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     assert int(done.stdout) > 0
 
 
-TILING = ("raw_frames", None, "expect_raw_frames_to_tile_directions")
-FRAMES = ("frames", None, "expect_frames_to_match_raw_frames")
-DELIVERIES = ("deliveries", None, "expect_deliveries_to_match_messages")
-TRANSACTIONS = ("transactions", None, "expect_transactions_to_match_begins")
-RECEIPTS = ("receipts", None, "expect_receipts_to_match_requests")
-SESSIONS = ("sessions", None, "expect_one_session_per_stream_with_frames")
-
 FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
     (
         "rows lost",
@@ -167,41 +139,6 @@ def test_planted_faults_are_told(
     assert all(len(r["observed"]) < 2000 and "secret" not in r["observed"] for r in told)
 
 
-def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from stompcap.quality import failure
-
-    made = lakes.tables()
-    made["captures"] = put("status", 0, "truncated")(made["captures"])
-    made["raw_frames"] = drop(1)(made["raw_frames"])
-    made["deliveries"] = put("ack_latency_us", 1, -5)(repeat(2)(made["deliveries"]))
-    made["frames"] = put("first_ns", 0, 9)(made["frames"])
-    made["sessions"] = put("opened_ns", 2, 2**62)(made["sessions"])
-    names = ["captures", "streams", "raw_frames", "frames", "sessions", "deliveries"]
-    rows = run(lakes.write(tmp_path, made, names), tables=names)
-    told = {failure(row) for row in rows if not row["success"]}
-    stream = f"{0:020x}"
-    assert "captures.status: 1 of 1 captures is truncated (x)" in told
-    assert f"deliveries: 1 of 13 deliveries repeats the stream_id, stream_offset of another (stream_id {stream}, stream_offset 404)" in told
-    place = f"stream_id {stream}, stream_offset 303"
-    assert f"deliveries.ack_latency_us: 1 of 13 deliveries is below 0 ({place}, ack_latency_us -5)" in told
-    place = f"stream_id {stream}, direction c2s, stream_offset 0"
-    assert f"frames.last_ns: 1 of 45 frames is below first_ns ({place}, first_ns 9, last_ns 0)" in told
-    (line,) = (line for line in told if line.startswith("sessions.opened_ns:"))
-    assert line == f"sessions.opened_ns: 1 of 3 sessions is before 1970 or after 2099 (stream_id {2:020x}, opened_ns {2**62})"
-    (line,) = (line for line in told if line.startswith("raw_frames: violated: Sorted by offset,"))
-    assert line.endswith(f"; 2 places differ (stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1)")
-    assert {row["message"] for row in rows} == {*told, None}
-    assert capfd.readouterr() == ("", "")
-    sessions = put("outcome", 1, "\x1b[2J")(made["sessions"])
-    loose = pa.schema([field.with_nullable(True) for field in sessions.schema])
-    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
-    lakes.write_loosely(tmp_path / "loose", "sessions", sessions)
-    words = [failure(row) for row in run(tmp_path / "loose", tables=["sessions"]) if not row["success"]]
-    assert f"sessions.opened_ns: 1 of 3 sessions is null (stream_id {0:020x})" in words
-    (line,) = (line for line in words if line.startswith(r"sessions.outcome: 1 of 3 sessions is \x1b[2J, not one of connected, "))
-    assert line.endswith(f" (stream_id {1:020x})")
-
-
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,23 +161,6 @@ def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert failed(here) == {TILING, ("raw_frames", None, KEYS), ("segments", None, KEYS)}
 
 
-def test_wrong_words_and_nulls_are_told_with_their_counts(tmp_path: Path) -> None:
-    made = lakes.tables()
-    sessions = put("outcome", 1, "x" * 500)(made["sessions"])
-    loose = pa.schema([f.with_nullable(True) for f in sessions.schema])
-    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
-    lakes.write_loosely(tmp_path, "sessions", sessions)
-    rows = {(r["column_name"], r["expectation"]): r for r in run(tmp_path, tables=["sessions"])}
-    words = rows["outcome", WORDS]
-    assert not words["success"]
-    assert json.loads(words["observed"])["values"] == {"connected": 2, "x" * 40: 1}
-    nulls = rows["opened_ns", "expect_column_values_to_not_be_null"]
-    assert not nulls["success"]
-    assert json.loads(nulls["observed"]) == {"broken": 1, "first": [{"stream_id": f"{0:020x}"}], "rows": 3}
-    assert (nulls["checked_rows"], nulls["failed_rows"], words["failed_rows"]) == (3, 1, 1)
-    assert rows["end_kind", WORDS]["success"]
-
-
 def test_invariants_wait_for_all_their_tables(tmp_path: Path) -> None:
     made = lakes.tables()
     made["streams"] = made["streams"].filter(pc.field("stream_id") == "nowhere")
@@ -249,13 +169,6 @@ def test_invariants_wait_for_all_their_tables(tmp_path: Path) -> None:
     assert FRAMES[2] in names
     assert TILING[2] not in names
     assert failed(rows) == set()
-
-
-def other(rows: int) -> Fault:
-    """The first streams do not speak STOMP."""
-    return lambda table: table.set_column(
-        table.schema.get_field_index("protocol"), table.schema.field("protocol"),
-        pa.array(["other"] * rows + ["stomp"] * (table.num_rows - rows)))
 
 
 def test_other_streams_tile_if_their_octets_are_kept(tmp_path: Path) -> None:
@@ -282,21 +195,6 @@ def test_keys_are_told_across_files(tmp_path: Path) -> None:
     observed = next(r["observed"] for r in rows if r["table_name"] == "segments" and r["expectation"] == KEYS)
     assert json.loads(observed)["broken"] == 2
     assert json.loads(observed)["first"][0] == {"stream_id": f"{0:020x}", "direction": "c2s", "stream_offset": "303"}
-
-
-def test_data_docs_show_what_should_not_be_there_as_text(tmp_path: Path) -> None:
-    from stompcap.report.checks import write_checks
-
-    sessions = put("outcome", 1, "<script>alert(1)</script>\x1b")(lakes.tables()["sessions"])
-    lakes.write_loosely(tmp_path, "sessions", sessions)
-    rows = run(tmp_path, tables=["sessions"])
-    assert failed(rows) == {("sessions", "outcome", WORDS)}
-    write_checks("a <lake>", str(tmp_path / "docs" / "index.html"), rows)
-    page = (tmp_path / "docs" / "index.html").read_text()
-    assert page.count("&lt;script&gt;alert(1)") == page.count("alert(1)") == 2, "in words and as observed"
-    assert "<script" not in page
-    assert "\x1b" not in page
-    assert "a &lt;lake&gt;" in page
 
 
 def test_a_table_the_lake_does_not_have_is_an_error(tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ REFUSED = [
     "EXPLAIN (ANALYZE, FORMAT json) COPY (SELECT 1) TO 'FILE'", "EXPORT DATABASE 'OUT'", "ATTACH 'OUT'", "INSTALL httpfs", "LOAD httpfs",
     "SET enable_external_access = true", "RESET lock_configuration", "PRAGMA database_list", "CALL checkpoint()",
     "SELECT * FROM read_text('OTHER')", "FROM read_csv('OTHER')", "SELECT * FROM \"read_blob\" ('OTHER')",
-    "SELECT * FROM read_text/**/('OTHER')",
+    "SELECT * FROM read_text/**/('OTHER')", r"SELECT E'\'' AS a FROM read_text('OTHER') -- '", "SELECT $$'$$ FROM read_text('OTHER') -- '",
+    "SELECT 'ä' FROM read_text('FILE')", "SELECT $\u00a0$ FROM read_text('FILE') -- $\u00a0$", "SELECT * FROM\u00a0read_text\u00a0('FILE')",
     "SELECT * FROM glob('/*')", "SELECT * FROM 'OTHER.csv'", "SELECT * FROM \"OTHER.parquet\"", "SELECT * FROM 'https://example.com/a.parquet'",
     "SELECT * FROM query('SELECT 1')", "SELECT * FROM enable_logging(storage = 'file', storage_path = 'OUT')",
     "SELECT * FROM duckdb_secrets()",
@@ -103,6 +104,12 @@ def test_nothing_else_is_read_or_written(lake: str, tmp_path: Path, statement: s
     assert file.read_bytes() == before
     assert not (tmp_path / "out").exists()
     assert rows(lake, "SELECT count(*) FROM deliveries") == [[6]]
+
+
+def test_a_function_named_in_a_text_is_not_called(lake: str) -> None:
+    for text in ("'read_text ('", "E'\\'read_text ('", "$$read_text ($$", "$a$ glob( $a$", "'ä' || 'query('", "'it''s read_blob('"):
+        ((said,),) = rows(lake, f"SELECT {text}")
+        assert str(said).endswith("(") or "glob(" in str(said)
 
 
 def test_what_only_spark_reads_is_refused(tmp_path: Path) -> None:

@@ -186,9 +186,10 @@ SELECT command, direction, count(*) AS frames, sum(length_octets) AS octets, max
 FROM frames GROUP BY command, direction ORDER BY frames DESC, command, direction LIMIT 8;
 
 -- How much traffic was there per minute?
-SELECT date_trunc('minute', first_ts) AS minute, count(*) AS frames, sum(length_octets) AS octets,
+-- `date_trunc` of a time with a zone is slow for millions of rows: they are grouped by nanoseconds, and one time of each group is cut.
+SELECT date_trunc('minute', min(first_ts)) AS minute, count(*) AS frames, sum(length_octets) AS octets,
        count(DISTINCT stream_id) AS connections
-FROM frames GROUP BY date_trunc('minute', first_ts) ORDER BY octets DESC, minute LIMIT 5;
+FROM frames GROUP BY first_ns - first_ns % 60000000000 ORDER BY octets DESC, minute LIMIT 5;
 
 -- How many messages were in flight at most, on all connections together?
 SELECT max(in_flight) AS most

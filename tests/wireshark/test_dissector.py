@@ -93,6 +93,40 @@ def test_heads_bodies_and_receipts(script, tmp_path):
     ]
 
 
+def in_segments(octets: bytes, path: Path) -> Path:
+    """A capture of a client that sends these octets in full segments, and a short frame at the end."""
+    wire = Wire().handshake()
+    for offset in range(0, len(octets), 1400):
+        wire.put(0, offset, octets[offset : offset + 1400], "PA", ack=0)
+    wire.put(0, len(octets), LAST, "PA", ack=0)
+    return pcap(path, wire.frames, nano=True)
+
+
+LAST = b"SEND\ndestination:/queue/last\n\nx\0"
+LINES = b"".join(b"h%07d:v\n" % number for number in range(90_000))  # 990,000 octets
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        pytest.param(b"SEND\ndestination:/queue/first\n\n" + b"line\n" * 1000 + b"\0", id="a body without content-length"),
+        pytest.param(b"SEND\ndestination:/queue/first\n" + LINES + b"\nbody\0", id="a long head"),
+        pytest.param(b"SEND\r\ndestination:/queue/first\r\nempty:\r\n\r\n\0", id="CR LF"),
+        pytest.param(b"SEND\ndestination:/queue/first\n\0", id="no blank line"),
+    ],
+)
+def test_a_frame_in_many_segments_takes_the_time_of_its_octets(octets, script, tmp_path):
+    path = in_segments(octets, tmp_path / "long.pcap")
+    words = ("-Y", "stomp.command", "-T", "fields", "-e", "stomp.destination", "-e", "stomp.length")
+    done = subprocess.run(["tshark", "-X", script, "-r", path, *words], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.split() == ["/queue/first", str(len(octets)), "/queue/last", str(len(LAST))]
+
+
+def test_a_head_that_does_not_end_is_no_frame(script, tmp_path):
+    path = in_segments(b"SEND\ndestination:/queue/first\n" + LINES + LINES, tmp_path / "endless.pcap")
+    assert "/queue/first" not in tshark(script, path, "-Y", "stomp.command", "-T", "fields", "-e", "stomp.destination")
+
+
 def test_community_ids_are_those_of_wireshark(script):
     path = next(path for path in captures() if "artemis_library" in path)
     words = ("--enable-protocol", "communityid", "-T", "fields", "-e", "communityid")
