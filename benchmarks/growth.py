@@ -22,9 +22,9 @@ from benchmarks.measure import tree
 from benchmarks.sessions import recorded
 from pipelines.run import STAGES, Run, execute
 from stompcap.generate.group import FILE_HEADER, Group
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.report import overview
-from stompcap.spark import lake as lakes
 from stompcap.spark.session import get_session
 
 APART_NS = 600 * 10**9

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from stompcap.spark import query
-from stompcap.spark.reading import answered, files, named
+from stompcap.lake import query
+from stompcap.lake.reading import answered, files, named
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 from tests.sql.document import questions

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.periods import Periods
-from stompcap.spark import data_files, delta_log, open_tables, query
-from stompcap.spark.commits import SOURCE, CommitInfo, replace_where
-from stompcap.spark.data_files import Files
-from stompcap.spark.places import location
+from stompcap.lake import data_files, delta_log, open_tables, query
+from stompcap.lake.commits import SOURCE, CommitInfo, replace_where
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ import pyarrow as pa
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.open_state import OpenState
+from stompcap.lake.places import location, open_files
 from stompcap.progress import Meter, Progress, watched
-from stompcap.spark import data_files, open_tables, search, tasks
+from stompcap.spark import search, tasks
 from stompcap.spark.blocks import DDL
-from stompcap.spark.open_state import OpenState
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
-from stompcap.spark.places import location, open_files
 from stompcap.spark.sink import MANIFEST, collected, failed
 from stompcap.spark.slices import Again
 
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from stompcap.capture import Survey
+    from stompcap.lake.data_files import File
+    from stompcap.lake.places import DataFile
+    from stompcap.lake.removal import Streams
     from stompcap.options import Options
-    from stompcap.spark.data_files import File
-    from stompcap.spark.places import DataFile
-    from stompcap.spark.removal import Streams
     from stompcap.spark.session import LazySession
     from stompcap.spark.slices import Slice
 

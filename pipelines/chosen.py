@@ -8,9 +8,9 @@ from dataclasses import fields
 from operator import itemgetter
 from typing import Any
 
+from stompcap.lake import tables as lakes
 from stompcap.options import STOMP_PORTS, Options
 from stompcap.settings import Settings, Thresholds
-from stompcap.spark import lake as lakes
 
 BY_STAGE = {
     "extract": ("ports", "all_ports", "overlap", "idle_timeout", "vlan", "tunnels", "keep_credentials"),

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly.packets import endpoints_of
-from stompcap.spark.data_files import Files
-from stompcap.spark.query import opened
-from stompcap.spark.removal import Streams, disjoint
+from stompcap.lake.data_files import Files
+from stompcap.lake.query import opened
+from stompcap.lake.removal import Streams, disjoint
 from stompcap.spark.slices import Periods
 from stompcap.tcp.matching import CLOCK_STEP_NS, LINGER_NS
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stompcap.assembly import addresses
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.data_files import Files
-from stompcap.spark.places import location
-from stompcap.spark.query import opened
-from stompcap.spark.removal import Streams
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
+from stompcap.lake.query import opened
+from stompcap.lake.removal import Streams
 
 if TYPE_CHECKING:
-    from stompcap.spark.data_files import File
+    from stompcap.lake.data_files import File
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 AT_ONCE = 1 << 20

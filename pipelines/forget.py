@@ -16,10 +16,10 @@ from pipelines.aggregates import refresh
 from pipelines.criteria import parts
 from pipelines.unfinished import partly_in, unfinished
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import data_files, delta_log, open_tables, removal
-from stompcap.spark import lake as lakes
-from stompcap.spark.commits import SOURCE
-from stompcap.spark.places import location
+from stompcap.lake import data_files, delta_log, open_tables, removal
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import SOURCE
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stompcap.spark.query import Query
+from stompcap.lake.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,9 +16,9 @@ from pipelines.unfinished import Unfinished, begin, open_prefixes, partly_in, re
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
-from stompcap.spark import data_files, removal
-from stompcap.spark.open_state import has_states
-from stompcap.spark.places import OPEN, open_files
+from stompcap.lake import data_files, removal
+from stompcap.lake.open_state import has_states
+from stompcap.lake.places import OPEN, open_files
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,17 +18,17 @@ from deltalake import DeltaTable
 from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
 from pipelines.overtaken import NONE, few_octets, of_others, overtaken
-from stompcap.spark import data_files, open_tables, removal
-from stompcap.spark.data_files import File, Files
-from stompcap.spark.places import filesystem, location, open_files
+from stompcap.lake import data_files, open_tables, removal
+from stompcap.lake.data_files import File, Files
+from stompcap.lake.places import filesystem, location, open_files
 from stompcap.units import count
 
 if TYPE_CHECKING:
     from pipelines.connection_groups import Connections
     from pipelines.old_captures import OldCaptures
     from stompcap.capture import Survey
+    from stompcap.lake.places import DataFile
     from stompcap.options import Options
-    from stompcap.spark.places import DataFile
     from stompcap.spark.slices import Slice
 
 WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >= late.since)"

@@ -20,8 +20,8 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
-from stompcap.spark import stores
-from stompcap.spark.places import filesystem, location
+from stompcap.lake import stores
+from stompcap.lake.places import filesystem, location
 
 NAME = "_lock"
 BEAT_S = 15.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version

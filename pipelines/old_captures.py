@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stompcap.capture import Known
 from stompcap.capture.checkpoint import NO_END
 from stompcap.errors import CaptureError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.spark.tasks import examined
 from stompcap.units import count
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.bronze import in_time
-from stompcap.spark.data_files import Files
-from stompcap.spark.query import opened
+from stompcap.lake.data_files import Files
+from stompcap.lake.query import opened
 from stompcap.spark.slices import Periods
 from stompcap.tables import TABLES
 

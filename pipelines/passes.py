@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pipelines import bronze, gold, silver
 from pipelines.aggregates import refresh
 from pipelines.work import Work
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 
 
 class Pass(Work):

@@ -22,11 +22,11 @@ from deltalake import DeltaTable
 from pipelines import bronze, connection_groups, ledger, old_captures
 from pipelines.unfinished import Unfinished, begin, from_json, partly_in
 from stompcap.errors import UsageError
-from stompcap.spark import data_files, open_tables
-from stompcap.spark import lake as lakes
-from stompcap.spark.data_files import Files
-from stompcap.spark.places import location
-from stompcap.spark.query import whole
+from stompcap.lake import data_files, open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
+from stompcap.lake.query import whole
 from stompcap.spark.slices import Share
 from stompcap.units import count
 

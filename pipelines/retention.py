@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 
 from pipelines.unfinished import unfinished
 from pipelines.validation import data_docs
-from stompcap.spark import data_files, open_tables, query
-from stompcap.spark import lake as lakes
-from stompcap.spark.commits import CommitInfo, read, replace_files
-from stompcap.spark.files import write
-from stompcap.spark.places import location
-from stompcap.spark.query import Query
+from stompcap.lake import data_files, open_tables, query
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo, read, replace_files
+from stompcap.lake.files import write
+from stompcap.lake.places import location
+from stompcap.lake.query import Query
 
 if TYPE_CHECKING:
-    from stompcap.spark.removal import Streams
+    from stompcap.lake.removal import Streams
 
 Moment = datetime.datetime
 

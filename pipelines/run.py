@@ -16,9 +16,9 @@ from pipelines.result import Result
 from pipelines.unfinished import open_prefixes
 from pipelines.validation import validate
 from stompcap.errors import StompcapError
-from stompcap.spark import lake as lakes
-from stompcap.spark import open_tables
-from stompcap.spark.places import OPEN
+from stompcap.lake import open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import OPEN
 
 if TYPE_CHECKING:
     from pipelines.reprocess import Wanted

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
+from stompcap.lake.tables import read
 from stompcap.spark import tasks
-from stompcap.spark.lake import read
 from stompcap.spark.sink import MANIFEST, collected
 from stompcap.tables import TABLES
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from stompcap.lake.places import DataFile
     from stompcap.options import Options
-    from stompcap.spark.places import DataFile
 
 SESSION_TABLES = ("sessions", "subscriptions", "deliveries", "transactions", "receipts")
 

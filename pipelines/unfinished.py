@@ -19,10 +19,10 @@ from pipelines import ledger
 from pipelines.survey import beginnings
 from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import open_files
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
-from stompcap.spark import lake as lakes
-from stompcap.spark.places import open_files
 from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version

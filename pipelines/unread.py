@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from stompcap.spark import data_files, open_tables, query
-from stompcap.spark.places import location
+from stompcap.lake import data_files, open_tables, query
+from stompcap.lake.places import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

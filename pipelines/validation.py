@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import bronze, gold, ledger, silver
 from pipelines.work import Work
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 
 
 def validate(work: Work, *, whole: bool = False) -> None:

@@ -20,8 +20,8 @@ from stompcap.tables.words import UNREADABLE
 if TYPE_CHECKING:
     from pipelines.result import Result
     from pipelines.rotating import Due, Rotating
-    from stompcap.spark.places import DataFile
-    from stompcap.spark.removal import Streams
+    from stompcap.lake.places import DataFile
+    from stompcap.lake.removal import Streams
 
 NOTHING = "no captures found"
 """How the warning of a run begins that was given no file; a round may be given none, and only finish what was begun."""

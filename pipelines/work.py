@@ -13,17 +13,17 @@ from pipelines import ledger, lock
 from pipelines.chosen import chosen
 from pipelines.result import Result
 from pipelines.survey import Refused
+from stompcap.lake import removal
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo
 from stompcap.progress import Progress
-from stompcap.spark import lake as lakes
-from stompcap.spark import removal
-from stompcap.spark.commits import CommitInfo
 from stompcap.spark.session import LazySession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from stompcap.lake.places import DataFile
     from stompcap.options import Options
-    from stompcap.spark.places import DataFile
 
 COMMITS_AT_ONCE = 4
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from stompcap.cli.application import CODES, NAME
-from stompcap.cli.completion_command import arguments, commands, names_of
+from stompcap.cli.commands.completion_command import arguments, commands, names_of
 
 HEAD = """# Commands
 

@@ -89,7 +89,8 @@ def _command() -> int:
 def _application() -> typer.Typer:
     """The commands; `peek` alone where it is called, for the modules of others take longer than it does."""
     if sys.argv[1:2] == ["peek"]:
-        from stompcap.cli import application, peek_command
+        from stompcap.cli import application
+        from stompcap.cli.commands import peek_command
 
         app = application.new()
         peek_command.register(app)

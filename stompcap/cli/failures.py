@@ -44,7 +44,7 @@ def explain(error: Exception) -> tuple[str, int]:
     for sign, remedy in _ENVIRONMENT_SIGNS:
         if sign in text:
             return remedy, ENVIRONMENT
-    from stompcap.spark import stores
+    from stompcap.lake import stores
 
     if why := stores.problem(error):
         return f"an object store failed: {why}; run again", ENVIRONMENT

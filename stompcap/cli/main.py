@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stompcap.cli import (
+from stompcap.cli.application import CODES, NAME, new
+from stompcap.cli.commands import (
     completion_command,
     dissector_command,
     export_command,
@@ -18,7 +19,6 @@ from stompcap.cli import (
     sql_command,
     watch_command,
 )
-from stompcap.cli.application import CODES, NAME, new
 
 __all__ = ["CODES", "NAME", "app"]
 

@@ -18,7 +18,7 @@ from time import monotonic
 from stompcap.cli.failures import explain
 from stompcap.cli.signals import cancelling
 from stompcap.cli.stderr import to_stderr
-from stompcap.spark import statement
+from stompcap.lake import statement
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 

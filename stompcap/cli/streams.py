@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.units import endpoint, moment
 from stompcap.visible import visible
 

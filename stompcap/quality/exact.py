@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stompcap.lake.query import Query, ask
 from stompcap.quality.ranges import SHOWN, Faults, harmless_key
-from stompcap.spark.query import Query, ask
 from stompcap.tables import TABLES
 from stompcap.visible import visible
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from stompcap.lake.data_files import Files
     from stompcap.quality.invariants import Invariant, Points
-    from stompcap.spark.data_files import Files
 
 EXAMPLES = 3
 """How many points that break an invariant are shown."""

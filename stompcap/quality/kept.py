@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyarrow import fs
 
+from stompcap.lake.places import filesystem, location
 from stompcap.quality import report
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.report import Report
-from stompcap.spark.places import filesystem, location
 from stompcap.tables import TABLES
 from stompcap.version import version
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.places import filesystem, location
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.places import filesystem, location
 
 
 def last(lake: str) -> list[dict[str, Any]]:

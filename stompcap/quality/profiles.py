@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.data_files import File
 from stompcap.quality import invariants, report
 from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report, checked
 from stompcap.quality.sums import MASK, Hashes
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.data_files import File
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stompcap.lake.places import filesystem
 from stompcap.quality import examples, invariants, measures, ranges
 from stompcap.quality.invariants import Invariant
 from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
-from stompcap.spark.places import filesystem
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40

@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from stompcap.lake import data_files, query
+from stompcap.lake.places import location
 from stompcap.quality import exact, invariants, kept
 from stompcap.quality.profiles import profiles
 from stompcap.settings import Quality
-from stompcap.spark import data_files, query
-from stompcap.spark.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

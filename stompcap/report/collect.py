@@ -27,11 +27,11 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
     """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
 
     Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session that queries a large lake.
-    Raises as `stompcap.spark.lake.demand` where there is no lake.
+    Raises as `stompcap.lake.tables.demand` where there is no lake.
     """
-    from stompcap.spark import open_tables, query
-    from stompcap.spark.lake import demand
-    from stompcap.spark.places import location
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.places import location
+    from stompcap.lake.tables import demand
 
     demand(lake)
     asked = [QUERIES[name] for name in names]
@@ -44,8 +44,8 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
 
     Nothing of a lake with more than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
     """
-    from stompcap.spark import open_tables, query
-    from stompcap.spark.places import location
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.places import location
 
     tables = {table for name in SUMMARY for table in QUERIES[name].tables}
     if sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table))) > SUMMED_ROWS:

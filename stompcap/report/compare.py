@@ -40,10 +40,10 @@ Row = dict[str, Any]
 def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession]) -> str:
     """The page for these brokers (names as in `sessions.server_product`); `spark` gives the session that a large lake needs.
 
-    Raises UsageError where the lake has no session of one of them, and as `stompcap.spark.lake.demand`.
+    Raises UsageError where the lake has no session of one of them, and as `stompcap.lake.tables.demand`.
     """
-    from stompcap.spark.lake import demand
-    from stompcap.spark.query import Query, ask
+    from stompcap.lake.query import Query, ask
+    from stompcap.lake.tables import demand
 
     demand(lake)
     queries = [Query(name, tables, sql) for name, tables, sql in QUESTIONS]

@@ -5,7 +5,7 @@ As those of `stompcap.report.queries`: small answers for any lake, SQL for both 
 
 from __future__ import annotations
 
-from stompcap.spark.query import Query
+from stompcap.lake.query import Query
 
 STORM = 10
 """Connections of one client to one broker within a minute, from which on they are listed."""

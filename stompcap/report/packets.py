@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from stompcap.spark import lake as lakes
-from stompcap.spark import open_tables
-from stompcap.spark.places import location
+from stompcap.lake import open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

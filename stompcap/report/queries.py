@@ -2,15 +2,15 @@
 
 Each answer is small for any lake: aggregates over bounded groups, or the worst few with a LIMIT; no query
 brings a whole table to the driver. Groups whose names come from the wire (destinations, products, commands) are
-bounded by a LIMIT too. The SQL works in both engines of stompcap.spark.query.
+bounded by a LIMIT too. The SQL works in both engines of stompcap.lake.query.
 """
 
 # ruff: noqa: S608  the SQL is put together from this file's own constants only
 
 from __future__ import annotations
 
+from stompcap.lake.query import Query
 from stompcap.report.incidents import INCIDENTS
-from stompcap.spark.query import Query
 
 
 def _percentile(share: float, column: str, where: str) -> str:

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from stompcap.errors import UsageError
-from stompcap.spark import remote
-from stompcap.spark.lake import is_local
-from stompcap.spark.places import location
+from stompcap.lake import remote
+from stompcap.lake.places import location
+from stompcap.lake.tables import is_local
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.lake.files import TableWriter, fitted
+from stompcap.lake.places import DataFile
 from stompcap.spark.failures import FAILURES, Failures
-from stompcap.spark.files import TableWriter, fitted
-from stompcap.spark.places import DataFile
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.spark.removal import disjoint
+from stompcap.lake.removal import disjoint
 from stompcap.tcp.block import fixed_rows
 
 if TYPE_CHECKING:

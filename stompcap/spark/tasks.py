@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.errors import CaptureError, NoCapture, unforeseen
+from stompcap.lake.places import open_files
 from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.failures import Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
-from stompcap.spark.places import open_files
 from stompcap.spark.sink import Sink
 from stompcap.tcp.flows import by_flow
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from stompcap.assembly import Part
     from stompcap.capture import Known, Split
     from stompcap.capture import Survey as Found
+    from stompcap.lake.open_state import OpenState
     from stompcap.options import Options
-    from stompcap.spark.open_state import OpenState
     from stompcap.spark.slices import Again
 
 Batches = Iterator[pa.RecordBatch]

@@ -14,8 +14,8 @@ from stompcap import capture
 from stompcap.capture.files import open_capture
 from stompcap.capture.records import Walk
 from stompcap.cli.main import app
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 from tests.shared import program

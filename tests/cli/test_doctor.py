@@ -10,8 +10,8 @@ from urllib.error import URLError
 
 import pytest
 
-from stompcap.cli import doctor
-from stompcap.cli.doctor import Check
+from stompcap.cli.commands import doctor
+from stompcap.cli.commands.doctor import Check
 from stompcap.spark import jars, java
 
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from stompcap import __version__
-from stompcap.cli import entry, lake_commands
+from stompcap.cli import entry
+from stompcap.cli.commands import lake_commands
 from stompcap.cli.failures import explain
 from stompcap.cli.signals import SIGNALS
 from stompcap.cli.stderr import to_stderr

@@ -11,7 +11,7 @@ from scapy.layers.ppp import PPP
 
 from stompcap import capture
 from stompcap.assembly.packets import records_of
-from stompcap.cli import export_command
+from stompcap.cli.commands import export_command
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
 from stompcap.options import Options
 from tests.capture.packaging import Frame, frames, pcap, pcapng

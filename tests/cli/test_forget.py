@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.cli import entry, forget_command
+from stompcap.cli import entry
+from stompcap.cli.commands import forget_command
 from stompcap.cli.given import moment
 from stompcap.errors import UsageError
 from tests.pipelines.forgetting import KEYED, Connection, make, rows_of

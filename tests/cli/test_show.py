@@ -15,8 +15,8 @@ import pytest
 
 from stompcap import capture
 from stompcap.cli import entry
+from stompcap.lake import tables as lakes
 from stompcap.rules import catalogue_table
-from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA

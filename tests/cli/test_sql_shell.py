@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from stompcap.cli.sql_shell import candidates, typed
-from stompcap.spark.statement import explained, split, statements
+from stompcap.lake.statement import explained, split, statements
 from stompcap.tables import TABLES
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stompcap.cli.streams import stream
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from tests.quality.lakes import fill
 
 IDS = ["0f8305aabbccddeeff00", "0f83ffaabbccddeeff00", "a0000000000000000000", *(f"b{n:019x}" for n in range(8))]
@@ -51,7 +51,7 @@ def test_what_tells_none_or_several_is_said_in_a_line(lake: str, given: str, say
 
 
 def test_export_takes_the_digits_a_report_shows(lake: str, tmp_path: Path) -> None:
-    from stompcap.cli import export_command
+    from stompcap.cli.commands import export_command
     from stompcap.report.gap_charts import ID_DIGITS
 
     assert export_command.known(lake, IDS[1][:ID_DIGITS])[0]["stream_id"] == IDS[1]

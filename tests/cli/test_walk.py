@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def test_every_command_is_walked() -> None:
+    from stompcap.cli.commands.rule_commands import rules
     from stompcap.cli.main import app
-    from stompcap.cli.rule_commands import rules
 
     names = {(command.name or command.callback.__name__) for group in (app, rules) for command in group.registered_commands}
     assert names - {"watch"} == set(COMMANDS), "watch does not end by itself; tests/spark/test_watch_command.py ends it"

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines import gold
-from stompcap.spark.query import in_process
+from stompcap.lake.query import in_process
 from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures

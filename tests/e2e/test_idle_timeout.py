@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from stompcap.assembly.packets import Kept, packets_of
 from stompcap.capture import examine
-from stompcap.cli import run_commands
+from stompcap.cli.commands import run_commands
 from stompcap.options import Options
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of

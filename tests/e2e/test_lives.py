@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stompcap.spark.maintenance import clustering
-from stompcap.spark.removal import MARGIN_NS
+from stompcap.lake.maintenance import clustering
+from stompcap.lake.removal import MARGIN_NS
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures

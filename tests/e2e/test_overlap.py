@@ -8,7 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from stompcap.cli import entry, run_commands
+from stompcap.cli import entry
+from stompcap.cli.commands import run_commands
 from stompcap.options import Options
 from stompcap.tcp import reassemble
 from tests.capture.packaging import pcap

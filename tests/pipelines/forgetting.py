@@ -13,12 +13,12 @@ from pipelines import aggregates, gold
 from pipelines.criteria import Criteria
 from pipelines.forget import FIRST, LAST, Forgotten, forget
 from pipelines.work import Work
+from stompcap.lake import data_files
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import ordered, read
+from stompcap.lake.maintenance import clustering
+from stompcap.lake.places import location
 from stompcap.options import Options
-from stompcap.spark import data_files
-from stompcap.spark import lake as lakes
-from stompcap.spark.commits import ordered, read
-from stompcap.spark.maintenance import clustering
-from stompcap.spark.places import location
 from tests.report.sample import START, table
 
 if TYPE_CHECKING:

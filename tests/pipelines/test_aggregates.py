@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import aggregates, gold
-from stompcap.spark import commits, data_files, delta_log, query
-from stompcap.spark import lake as lakes
-from stompcap.spark.commits import SOURCE, CommitInfo, ordered, read, replace_files, written
-from stompcap.spark.places import location
+from stompcap.lake import commits, data_files, delta_log, query
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import SOURCE, CommitInfo, ordered, read, replace_files, written
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 from tests.examples import one_in
 from tests.report.sample import table

@@ -10,9 +10,9 @@ import pytest
 from pipelines import ledger
 from pipelines.chosen import BY_STAGE, chosen, differing
 from pipelines.run import STAGES
+from stompcap.lake import tables as lakes
 from stompcap.options import STOMP_PORTS, Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
-from stompcap.spark import lake as lakes
 
 SETTINGS = Settings((("CN-05", RuleSetting(level="I")), ("FR-20", RuleSetting(enabled=False))), Thresholds(receipt_wait_s=30))
 OTHER = {

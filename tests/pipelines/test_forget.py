@@ -20,11 +20,11 @@ from pipelines.criteria import Criteria, parts
 from pipelines.forget import FIRST
 from stompcap.capture import examine
 from stompcap.errors import EnvironmentProblem
+from stompcap.lake import commits, data_files, delta_log, maintenance
+from stompcap.lake import tables as lakes
+from stompcap.lake.files import TableWriter
+from stompcap.lake.places import location
 from stompcap.options import Options
-from stompcap.spark import commits, data_files, delta_log, maintenance
-from stompcap.spark import lake as lakes
-from stompcap.spark.files import TableWriter
-from stompcap.spark.places import location
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
 from tests.examples import STRIDE

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.spark import data_files
-from stompcap.spark import lake as lakes
+from stompcap.lake import data_files
+from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES, Column
 from tests.report.sample import table as sample
 

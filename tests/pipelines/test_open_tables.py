@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.spark import lake as lakes
-from stompcap.spark import open_tables
-from stompcap.spark.places import location
+from stompcap.lake import open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 from tests.report.sample import table
 

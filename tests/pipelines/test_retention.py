@@ -15,10 +15,10 @@ from pipelines import ledger, unfinished
 from pipelines.bronze import Before
 from pipelines.criteria import Criteria
 from stompcap.capture import examine
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.quality import last
 from stompcap.report.checks import write_checks
-from stompcap.spark import lake as lakes
 from tests.e2e.truth import DATA
 from tests.pipelines.forgetting import DAY_NS, Connection, forgotten, holding, make, work
 from tests.report.sample import START, table

@@ -9,9 +9,9 @@ import pytest
 from pipelines import ledger, unfinished
 from pipelines.bronze import Before
 from stompcap.capture import examine
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.settings import RuleSetting, Settings, Thresholds
-from stompcap.spark import lake as lakes
 from tests.e2e.truth import DATA
 
 CAPTURE = DATA / "rabbitmq_midstream.pcap"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.unread import lines, unread
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from tests.report.sample import table
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from stompcap.cli.main import app
+from stompcap.lake import tables as lakes
 from stompcap.quality import validate
-from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.quality import lakes as made
 

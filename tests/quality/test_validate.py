@@ -142,8 +142,8 @@ def test_planted_faults_are_told(
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stompcap.lake import query
     from stompcap.quality import profiles
-    from stompcap.spark import query
     from stompcap.spark.session import get_session
 
     made, names = lakes.tables(), ["streams", "raw_frames", "segments"]

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.generate import generate
-from stompcap.spark import data_files, jars, open_tables
-from stompcap.spark.places import location
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.places import location
+from stompcap.spark import jars
 from stompcap.tables import TABLES
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone
 from tests.readme.lakes import differing

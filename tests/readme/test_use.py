@@ -38,7 +38,7 @@ def test_python(folder: Path) -> None:
 
 
 def test_duckdb_polars_and_pandas_read_a_lake(tmp_path: Path) -> None:
-    from stompcap.spark import lake as lakes
+    from stompcap.lake import tables as lakes
 
     lakes.create(str(tmp_path / "lake"))
     _, block = section("From Python").blocks("python")

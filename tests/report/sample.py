@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from stompcap.lake.query import in_process
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
-from stompcap.spark.query import in_process
 from stompcap.tables import TABLES, Column
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202egnp.exe\0{{7*7}}"

@@ -13,10 +13,10 @@ from stompcap import capture
 from stompcap.assembly import Assembly
 from stompcap.capture.segments import Decoder
 from stompcap.errors import CaptureError, NoCapture, UsageError
+from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
 from stompcap.spark import tasks
 from stompcap.spark.failures import FAILURES, Failures, culprits, ranks
-from stompcap.spark.open_state import OpenState
 from stompcap.spark.sink import Sink
 from stompcap.tables import TABLES
 from stompcap.tcp import flows

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import files, lake
+from stompcap.lake import files
+from stompcap.lake import tables as lake
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.tables import TABLES
 

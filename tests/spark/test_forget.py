@@ -18,9 +18,9 @@ from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from pipelines.work import Work
 from stompcap.cli import entry
+from stompcap.lake import data_files, removal
+from stompcap.lake.commits import read
 from stompcap.options import Options
-from stompcap.spark import data_files, removal
-from stompcap.spark.commits import read
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA, sessions
 from tests.mangler.compare import LINEAGE

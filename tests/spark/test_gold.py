@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines import aggregates, gold
-from stompcap.spark import lake as lakes
-from stompcap.spark import query
+from stompcap.lake import query
+from stompcap.lake import tables as lakes
 from tests.report.sample import table
 
 if TYPE_CHECKING:

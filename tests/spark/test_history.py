@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.spark import history
-from stompcap.spark import lake as lakes
-from stompcap.spark.commits import CommitInfo, replace_files
-from stompcap.spark.places import location
+from stompcap.lake import history
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo, replace_files
+from stompcap.lake.places import location
 from tests.report.sample import table
 
 COMMITS = 25

@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 
 from pipelines import ledger
 from stompcap.cli import entry
-from stompcap.spark import data_files, delta_log, maintenance
-from stompcap.spark import lake as lakes
-from stompcap.spark.places import location
+from stompcap.lake import data_files, delta_log, maintenance
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
 from tests.report.sample import START, table
 
 if TYPE_CHECKING:

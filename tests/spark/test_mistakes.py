@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from stompcap.spark.mistakes import mistake
-from stompcap.spark.statement import read
+from stompcap.lake.mistakes import mistake
+from stompcap.lake.statement import read
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from tests.e2e.truth import DATA
 from tests.shared import program, shared
 from tests.spark import odd

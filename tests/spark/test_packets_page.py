@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

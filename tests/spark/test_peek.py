@@ -11,8 +11,8 @@ import pytest
 from stompcap.cli.dialogue.lines import COLUMNS, Dialogue, dialogues
 from stompcap.cli.tracing import read
 from stompcap.errors import CaptureError
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.spark import lake as lakes
 from tests.e2e.truth import captures
 
 LARGEST = sorted(captures(), key=os.path.getsize)[-5:]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stompcap.spark import lake as lakes
-from stompcap.spark.reading import answered
+from stompcap.lake import tables as lakes
+from stompcap.lake.reading import answered
 from tests.sql.document import Question, document, questions
 
 if TYPE_CHECKING:

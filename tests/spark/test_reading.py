@@ -12,9 +12,9 @@ import pytest
 from deltalake import DeltaTable
 
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.spark import lake as lakes
-from stompcap.spark.mistakes import mistake
-from stompcap.spark.reading import answered, named
+from stompcap.lake import tables as lakes
+from stompcap.lake.mistakes import mistake
+from stompcap.lake.reading import answered, named
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 from tests.quality.lakes import fill

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.spark import lake as lakes
-from stompcap.spark import replaced
-from stompcap.spark.files import TableWriter
-from stompcap.spark.places import DataFile
+from stompcap.lake import replaced
+from stompcap.lake import tables as lakes
+from stompcap.lake.files import TableWriter
+from stompcap.lake.places import DataFile
 from tests.report.sample import table
 
 PREFIX = "open-0-"

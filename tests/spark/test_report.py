@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from stompcap.errors import StompcapError
+from stompcap.lake import query
 from stompcap.report import collect, overview, write
 from stompcap.report.collect import ask
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES, SUMMARY
-from stompcap.spark import query
 from tests.report.sample import ask as ask_in_memory
 from tests.report.sample import lake as sample
 
@@ -38,7 +38,7 @@ def tables() -> dict[str, pa.Table]:
 
 @pytest.fixture(scope="module")
 def lake(tables: dict[str, pa.Table], tmp_path_factory: pytest.TempPathFactory) -> str:
-    from stompcap.spark.lake import append, create
+    from stompcap.lake.tables import append, create
 
     folder = str(tmp_path_factory.mktemp("lake"))
     create(folder)

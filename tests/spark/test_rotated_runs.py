@@ -13,8 +13,8 @@ from deltalake import DeltaTable
 from benchmarks.rotation import rotated
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.spark import lake as lakes
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.runs import LINEAGE

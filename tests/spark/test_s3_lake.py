@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pipelines import lock
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.places import location
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA

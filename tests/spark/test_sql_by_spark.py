@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.cli.register_command import FORGOTTEN
-from stompcap.spark import lake as lakes
+from stompcap.cli.commands.register_command import FORGOTTEN
+from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 from tests.cli.commands import Ended, run

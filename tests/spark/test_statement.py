@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stompcap.errors import UsageError
-from stompcap.spark.statement import demand_reading, first_word, read
+from stompcap.lake.statement import demand_reading, first_word, read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from stompcap import capture
+from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
 from stompcap.spark import tasks
-from stompcap.spark.open_state import OpenState
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
 from stompcap.tcp.matching import IDLE_NS

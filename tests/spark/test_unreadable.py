@@ -16,10 +16,10 @@ from pipelines.intake import WHOLE
 from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap import capture
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
 from stompcap.options import Options
-from stompcap.spark import lake as lakes
 from stompcap.spark import tasks
-from stompcap.spark.places import location
 from tests.e2e.truth import DATA
 
 if TYPE_CHECKING:

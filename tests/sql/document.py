@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stompcap.cli import render
-from stompcap.spark.reading import answered
+from stompcap.lake.reading import answered
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
 

@@ -18,7 +18,7 @@ from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.tables import words
 from stompcap.visible import visible
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import cells, common, render, streams
+from stompcap.cli.commands.show_queries import Shown, shown
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
-from stompcap.cli.show_queries import Shown, shown
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
-from stompcap.spark import open_tables, query
-from stompcap.spark.places import location
+from stompcap.lake import open_tables, query
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
 from stompcap.units import duration, moment, size
 from stompcap.visible import visible
 

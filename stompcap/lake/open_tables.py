@@ -13,8 +13,8 @@ from threading import Lock
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from stompcap.spark.places import location
-from stompcap.spark.stores import explained, settings
+from stompcap.lake.places import location
+from stompcap.lake.stores import explained, settings
 
 _KEPT: dict[str, DeltaTable] = {}
 _ROWS: dict[tuple[str, tuple[str, ...] | None], tuple[int, pa.Table]] = {}

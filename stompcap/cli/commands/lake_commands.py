@@ -11,7 +11,7 @@ import typer
 from stompcap.cli import common, render
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.units import count, size
 from stompcap.visible import visible
 
@@ -63,7 +63,7 @@ def maintain(
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines import lock
-    from stompcap.spark import maintenance
+    from stompcap.lake import maintenance
     from stompcap.tables import TABLES
 
     lakes.demand(lake)

@@ -1,7 +1,7 @@
 """Parquet files written where the rows are made, with the statistics and constraints a Delta writer owes its readers.
 
 Octets and nested headers cost several times more on the way through Spark's row writer than written here as Arrow; so the tasks
-write, and the driver commits (`stompcap.spark.lake.commit`). A file no commit names is invisible and VACUUM removes it.
+write, and the driver commits (`stompcap.lake.tables.commit`). A file no commit names is invisible and VACUUM removes it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stompcap.spark.places import DataFile, filesystem, location
+from stompcap.lake.places import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
 
 COMPRESSION_LEVEL = 1

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import pyarrow as pa
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark.stores import explained, same_for_all
+from stompcap.lake.stores import explained, same_for_all
 
 if TYPE_CHECKING:
     from pyarrow import fs

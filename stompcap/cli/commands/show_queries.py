@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stompcap.spark.query import Query
+from stompcap.lake.query import Query
 
 ROWS = 10
 """Rows of each table."""

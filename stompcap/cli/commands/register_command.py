@@ -10,7 +10,7 @@ import typer
 from stompcap.cli import common
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.spark.catalog import CATALOG, SCHEMA
 from stompcap.visible import visible
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
-from stompcap.spark import open_tables
-from stompcap.spark.data_files import is_remote
-from stompcap.spark.places import OPEN, filesystem, location
+from stompcap.lake import open_tables
+from stompcap.lake.data_files import is_remote
+from stompcap.lake.places import OPEN, filesystem, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,8 +12,8 @@ import typer
 
 from stompcap.cli import common, render
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
-from stompcap.spark import mistakes, statement
+from stompcap.lake import mistakes, statement
+from stompcap.lake import tables as lakes
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def described(ask: Ask, name: str) -> list[str]:
 def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) -> Ask:
     """What answers: Spark where asked for, else DuckDB."""
     if not (spark or master is not None or conf):
-        from stompcap.spark.reading import answered
+        from stompcap.lake.reading import answered
 
         return lambda one: answered(lake, one)
     session = common.session(master, conf)()

@@ -17,7 +17,7 @@ from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import UsageError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.units import count
 from stompcap.visible import visible
 

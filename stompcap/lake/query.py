@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.data_files import Files
-from stompcap.spark.places import filesystem, location
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import filesystem, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _whole_numbers(answer: pa.Table) -> pa.Table:
 
 
 def _by_spark(lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession) -> dict[str, pa.Table]:
-    from stompcap.spark import lake as lakes
+    from stompcap.lake import tables as lakes
 
     def view(table: str) -> None:
         lakes.read(spark, lake, table).createOrReplaceTempView(table)

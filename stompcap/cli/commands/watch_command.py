@@ -14,7 +14,7 @@ from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import shown
 from stompcap.cli.rounds import Rounds
 from stompcap.errors import CaptureError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 
 if TYPE_CHECKING:
     from pipelines.result import Result

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from stompcap.spark.data_files import is_remote
-from stompcap.spark.places import filesystem
+from stompcap.lake.data_files import is_remote
+from stompcap.lake.places import filesystem
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -16,11 +16,11 @@ from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import data_files, delta_log, open_tables, remote, stores
-from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files, written
-from stompcap.spark.commits import read as read_files
-from stompcap.spark.places import DataFile, filesystem, location
-from stompcap.spark.replaced import drop
+from stompcap.lake import data_files, delta_log, open_tables, remote, stores
+from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files, written
+from stompcap.lake.commits import read as read_files
+from stompcap.lake.places import DataFile, filesystem, location
+from stompcap.lake.replaced import drop
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
 

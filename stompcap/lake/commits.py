@@ -18,8 +18,8 @@ from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import parquet
 
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.places import OPEN, DataFile, filesystem, location
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.places import OPEN, DataFile, filesystem, location
 from stompcap.tables import TABLES
 from stompcap.version import version
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from deltalake import DeltaTable
 
-    from stompcap.spark.data_files import File
+    from stompcap.lake.data_files import File
 
 UNIT, SOURCE = "stompcap:", "stompcap-source:"
 """Prefixes of application ids (Delta protocol, Transaction Identifiers): of a unit of work, and of a table that this one was made from,
@@ -79,7 +79,7 @@ def replace_files(
 
 def written(lake: str, table: str, rows: pa.Table) -> list[DataFile]:
     """The rows as files that no commit names yet, in their order."""
-    from stompcap.spark.files import write
+    from stompcap.lake.files import write
 
     return [write(lake, table, rows.slice(begin, FILE_ROWS)) for begin in range(0, rows.num_rows, FILE_ROWS)]
 
@@ -142,7 +142,7 @@ def compact(lake: str, table: str) -> int:
     small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS and not file.name.startswith(OPEN)]
     if len(small) <= MOST_SMALL:
         return 0
-    from stompcap.spark.files import write
+    from stompcap.lake.files import write
 
     octets = accumulate(file.size for file in small)
     small = [file for file, upto in zip(small, octets, strict=True) if upto <= COMPACTED_OCTETS]

@@ -13,7 +13,7 @@ import typer
 from stompcap.cli import common, streams
 from stompcap.cli.progress import shown
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
-from stompcap.spark import lake as lakes
+from stompcap.lake import tables as lakes
 from stompcap.visible import visible
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import parquet
 
+from stompcap.lake.places import filesystem
 from stompcap.spark.packing import FILE_OCTETS, packed, tasks_to_read
-from stompcap.spark.places import filesystem
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from stompcap.spark.data_files import File
+    from stompcap.lake.data_files import File
 
 BATCH_ROWS = 1 << 14
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.commits import CommitInfo, replace_files
-from stompcap.spark.data_files import File, Files
-from stompcap.spark.files import TableWriter
-from stompcap.spark.history import expire
-from stompcap.spark.places import OPEN, DataFile, location
-from stompcap.spark.query import opened
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.commits import CommitInfo, replace_files
+from stompcap.lake.data_files import File, Files
+from stompcap.lake.files import TableWriter
+from stompcap.lake.history import expire
+from stompcap.lake.places import OPEN, DataFile, location
+from stompcap.lake.query import opened
 from stompcap.spark.sink import MANIFEST, as_manifest, collected
 from stompcap.tables import TABLES
 

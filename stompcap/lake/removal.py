@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stompcap.spark import data_files, open_tables
-from stompcap.spark.commits import UNIT, CommitInfo, compact, replace_files
-from stompcap.spark.data_files import File
-from stompcap.spark.files import PART, TableWriter
-from stompcap.spark.maintenance import DRIVER_OCTETS, clustering
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files
+from stompcap.lake.data_files import File
+from stompcap.lake.files import PART, TableWriter
+from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
+from stompcap.lake.places import DataFile, filesystem, location
 from stompcap.spark.packing import FILE_OCTETS, packed, tasks_to_read
-from stompcap.spark.places import DataFile, filesystem, location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The SQL of users over a lake, by DuckDB: it reads the lake's own files, and nothing else can be reached.
 
-Three things see to that. Only statements that read are run (`stompcap.spark.statement`). Functions that return tables are refused unless
+Three things see to that. Only statements that read are run (`stompcap.lake.statement`). Functions that return tables are refused unless
 they are known to read nothing outside. DuckDB itself opens the files that the tables' logs list and no others, loads no extension, sees no
 variable of Python, and its configuration is locked.
 """
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.spark import data_files, open_tables, query
-from stompcap.spark.data_files import Files
-from stompcap.spark.places import location
-from stompcap.spark.statement import REFUSED, calls, demand_reading, explained
+from stompcap.lake import data_files, open_tables, query
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
+from stompcap.lake.statement import REFUSED, calls, demand_reading, explained
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from stompcap.spark.places import filesystem
+from stompcap.lake.places import filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

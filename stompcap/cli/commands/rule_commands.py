@@ -44,8 +44,8 @@ def compare(
 ) -> None:
     """Compare brokers of a lake rule by rule, as a page of Markdown."""
     del verbose
+    from stompcap.lake.tables import demand
     from stompcap.report.compare import compare as page
-    from stompcap.spark.lake import demand
 
     demand(lake)
     print(page(lake, products, common.session(master, conf)), end="")
@@ -54,7 +54,7 @@ def compare(
 def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:
     """Check Java, Spark, Delta's JARs, Python on the executors, disk and time zone; each failure with its remedy."""
     del verbose
-    from stompcap.cli.doctor import checks
+    from stompcap.cli.commands.doctor import checks
 
     well = True
     for check in checks(lake, master):

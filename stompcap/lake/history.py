@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
-from stompcap.spark import delta_log, open_tables
-from stompcap.spark.commits import SOURCE, CommitInfo, replace_files
-from stompcap.spark.places import filesystem, location
+from stompcap.lake import delta_log, open_tables
+from stompcap.lake.commits import SOURCE, CommitInfo, replace_files
+from stompcap.lake.places import filesystem, location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from stompcap.spark.places import filesystem
+from stompcap.lake.places import filesystem
 
 if TYPE_CHECKING:
-    from stompcap.spark.data_files import File
+    from stompcap.lake.data_files import File
 
 BATCH_ROWS = 1 << 14  # a segment may have 64 KiB of octets
 

@@ -1,0 +1,1 @@
+"""The commands, each with its options; what they print, and how, is beside this folder."""
