@@ -14,16 +14,18 @@ from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.writing import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from stompcap.spark.query import Query
 
 
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
     """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
 
-    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session that queries a large lake.
+    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session for queries of large tables.
     Raises as `stompcap.spark.lake.demand` where there is no lake.
     """
     from stompcap.spark import open_tables, query
@@ -33,7 +35,34 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
     demand(lake)
     asked = [QUERIES[name] for name in names]
     present = {table for one in asked for table in one.tables if open_tables.is_there(location(lake, table))}
-    return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark)
+    answers: dict[str, pa.Table] = {}
+    for group in _groups(lake, [one for one in asked if present.issuperset(one.tables)]):
+        answers |= query.ask(lake, group, spark)
+    return {one.name: answers[one.name] for one in asked if one.name in answers}
+
+
+def _groups(lake: str, queries: Sequence[Query]) -> list[list[Query]]:
+    """The queries in groups that can each be answered in this process, and one of those that are too large for it by themselves.
+
+    All at once, a lake of many tables of some million rows would need Spark, which takes minutes where DuckDB takes seconds.
+    """
+    from stompcap.spark import query
+
+    rows = {name: query.whole(lake, name).rows for name in {table for one in queries for table in one.tables}}
+    large: list[Query] = []
+    groups: list[tuple[set[str], list[Query]]] = []
+    for one in queries:
+        if sum(rows[name] for name in set(one.tables)) > query.DRIVER_ROWS:
+            large.append(one)
+            continue
+        for tables, group in groups:
+            if sum(rows[name] for name in tables.union(one.tables)) <= query.DRIVER_ROWS:
+                tables.update(one.tables)
+                group.append(one)
+                break
+        else:
+            groups.append((set(one.tables), [one]))
+    return [group for group in (large, *(group for _, group in groups)) if group]
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
