@@ -17,6 +17,7 @@ from stompcap.report.layout import (
     Rows,
     Y,
     counts,
+    drawable,
     drawn,
     durations,
     instant,
@@ -43,7 +44,7 @@ def _ranges(rows: Rows, layout: Layout) -> Markup:
     limit = 34 if layout.names else 30
     x = durations("us", [row[name] for row in rows for name in PERCENTILES])
     lines = [
-        {"us": row["p50_us"], "end": row["p99_us"], "y": layout.middle(nth), "text": duration(row["p99_us"])}
+        {"us": drawable(row["p50_us"]), "end": drawable(row["p99_us"]), "y": layout.middle(nth), "text": duration(row["p99_us"])}
         for nth, row in enumerate(rows)
     ]
     layers = [
@@ -59,7 +60,7 @@ def _ranges(rows: Rows, layout: Layout) -> Markup:
 def _figures(rows: Rows, layout: Layout) -> Rows:
     """The percentiles of rows as points."""
     return [
-        {"us": row[name], "y": layout.middle(nth), "figure": figure, "hint": f"{words} {duration(row[name])}"}
+        {"us": drawable(row[name]), "y": layout.middle(nth), "figure": figure, "hint": f"{words} {duration(row[name])}"}
         for nth, row in enumerate(rows)
         for name, (figure, words) in PERCENTILES.items()
         if row.get(name) is not None
@@ -87,10 +88,10 @@ def _histogram(rows: Rows, marks: dict[str, float], layout: Layout) -> Markup:
                      "hint": f"{count(row['deliveries'])} {row['settled_by']}, {duration(begin)} and up"})  # fmt: skip
     x = durations("us", [bar[edge] for bar in bars for edge in ("us", "end")])
     low, high = x["scale"]["domain"]
-    late = [name for name, us in marks.items() if us * us > low * high]
+    late = [name for name, us in marks.items() if us > 0 and us * us > low * high]
     # one above the other, as percentiles may be close together; no name crosses the line of another
     lines: Rows = [
-        {"us": marks[name], "y": 9 + 16 * nth, "text": f"{name} {duration(marks[name])}", "late": name in late}
+        {"us": drawable(marks[name]), "y": 9 + 16 * nth, "text": f"{name} {duration(marks[name])}", "late": name in late}
         for nth, name in enumerate([*(name for name in marks if name not in late), *reversed(late)])
     ]
     height = 180 + 16 * len(lines)
@@ -125,8 +126,8 @@ def latency_timeline(rows: Rows) -> Markup:
 def _timeline(rows: Rows, layout: Layout) -> Markup:
     first, last = rows[0]["first_ns"], rows[0]["last_ns"]
     names = ["median", "p95"]
-    dots = [
-        {"when": instant(first + (row["slice"] + 0.5) / TIME_SLICES * (last - first)), "us": row[name], "figure": figure,
+    dots: Rows = [
+        {"when": instant(first + (row["slice"] + 0.5) / TIME_SLICES * (last - first)), "us": drawable(row[name]), "figure": figure,
          "line": f"{figure} {nth}", "hint": f"{words} {duration(row[name])} of {count(row['deliveries'])} deliveries"}
         for nth, stretch in enumerate(stretches(rows))
         for row in stretch

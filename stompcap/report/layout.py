@@ -135,10 +135,15 @@ def middle(text: str, limit: int) -> str:
     return f"{shown[: limit // 2 - 1]}…{shown[-(limit - limit // 2) :]}"
 
 
+def drawable(us: float) -> float:
+    """A duration on a logarithmic axis: below a microsecond, or negative because a clock stepped back, it is at the axis' beginning."""
+    return max(us, 1)
+
+
 def durations(name: str, values: Sequence[float]) -> Spec:
-    """A logarithmic channel of durations in microseconds: whole decades that have all values; those below 1 count as 1."""
-    low = math.floor(math.log10(max(min(values), 1)))
-    high = max(math.ceil(math.log10(max(*values, 1))), low + 1)
+    """A logarithmic channel of durations in microseconds: whole decades that have all values (`drawable` ones)."""
+    low = math.floor(math.log10(drawable(min(values))))
+    high = max(math.ceil(math.log10(drawable(max(values)))), low + 1)
     decades = [10**decade for decade in range(low, high + 1)]
     labels = " : ".join(f"datum.value == {decade} ? '{duration(decade)}'" for decade in decades)
     return amount(

@@ -49,8 +49,6 @@ def element(chart: dict[str, Any], name: str, kind: str, shown: int, words: tupl
     drawn = vl_convert.vegalite_to_svg(chart, config=CONFIG, allowed_base_urls=[])
     root = ElementTree.fromstring(drawn.replace(SVG, "", 1))  # noqa: S314  made in this process, where text is escaped
     _tidy(root)
-    if root.get("viewBox") is None:
-        raise ValueError(f"{name}: vl-convert drew no picture")
     root.attrib |= {"class": kind, "style": f"max-width:{shown}px", "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
     for tag, text in zip(("desc", "title"), reversed(words), strict=True):
         label = ElementTree.Element(tag, id=f"{name}-{tag[0]}")

@@ -96,6 +96,25 @@ def test_axes_of_durations_hold_their_values(one: float, other: float) -> None:
     assert channel["axis"]["values"][0] == low < high == channel["axis"]["values"][-1]
 
 
+@pytest.mark.parametrize("us", [-7_000_000, 0, 0.4, 1, 10**13])
+def test_odd_latencies_have_a_place(us: float) -> None:
+    figures = {"p50_us": us, "p95_us": us, "p99_us": us}
+    rows = [{"slice": number, "first_ns": 0, "last_ns": 10**10, "deliveries": 3, **figures} for number in (0, 1)]
+    bins = [{"stream_id": "a", "subscription": "0", "bin": 0, "deliveries": 1}]
+    plots = (
+        latency_ranges([{"destination": "/queue/a", "ack_mode": "client", **figures}]),
+        latency_histogram([{"bin": 5, "settled_by": "direct", "deliveries": 7}], figures),
+        latency_timeline(rows),
+        consumer_latency([consumer("a", **figures)], bins),
+    )
+    for plot in plots:
+        assert "NaN" not in plot
+        assert "Infinity" not in plot
+        for drawing in drawings(plot):
+            width = int(re.findall(r'viewBox="0 0 (\d+) ', drawing)[0])
+            assert all(-1 <= x <= width + 1 for one in shapes(drawing) for x, _ in one.corners)
+
+
 def test_what_came_from_the_wire_is_text_in_a_plot() -> None:
     for name in (HOSTILE, '"/><script>alert(1)</script>', "]]>", "<!--", "&#60;b&#62;", "${datum.us}", "a\nb"):
         row = {"destination": name, "ack_mode": name, "p50_us": 900, "p95_us": 7000, "p99_us": 8000}
