@@ -162,9 +162,9 @@ def stretches(rows: Rows) -> list[Rows]:
 
 
 def consumer_latency(rows: Rows, bins: Rows) -> Markup:
-    """The distribution of ack latency of each of the worst consumers, and how many deliveries were in flight against its prefetch.
+    """The distribution of ack latency of each of the slowest consumers, and how many deliveries were in flight against its prefetch.
 
-    Rows as `consumers` and `consumer_bins` give them.
+    Rows as `slow_consumers` and `consumer_bins` give them.
     """
     found: dict[tuple[str, str | None], Rows] = {}
     for one in bins:
@@ -193,7 +193,7 @@ def _consumers(rows: Rows, layout: Layout) -> Markup:
         layout.telling([in_flight(row) for row in rows]),
     ]  # fmt: skip
     words = (
-        "Ack latency of the worst consumers",
+        "Ack latency of the slowest consumers",
         "Deliveries by ack latency, one row per consumer, the darker the more, on a logarithmic axis, with median and 95th percentile of "
         "direct acks; beside it the most deliveries in flight and the prefetch.",
     )

@@ -168,5 +168,5 @@ def instant(ns: float) -> float:
 
 
 def counts(name: str, ticks: int = 4, **scale: Any) -> Spec:
-    """A channel of counts: whole numbers, with commas between thousands."""
-    return amount(name, axis={"format": ",d", "tickCount": ticks, "tickMinStep": 1}, scale={"nice": True, **scale})
+    """A channel of counts: whole numbers, 800k for 800,000."""
+    return amount(name, axis={"format": "~s", "tickCount": ticks, "tickMinStep": 1}, scale={"nice": True, **scale})

@@ -118,7 +118,7 @@ def _charts(answers: Mapping[str, Rows]) -> dict[str, Markup]:
         "histogram": charts.latency_histogram(answers["ack_histogram"], next(iter(answers["ack_total"]), {})),
         "timeline": charts.latency_timeline(answers["ack_timeline"]),
         "gaps": Markup("").join(gap_charts.gap_histogram(answers["heartbeat_ratios"], direction) for direction in grouping.DIRECTIONS),
-        "consumers": charts.consumer_latency(answers["consumers"], answers["consumer_bins"]),
+        "consumers": charts.consumer_latency(answers["slow_consumers"], answers["consumer_bins"]),
         "worst": gap_charts.worst_gaps(answers["heartbeats"]),
         "silences": session_charts.silences(answers["silences"]),
         "openings": session_charts.openings(answers["openings"]),

@@ -16,9 +16,9 @@ from stompcap.report import layout
 from stompcap.report.charts import consumer_latency, latency_histogram, latency_ranges, latency_timeline, stretches
 from stompcap.report.gap_charts import gap_histogram, worst_gaps
 from stompcap.report.layout import durations
-from stompcap.report.page import build
+from stompcap.report.page import build, records
 from tests.report.drawings import drawings, hints, shapes, words
-from tests.report.sample import HOSTILE, ask, lake
+from tests.report.sample import HOSTILE, ask, lake, table
 
 positive = st.floats(1e-3, 1e12)
 
@@ -78,6 +78,18 @@ def test_a_consumer_has_its_distribution_and_its_prefetch() -> None:
         dense, sparse = (float(one.node.get("opacity", 1)) for one in shapes(drawing) if " from " in (one.node.findtext("title") or ""))
         assert dense > sparse
         assert "10 of 10 in flight, 4 unsettled" in [one.text for one in words(drawing)]
+
+
+def test_consumers_with_a_distribution_are_the_slowest_whatever_others_leave_unsettled() -> None:
+    base = {"destination": "/queue/a", "ack_mode": "client", "subscription": "0", "body_octets": 0, "delivered_ns": 5}
+    rows = [base | {"stream_id": f"idle{n}", "stream_offset": 0, "status": "unsettled"} for n in range(30)]
+    rows += [base | {"stream_id": name, "stream_offset": 0, "status": "settled", "settled_by": "direct", "ack_latency_us": us}
+             for name, us in (("quick", 50), ("slow", 5000))]  # fmt: skip
+    empty = {name: table(name, []) for name in ("subscriptions", "sessions")}
+    answers = {name: records(answer) for name, answer in ask({"deliveries": table("deliveries", rows), **empty}).items()}
+    assert [row["stream_id"] for row in answers["slow_consumers"]][:2] == ["slow", "quick"]
+    assert {row["stream_id"] for row in answers["consumers"]} <= {f"idle{n}" for n in range(30)}
+    assert sorted(hints(consumer_latency(answers["slow_consumers"], answers["consumer_bins"])))[:2] == ["1 from 3.98 ms to 6.31 ms"] * 2
 
 
 def test_one_direction_has_a_histogram_of_its_own() -> None:

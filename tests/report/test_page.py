@@ -178,6 +178,7 @@ NULLS = {
     "heartbeats": "max_gap_ms ratio server_product client_product",
     "heartbeat_gaps": "ratio excused",
     "consumers": "subscription destination ack_mode p50_us p95_us max_us prefetch max_in_flight client_ip client_port client_product login",
+    "slow_consumers": "subscription destination ack_mode p50_us p95_us max_us prefetch max_in_flight client_ip client_port",
     "silences": "server_product ended_by closed_by excused cut_off_after_intervals gap_start_ns gap_end_ns gap_ms",
     "errors": "server_product",
     "reconnects": "client_ip server_ip server_port lifetime_ns login",
