@@ -1,7 +1,7 @@
 """SQL over the tables of a lake: answered in this process where they are small, by Spark where they are not.
 
-DuckDB reads the files that the tables' own logs name and answers in a tenth of a second what takes Spark seconds to plan. Beyond
-`DRIVER_ROWS` rows a question is Spark's, so that nothing in the driver grows with the lake. The SQL is plain enough for both, and
+DuckDB reads the files that the tables' own logs name and answers in a tenth of a second what takes Spark seconds to plan. A question about
+more than `DRIVER_ROWS` rows is Spark's, so that nothing in the driver grows with the lake. The SQL is plain enough for both, and
 the answers are the same.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
-"""Rows of all tables asked, beyond which Spark answers."""
+"""Rows of the tables of a question, beyond which Spark answers it."""
 
 MEMORY = "2GB"
 """What DuckDB holds before it spills intermediate results to disk."""
@@ -57,11 +58,14 @@ def ask(
     each table then. KeyError for a table that no lake has.
     """
     parts = parts or {}
-    tables = sorted({TABLES[table].name for query in queries for table in query.tables})
-    held = {name: parts[name] if name in parts else whole(lake, name) for name in tables}
-    if sum(part.rows for part in held.values()) > DRIVER_ROWS:
-        return _by_spark(lake, queries, tables, spark())
-    return in_process(held, queries)
+    tables = {query.name: sorted({TABLES[table].name for table in query.tables}) for query in queries}
+    held = {name: parts[name] if name in parts else whole(lake, name) for name in sorted(set(chain(*tables.values())))}
+    large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > DRIVER_ROWS]
+    few = [query for query in queries if query not in large]
+    answers = _by_spark(lake, large, sorted({name for query in large for name in tables[query.name]}), spark()) if large else {}
+    if few:
+        answers |= in_process({name: held[name] for query in few for name in tables[query.name]}, few)
+    return {query.name: answers[query.name] for query in queries}
 
 
 def whole(lake: str, table: str) -> Files:

@@ -5,100 +5,117 @@ Each takes the rows of one query and gives SVG elements, or nothing where there 
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup
 
-from stompcap.report.layout import CHARACTER, NARROW, Layout, Rows, drawn, duration_axis, middle
-from stompcap.report.queries import BINS_PER_DECADE, TIME_SLICES
-from stompcap.report.scale import Linear, Log
-from stompcap.units import count, duration, moment
+from stompcap.report.incidents import BINS_PER_DECADE
+from stompcap.report.layout import (
+    FIGURES,
+    Layout,
+    Room,
+    Rows,
+    Y,
+    counts,
+    drawable,
+    drawn,
+    durations,
+    instant,
+    layer,
+    middle,
+    points,
+    texts,
+    times,
+    word,
+)
+from stompcap.report.queries import TIME_SLICES
+from stompcap.units import count, duration, endpoint, moment
+
+PERCENTILES = {"p50_us": ("median", "median"), "p95_us": ("p95", "95th percentile"), "p99_us": ("p99", "99th percentile")}
+DIRECT, CUMULATIVE = "named by the ACK (direct)", "settled by a later ACK (cumulative)"
 
 
 def latency_ranges(rows: Rows) -> Markup:
-    """One row per destination: median (disc), 95th percentile (diamond), up to the 99th (line), on a logarithmic axis.
-
-    Rows as `ack_destinations` gives them.
-    """
+    """One row per destination: median, 95th and 99th percentile on a logarithmic axis. Rows as `ack_destinations` gives them."""
     return drawn(_ranges, [row for row in rows if row["p50_us"] is not None][:15])
 
 
 def _ranges(rows: Rows, layout: Layout) -> Markup:
-    height = 30 + layout.row * len(rows) + 24
-    drawing = layout.drawing(
-        "latency-ranges",
-        "Ack latency by destination",
-        "Median, 95th and 99th percentile per destination, as in the table below, on a logarithmic axis.",
-        height,
-    )
-    left = layout.names or 8
-    axis = Log.around(min(r["p50_us"] for r in rows), max(r["p99_us"] for r in rows), left, layout.width - (90 if layout.names else 62))
-    for place, mark in ((left, "median"), (left + 80, "p95"), (left + 135, "p99")):
-        drawing.text(place + 10, 13, mark, "tick")
-    drawing.dot(left, 9, "fill-a")
-    drawing.diamond(left + 80, 9, "fill-b")
-    drawing.line(left + 135, 4, left + 135, 14, "range")
-    duration_axis(drawing, axis, 24, height - 24)
-    for number, row in enumerate(rows):
-        top = 30 + layout.row * number
-        y = top + layout.row * (0.5 if layout.names else 0.74)
-        name = f"{middle(row['destination'] or '(none)', 34 if layout.names else 30)} · {row['ack_mode'] or '?'}"
-        p50, p95, p99 = (axis(row[p]) for p in ("p50_us", "p95_us", "p99_us"))
-        if layout.names:
-            drawing.text(layout.names - 14, y + 4, name, "label", "end")
-        else:
-            drawing.text(0, top + 16, name, "label", limit=int(layout.width / CHARACTER))
-        drawing.line(p50, y, p99, y, "range")
-        drawing.line(p99, y - 5, p99, y + 5, "range")
-        drawing.diamond(p95, y, "fill-b", f"95th percentile {duration(row['p95_us'])}")
-        drawing.dot(p50, y, "fill-a", f"median {duration(row['p50_us'])}")
-        drawing.text(p99 + 10, y + 4, duration(row["p99_us"]), "tick")
-    return drawing.markup()
+    limit = 34 if layout.names else 30
+    x = durations("us", [row[name] for row in rows for name in PERCENTILES])
+    lines = [
+        {"us": drawable(row["p50_us"]), "end": drawable(row["p99_us"]), "y": layout.middle(nth), "text": duration(row["p99_us"])}
+        for nth, row in enumerate(rows)
+    ]
+    layers = [
+        layer(lines, "rule", {"x": x, "x2": {"field": "end"}, "y": Y}),
+        points(_figures(rows, layout), list(FIGURES), x, Y),
+        texts(lines, x | {"field": "end"}, align="left", dx=10),
+        layout.named([f"{middle(row['destination'] or '(none)', limit)} · {row['ack_mode'] or '?'}" for row in rows]),
+    ]
+    words = "Ack latency by destination", "Median, 95th and 99th percentile per destination, as in the table below, on a logarithmic axis."
+    return layout.markup(layers, "latency-ranges", words, layout.row * len(rows), Room(layout.names or 8, 90 if layout.names else 62))
 
 
-def latency_histogram(rows: Rows) -> Markup:
-    """How many deliveries were settled after how long, with direct and cumulative acks stacked.
+def _figures(rows: Rows, layout: Layout) -> Rows:
+    """The percentiles of rows as points."""
+    return [
+        {"us": drawable(row[name]), "y": layout.middle(nth), "figure": figure, "hint": f"{words} {duration(row[name])}"}
+        for nth, row in enumerate(rows)
+        for name, (figure, words) in PERCENTILES.items()
+        if row.get(name) is not None
+    ]
 
-    Rows as `ack_histogram` gives them.
+
+def latency_histogram(rows: Rows, total: dict[str, Any]) -> Markup:
+    """How many deliveries were settled after how long, direct and cumulative acks stacked, with the percentiles of direct ones.
+
+    Rows as `ack_histogram` gives them, and the row of `ack_total`.
     """
-    return drawn(_histogram, rows)
+    marks = {figure: total[name] for name, (figure, _) in PERCENTILES.items() if total.get(name) is not None}
+    return drawn(lambda bins, layout: _histogram(bins, marks, layout), rows)
 
 
-def _histogram(rows: Rows, layout: Layout) -> Markup:
-    decades = [row["bin"] / BINS_PER_DECADE for row in rows]
-    left = 60 if layout.names else 44
-    axis = Log.around(10 ** min(decades), 10 ** (max(decades) + 1 / BINS_PER_DECADE), left, layout.width - 20)
-    totals: dict[int, int] = {}
-    for row in rows:
-        totals[row["bin"]] = totals.get(row["bin"], 0) + row["deliveries"]
-    # in a narrow legend the two lines are one above the other
-    legend = ((left, 2), (260, 2)) if layout.names else ((left, 2), (left, 20))
-    top = 24 + legend[1][1]
-    bottom = top + 180
-    level = Linear(0, max(totals.values()), bottom, top)
-    drawing = layout.drawing(
-        "latency-histogram",
-        "Time from delivery to ack",
-        f"Number of deliveries by ack latency, {BINS_PER_DECADE} bars a "
-        "decade, logarithmic axis; direct acks below, cumulative ones on top.",
-        bottom + 30,
-    )
-    for tick in level.ticks(4):
-        drawing.line(left, level(tick), layout.width - 20, level(tick), "grid")
-        drawing.text(left - 8, level(tick) + 4, count(tick), "tick", "end")
-    duration_axis(drawing, axis, bottom, bottom)
+def _histogram(rows: Rows, marks: dict[str, float], layout: Layout) -> Markup:
+    bars: Rows = []
     stacked: dict[int, int] = {}
     for row in sorted(rows, key=lambda r: r["settled_by"] != "direct"):
-        begin, end = (axis(10 ** (edge / BINS_PER_DECADE)) for edge in (row["bin"], row["bin"] + 1))
+        begin, end = edges(row["bin"])
         below = stacked.get(row["bin"], 0)
         stacked[row["bin"]] = below + row["deliveries"]
-        y = level(stacked[row["bin"]])
-        kind = "fill-a" if row["settled_by"] == "direct" else "fill-c"
-        hint = f"{count(row['deliveries'])} {row['settled_by']}, {duration(10 ** (row['bin'] / BINS_PER_DECADE))} and up"
-        drawing.bar(begin + 1, y, end - begin - 2, level(below) - y, kind, hint)
-    names = (("fill-a", "named by the ACK (direct)"), ("fill-c", "settled by a later ACK (cumulative)"))
-    for (x, y), (kind, name) in zip(legend, names, strict=True):
-        drawing.bar(x, y, 12, 12, kind)
-        drawing.text(x + 18, y + 10, name, "tick")
-    return drawing.markup()
+        bars.append({"us": begin, "end": end, "from": below, "to": stacked[row["bin"]],
+                     "by": DIRECT if row["settled_by"] == "direct" else CUMULATIVE,
+                     "hint": f"{count(row['deliveries'])} {row['settled_by']}, {duration(begin)} and up"})  # fmt: skip
+    x = durations("us", [bar[edge] for bar in bars for edge in ("us", "end")])
+    low, high = x["scale"]["domain"]
+    late = [name for name, us in marks.items() if us > 0 and us * us > low * high]
+    # one above the other, as percentiles may be close together; no name crosses the line of another
+    lines: Rows = [
+        {"us": drawable(marks[name]), "y": 9 + 16 * nth, "text": f"{name} {duration(marks[name])}", "late": name in late}
+        for nth, name in enumerate([*(name for name in marks if name not in late), *reversed(late)])
+    ]
+    height = 180 + 16 * len(lines)
+    layers = [
+        layer(bars, "rect", {
+            "x": x, "x2": {"field": "end"}, "y": counts("from", domain=[0, max(stacked.values()) * height / 180], nice=False),
+            "y2": {"field": "to"},
+            "color": word("by", {DIRECT: "var(--a)", CUMULATIVE: "var(--c)"}, legend={"columns": 2 if layout.names else 1}),
+        }, xOffset=1, x2Offset=-1),
+        layer(lines, "rule", {"x": x, "y": Y, "y2": {"value": height}}, strokeDash=[4, 3], strokeWidth=1.5, color="var(--b)"),
+        texts([line for line in lines if not line["late"]], x, align="left", dx=5),
+        texts([line for line in lines if line["late"]], x, align="right", dx=-5),
+    ]  # fmt: skip
+    words = (
+        "Time from delivery to ack",
+        f"Number of deliveries by ack latency, {BINS_PER_DECADE} bars a decade, logarithmic axis; direct acks below, cumulative ones on "
+        f"top; of direct acks {', '.join(line['text'] for line in lines) or 'none'}.",
+    )
+    return layout.markup(layers, "latency-histogram", words, height, Room(60 if layout.names else 44, 20, 28 if layout.names else 46))
+
+
+def edges(number: int) -> tuple[float, float]:
+    """The latencies, in microseconds, between which those of a bin are."""
+    return 10 ** (number / BINS_PER_DECADE), 10 ** ((number + 1) / BINS_PER_DECADE)
 
 
 def latency_timeline(rows: Rows) -> Markup:
@@ -108,36 +125,29 @@ def latency_timeline(rows: Rows) -> Markup:
 
 def _timeline(rows: Rows, layout: Layout) -> Markup:
     first, last = rows[0]["first_ns"], rows[0]["last_ns"]
-    top, bottom, left = 26, 206, 70 if layout.names else 56
-    level = Log.around(min(r["p50_us"] for r in rows), max(r["p95_us"] for r in rows), bottom, top)
-    axis = Linear(0, TIME_SLICES, left, layout.width - 20)
-    drawing = layout.drawing(
-        "latency-timeline",
+    names = ["median", "p95"]
+    dots: Rows = [
+        {"when": instant(first + (row["slice"] + 0.5) / TIME_SLICES * (last - first)), "us": drawable(row[name]), "figure": figure,
+         "line": f"{figure} {nth}", "hint": f"{words} {duration(row[name])} of {count(row['deliveries'])} deliveries"}
+        for nth, stretch in enumerate(stretches(rows))
+        for row in stretch
+        for name, (figure, words) in PERCENTILES.items()
+        if figure in names
+    ]  # fmt: skip
+    line = {"field": "line", "type": "nominal"}
+    x, y = times("when", first, last, layout), durations("us", [dot["us"] for dot in dots])
+    lines = [{name: value for name, value in dot.items() if name != "hint"} for dot in dots]
+    layers = [
+        layer(lines, "line", {"x": x, "y": y, "detail": line, "color": word("figure", {name: FIGURES[name][0] for name in names})},
+              strokeWidth=1.5),
+        points(dots, names, x, y, 40),
+    ]  # fmt: skip
+    words = (
         "Ack latency over time",
         f"Median and 95th percentile of direct acks in {TIME_SLICES} slices "
         f"from {moment(first, 0)} to {moment(last, 0)} UTC, logarithmic axis.",
-        bottom + 30,
     )
-    for tick in level.ticks():
-        drawing.line(left, level(tick), layout.width - 20, level(tick), "grid")
-        drawing.text(left - 8, level(tick) + 4, duration(tick), "tick", "end")
-    digits = 0 if last - first > 60e9 else 3
-    for part, x, anchor in ((0.0, axis(0), "start"), (0.5, axis(TIME_SLICES / 2), "middle"), (1.0, axis(TIME_SLICES), "end")):
-        if layout is not NARROW or anchor != "middle":
-            text = moment(first + part * (last - first), digits)
-            drawing.text(0 if layout is NARROW and anchor == "start" else x, bottom + 18, text, "tick", anchor)
-    for column, kind, name in (("p95_us", "b", "95th percentile"), ("p50_us", "a", "median")):
-        for stretch in stretches(rows):
-            points = [(axis(r["slice"] + 0.5), level(r[column])) for r in stretch]
-            drawing.curve(points, f"stroke-{kind}")
-            for row, (x, y) in zip(stretch, points, strict=True):
-                hint = f"{name} {duration(row[column])} of {count(row['deliveries'])} deliveries"
-                (drawing.dot if kind == "a" else drawing.diamond)(x, y, f"fill-{kind}", hint, 3 if kind == "a" else 4)
-    drawing.dot(left + 6, 9, "fill-a")
-    drawing.text(left + 16, 13, "median", "tick")
-    drawing.diamond(left + 86, 9, "fill-b")
-    drawing.text(left + 96, 13, "95th percentile", "tick")
-    return drawing.markup()
+    return layout.markup(layers, "latency-timeline", words, 180, Room(70 if layout.names else 60, 20, bottom=46))
 
 
 def stretches(rows: Rows) -> list[Rows]:
@@ -149,3 +159,49 @@ def stretches(rows: Rows) -> list[Rows]:
         else:
             found.append([row])
     return found
+
+
+def consumer_latency(rows: Rows, bins: Rows) -> Markup:
+    """The distribution of ack latency of each of the slowest consumers, and how many deliveries were in flight against its prefetch.
+
+    Rows as `slow_consumers` and `consumer_bins` give them.
+    """
+    found: dict[tuple[str, str | None], Rows] = {}
+    for one in bins:
+        found.setdefault((one["stream_id"], one["subscription"]), []).append(one)
+    shown = [row | {"bins": found[key]} for row in rows if (key := (row["stream_id"], row["subscription"])) in found]
+    return drawn(_consumers, shown[:12])
+
+
+def _consumers(rows: Rows, layout: Layout) -> Markup:
+    layout = layout.told()
+    clients = [endpoint(row["client_ip"], row["client_port"]) for row in rows]
+    names = [f"{middle(client, 22)} · {middle(row['destination'] or '(none)', 24)}" for client, row in zip(clients, rows, strict=True)]
+    cells = []
+    for nth, row in enumerate(rows):
+        y, most = layout.middle(nth), max(one["deliveries"] for one in row["bins"])
+        for one in row["bins"]:
+            begin, end = edges(one["bin"])
+            cells.append({"us": begin, "end": end, "y": y - 7, "y2": y + 7, "share": 0.2 + 0.8 * one["deliveries"] / most,
+                          "hint": f"{count(one['deliveries'])} from {duration(begin)} to {duration(end)}"})  # fmt: skip
+    x = durations("us", [cell[edge] for cell in cells for edge in ("us", "end")])
+    layers = [
+        layer(cells, "rect", {"x": x, "x2": {"field": "end"}, "y": Y, "y2": {"field": "y2"},
+                              "opacity": {"field": "share", "type": "quantitative", "scale": None}}, color="var(--c)"),
+        points(_figures(rows, layout), ["median", "p95"], x, Y),
+        layout.named(names),
+        layout.telling([in_flight(row) for row in rows]),
+    ]  # fmt: skip
+    words = (
+        "Ack latency of the slowest consumers",
+        "Deliveries by ack latency, one row per consumer, the darker the more, on a logarithmic axis, with median and 95th percentile of "
+        "direct acks; beside it the most deliveries in flight and the prefetch.",
+    )
+    return layout.markup(layers, "consumer-latency", words, layout.row * len(rows), Room(layout.names or 8, 270 if layout.names else 12))
+
+
+def in_flight(row: dict[str, Any]) -> str:
+    """The most deliveries that a consumer had in flight, of the prefetch that it asked for, and what it left unsettled."""
+    prefetch = f" of {count(row['prefetch'])}" if row["prefetch"] else ""
+    unsettled = f", {count(row['unsettled'])} unsettled" if row["unsettled"] else ""
+    return f"{count(row['max_in_flight'])}{prefetch} in flight{unsettled}"

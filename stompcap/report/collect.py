@@ -26,7 +26,7 @@ SUMMED_ROWS = 5_000_000
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
     """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
 
-    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session that queries a large lake.
+    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session for queries of large tables.
     Raises as `stompcap.lake.tables.demand` where there is no lake.
     """
     from stompcap.lake import open_tables, query

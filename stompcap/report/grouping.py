@@ -8,6 +8,7 @@ from typing import Any
 Rows = list[dict[str, Any]]
 Place = tuple[str, str, int]
 
+DIRECTIONS = {"c2s": "client to server", "s2c": "server to client"}
 TEXTS = 20  # of ERROR frames, on the page
 
 

@@ -9,30 +9,58 @@ from stompcap.lake.query import Query
 
 STORM = 10
 """Connections of one client to one broker within a minute, from which on they are listed."""
+BINS_PER_DECADE = 5  # of the distributions of ack latency
+CONSUMERS = 20  # listed
 SILENCES = 12  # session directions drawn with their silences
 TIME_SLICES = 60  # of the time line of connections
 
 _DIRECT = "d.status = 'settled' AND d.octets_missing IS NOT TRUE AND d.settled_by = 'direct'"
+_WORST = "unsettled DESC, p95_us DESC NULLS LAST, deliveries DESC, stream_id, subscription"
+_SLOWEST = "p95_us DESC NULLS LAST, deliveries DESC, stream_id, subscription"
 
-INCIDENTS = (
-    Query(
-        "consumers",
+
+def _consumers(order: str) -> str:
+    """The first subscriptions in this order, with the figures of their deliveries."""
+    return f"""
+        SELECT * FROM (
+            SELECT d.stream_id, d.subscription, max(d.destination) AS destination, max(d.ack_mode) AS ack_mode,
+                   count(*) AS deliveries, count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p50_us,
+                   percentile_cont(0.95) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p95_us,
+                   max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
+            FROM deliveries d WHERE d.status <> 'auto' GROUP BY d.stream_id, d.subscription) one
+        ORDER BY {order} LIMIT {CONSUMERS}"""  # noqa: S608
+
+
+def _consumers_query(name: str, order: str) -> Query:
+    """These subscriptions with their clients and prefetches."""
+    return Query(
+        name,
         ("deliveries", "subscriptions", "sessions"),
         f"""
-        WITH c AS (SELECT d.stream_id, d.subscription, max(d.destination) AS destination, max(d.ack_mode) AS ack_mode,
-                          count(*) AS deliveries, count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
-                          percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p50_us,
-                          percentile_cont(0.95) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p95_us,
-                          max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
-                   FROM deliveries d WHERE d.status <> 'auto' GROUP BY d.stream_id, d.subscription
-                   ORDER BY unsettled DESC, p95_us DESC NULLS LAST, deliveries DESC, d.stream_id, d.subscription LIMIT 20)
         SELECT c.*, u.prefetch, u.max_in_flight, s.client_ip, s.client_port, s.client_product, s.login
-        FROM c
-        LEFT JOIN (SELECT stream_id, subscription, max(prefetch) AS prefetch, max(max_in_flight) AS max_in_flight
+        FROM ({_consumers(order)}) c
+        LEFT JOIN (SELECT stream_id AS u_stream, subscription AS u_subscription, max(prefetch) AS prefetch,
+                          max(max_in_flight) AS max_in_flight
                    FROM subscriptions GROUP BY stream_id, subscription) u
-               ON u.stream_id = c.stream_id AND u.subscription = c.subscription
-        LEFT JOIN sessions s ON s.stream_id = c.stream_id
-        ORDER BY c.unsettled DESC, c.p95_us DESC NULLS LAST, c.deliveries DESC, c.stream_id, c.subscription LIMIT 20""",  # noqa: S608
+               ON u.u_stream = c.stream_id AND u.u_subscription = c.subscription
+        LEFT JOIN (SELECT stream_id AS s_stream, client_ip, client_port, client_product, login FROM sessions) s ON s.s_stream = c.stream_id
+        ORDER BY {order} LIMIT {CONSUMERS}""",  # noqa: S608
+    )
+
+
+INCIDENTS = (
+    _consumers_query("consumers", _WORST),
+    _consumers_query("slow_consumers", _SLOWEST),
+    Query(
+        "consumer_bins",
+        ("deliveries",),
+        f"""
+        WITH c AS ({_consumers(_SLOWEST)})
+        SELECT d.stream_id, d.subscription, CAST(floor({BINS_PER_DECADE} * log10(greatest(d.ack_latency_us, 1))) AS INT) AS bin,
+               count(*) AS deliveries
+        FROM deliveries d JOIN c ON c.stream_id = d.stream_id AND c.subscription IS NOT DISTINCT FROM d.subscription
+        WHERE {_DIRECT} AND d.ack_latency_us IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT {CONSUMERS * 100}""",  # noqa: S608
     ),
     Query(
         "silences",

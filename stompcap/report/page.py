@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units
-from stompcap.report import charts, gap_charts, grouping, session_charts
+from stompcap.report import grouping
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked, worst
@@ -87,7 +87,7 @@ def _environment() -> jinja2.Environment:
         ratio=units.ratio,
         level=lambda level: LEVELS.get(level, level),
     )
-    environment.globals.update(share=units.share, DIRECTIONS=gap_charts.DIRECTIONS, endpoint=units.endpoint)
+    environment.globals.update(share=units.share, DIRECTIONS=grouping.DIRECTIONS, endpoint=units.endpoint)
     return environment
 
 
@@ -107,6 +107,22 @@ def render(name: str, title: str, **values: Any) -> str:
     """A template of this folder with the head and style that all pages share."""
     head, body, style = map(_template, ("head.html", name, "style.css"))
     return _environment().from_string(head + body).render(title=title, style=Markup(style), **values)  # noqa: S704  our own
+
+
+def _charts(answers: Mapping[str, Rows]) -> dict[str, Markup]:
+    """The plots by their names in the template."""
+    from stompcap.report import charts, gap_charts, session_charts  # they load vl-convert, which other pages need not
+
+    return {
+        "ranges": charts.latency_ranges(answers["ack_destinations"]),
+        "histogram": charts.latency_histogram(answers["ack_histogram"], next(iter(answers["ack_total"]), {})),
+        "timeline": charts.latency_timeline(answers["ack_timeline"]),
+        "gaps": Markup("").join(gap_charts.gap_histogram(answers["heartbeat_ratios"], direction) for direction in grouping.DIRECTIONS),
+        "consumers": charts.consumer_latency(answers["slow_consumers"], answers["consumer_bins"]),
+        "worst": gap_charts.worst_gaps(answers["heartbeats"]),
+        "silences": session_charts.silences(answers["silences"]),
+        "openings": session_charts.openings(answers["openings"]),
+    }
 
 
 def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str:
@@ -139,13 +155,5 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
         STORM=STORM,
         products=products,
         by_product=by_product,
-        charts={
-            "ranges": charts.latency_ranges(answers["ack_destinations"]),
-            "histogram": charts.latency_histogram(answers["ack_histogram"]),
-            "timeline": charts.latency_timeline(answers["ack_timeline"]),
-            "gaps": gap_charts.gap_histogram(answers["heartbeat_ratios"]),
-            "worst": gap_charts.worst_gaps(answers["heartbeats"]),
-            "silences": session_charts.silences(answers["silences"]),
-            "openings": session_charts.openings(answers["openings"]),
-        },
+        charts=_charts(answers),
     )

@@ -10,7 +10,7 @@ bounded by a LIMIT too. The SQL works in both engines of stompcap.lake.query.
 from __future__ import annotations
 
 from stompcap.lake.query import Query
-from stompcap.report.incidents import INCIDENTS
+from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
 
 
 def _percentile(share: float, column: str, where: str) -> str:
@@ -39,7 +39,6 @@ _ACK_FIGURES = f"""
     {_percentile(0.5, "ack_latency_us", _CUMULATIVE)} AS cumulative_p50_us,
     {_percentile(0.95, "ack_latency_us", _CUMULATIVE)} AS cumulative_p95_us"""
 
-BINS_PER_DECADE = 5  # of the ack latency histogram
 TIME_SLICES = 60  # of the ack latency time line
 RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one includes all above
 

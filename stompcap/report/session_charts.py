@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from stompcap.report.gap_charts import ID_DIGITS
 from stompcap.report.incidents import TIME_SLICES
-from stompcap.report.layout import NARROW, Layout, Rows, drawn
-from stompcap.report.scale import Linear
+from stompcap.report.layout import Layout, Room, Rows, Y, amount, counts, drawn, instant, layer, times, word
 from stompcap.units import count, duration, milliseconds, moment
 from stompcap.visible import visible
 
-SEVERITIES = ("late", "violation", "dead")
+SILENCES = {"late": "var(--late)", "violation": "var(--violation)", "dead": "var(--dead)", "excused": "var(--c)"}
+OUTCOMES = {"opened": "var(--a)", "refused or unanswered": "var(--dead)"}
 
 
 def openings(rows: Rows) -> Markup:
@@ -24,31 +24,27 @@ def openings(rows: Rows) -> Markup:
 
 def _openings(rows: Rows, layout: Layout) -> Markup:
     first, last = rows[0]["first_ns"], rows[0]["last_ns"]
-    top, bottom, left, right = 30, 150, 60 if layout.names else 44, layout.width - 20
-    axis, level = Linear(0, TIME_SLICES, left, right), Linear(0, max(row["sessions"] for row in rows), bottom, top)
-    drawing = layout.drawing(
-        "openings",
+    bars = []
+    for row in rows:
+        begin, end = (first + edge / TIME_SLICES * (last - first) for edge in (row["slice"], row["slice"] + 1))
+        good = row["sessions"] - row["failed"]
+        all_of_them, not_connected = f"{count(row['sessions'])} sessions from {moment(begin, 0)}", f"{count(row['failed'])} not connected"
+        parts = (0, good, all_of_them), (good, row["sessions"], not_connected)
+        bars += [
+            {"when": instant(begin), "end": instant(end), "from": low, "to": high, "kind": kind, "hint": hint}
+            for kind, (low, high, hint) in zip(OUTCOMES, parts, strict=True)
+            if high > low
+        ]
+    bar = layer(bars, "rect", {
+        "x": times("when", first, last, layout), "x2": {"field": "end"}, "y": counts("from", 3), "y2": {"field": "to"},
+        "color": word("kind", OUTCOMES),
+    }, x2Offset=-1)  # fmt: skip
+    words = (
         "Sessions opened over time",
         f"Number of sessions opened in {TIME_SLICES} slices from {moment(first, 0)} to {moment(last, 0)} UTC; on top those that were "
         "refused or got no answer.",
-        bottom + 30,
     )
-    for tick in level.ticks(3):
-        drawing.line(left, level(tick), right, level(tick), "grid")
-        drawing.text(left - 8, level(tick) + 4, count(tick), "tick", "end")
-    for row in rows:
-        x, width = axis(row["slice"]), axis(1) - axis(0) - 1
-        good = level(row["sessions"] - row["failed"])
-        when = moment(first + row["slice"] / TIME_SLICES * (last - first), 0)
-        drawing.bar(x, good, width, bottom - good, "fill-a", f"{count(row['sessions'])} sessions from {when}")
-        drawing.bar(x, level(row["sessions"]), width, good - level(row["sessions"]), "fill-dead", f"{count(row['failed'])} not connected")
-    for edge, place, anchor in ((first, left, "start"), (last, right, "end")):
-        drawing.text(0 if layout is NARROW and anchor == "start" else place, bottom + 18, moment(edge, 0), "tick", anchor)
-    drawing.bar(left, 2, 12, 12, "fill-a")
-    drawing.text(left + 18, 12, "opened", "tick")
-    drawing.bar(left + 80, 2, 12, 12, "fill-dead")
-    drawing.text(left + 98, 12, "refused or unanswered", "tick")
-    return drawing.markup()
+    return layout.markup([bar], "openings", words, 120, Room(60 if layout.names else 44, 20, bottom=46))
 
 
 def silences(rows: Rows) -> Markup:
@@ -57,40 +53,39 @@ def silences(rows: Rows) -> Markup:
 
 
 def _silences(rows: Rows, layout: Layout) -> Markup:
-    lines: dict[tuple[str, str], Rows] = {}
+    directions: dict[tuple[str, str], Rows] = {}
     for row in rows:
-        lines.setdefault((row["stream_id"], row["direction"]), []).append(row)
-    step = layout.row if layout.names else 58
-    left, right = (layout.names - 60, layout.width - 360) if layout.names else (8, layout.width - 8)
-    drawing = layout.drawing(
-        "silences",
+        directions.setdefault((row["stream_id"], row["direction"]), []).append(row)
+    layout = layout.told()
+    lives, bars, names, ends = [], [], [], []
+    for number, ((stream, direction), gaps) in enumerate(directions.items()):
+        one = gaps[0]
+        y = layout.middle(number)
+        opened, lasted = one["opened_ns"], max(one["end_ns"] - one["opened_ns"], 1)
+        broker = visible(one["server_product"] or "unknown broker", 16 if layout.names else 12)
+        names.append(f"{broker} · {stream[:ID_DIGITS]} · {direction}")
+        ends.append(ended(one))
+        lives.append({"x": 0, "end": 1, "y": y})
+        for gap in gaps:
+            if gap["gap_start_ns"] is not None:
+                begin, end = (min(max((gap[edge] - opened) / lasted, 0), 1) for edge in ("gap_start_ns", "gap_end_ns"))
+                begin = min(begin, 0.995)  # a silence is seen, however short
+                kind = "excused" if gap["excused"] else gap["severity"]
+                bars.append({"x": begin, "end": max(end, begin + 0.005), "y": y - 6, "y2": y + 6, "kind": kind,
+                             "hint": f"{gap['severity']}: {milliseconds(gap['gap_ms'])}"})  # fmt: skip
+    x = amount("x", scale={"domain": [0, 1]}, axis=None)
+    layers = [
+        layer(lives, "rule", {"x": x, "x2": {"field": "end"}, "y": Y}),
+        layer(bars, "rect", {"x": x, "x2": {"field": "end"}, "y": Y, "y2": {"field": "y2"}, "color": word("kind", SILENCES)}),
+        layout.named(names),
+        layout.telling(ends),
+    ]
+    words = (
         "Silences of the worst sessions",
         "One line for each session direction, from its first packet to its last, with the times of silence.",
-        30 + step * len(lines) + 8,
     )
-    for number, name in enumerate((*SEVERITIES, "excused")):
-        x = (left if layout.names else 8) + number * 84
-        drawing.bar(x, 3, 12, 12, f"fill-{name if name in SEVERITIES else 'c'}")
-        drawing.text(x + 17, 13, name, "tick")
-    for number, ((stream, direction), gaps) in enumerate(lines.items()):
-        one, top = gaps[0], 30 + step * number
-        y = top + (step / 2 if layout.names else 26)
-        axis = Linear(one["opened_ns"], max(one["end_ns"], one["opened_ns"] + 1), left, right)
-        broker = visible(one["server_product"] or "unknown broker", 16 if layout.names else 12)
-        name = f"{broker} · {stream[:ID_DIGITS]} · {direction}"
-        if layout.names:
-            drawing.text(left - 10, y + 4, name, "label", "end")
-        else:
-            drawing.text(0, top + 14, name, "label")
-        drawing.line(left, y, right, y, "range")
-        for gap in gaps:
-            if gap["gap_start_ns"] is None:
-                continue
-            begin, end = axis(gap["gap_start_ns"]), axis(gap["gap_end_ns"])
-            kind = "fill-c" if gap["excused"] else f"fill-{gap['severity']}"
-            drawing.bar(min(begin, right - 2), y - 6, max(end - begin, 2), 12, kind, f"{gap['severity']}: {milliseconds(gap['gap_ms'])}")
-        drawing.text(right + 12 if layout.names else 0, y + 4 if layout.names else top + 48, ended(one), "tick")
-    return drawing.markup()
+    room = Room(layout.names - 60, 360, bottom=8) if layout.names else Room(8, 8, bottom=8)
+    return layout.markup(layers, "silences", words, layout.row * len(directions), room)
 
 
 def ended(row: dict[str, object]) -> str:

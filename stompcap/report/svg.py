@@ -1,82 +1,74 @@
-"""A drawing as inline SVG: a few shapes, text escaped, with a title and a description for screen readers.
+"""From a Vega-Lite chart to an inline SVG element of the page: static, without scripts, in the colours of its theme.
 
-Colours are classes of the page's style sheet, so that drawings follow its light and dark theme; nothing is loaded from
-the network.
+vl-convert draws the chart in this process and may load nothing. Its colours are `var(--...)`, variables of the page's style sheet, so the
+chart follows light and dark.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from typing import Any
+from xml.etree import ElementTree
 
+import vl_convert
 from markupsafe import Markup
 
 from stompcap.visible import visible
 
+FONT = 12  # as in style.css
+CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": "Liberation Sans, sans-serif",
+    "view": {"stroke": None},
+    "mark": {"aria": False, "opacity": 1},
+    "point": {"filled": True, "size": 75, "opacity": 1},
+    "rule": {"color": "var(--soft)", "strokeWidth": 2},
+    "text": {"color": "var(--soft)", "fontSize": FONT},
+    "axis": {
+        "aria": False, "domain": False, "ticks": False, "grid": True, "gridColor": "var(--rule)", "labelColor": "var(--soft)",
+        "labelFontSize": FONT, "labelPadding": 6, "title": None, "titleColor": "var(--soft)", "titleFontSize": FONT,
+        "titleFontWeight": "normal", "titlePadding": 8, "titleAnchor": "end",
+    },
+    "legend": {
+        "aria": False, "orient": "top", "title": None, "labelColor": "var(--soft)", "labelFontSize": FONT, "labelLimit": 320,
+        "symbolOpacity": 1, "offset": 8, "columnPadding": 26,
+    },
+}  # fmt: skip
+NEEDLESS = ("role", "class", "pointer-events", "font-family", "stroke-miterlimit", "width", "height", "version")
+DEFAULTS = {"opacity": "1", "font-size": f"{FONT}px", "fill-opacity": "1"}
+LONG_FRACTION = re.compile(r"(\.\d)\d+")
+SVG = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
-@dataclass
-class Drawing:
-    """Shapes collected on a canvas of `width` by `height`, shown `shown` wide at most; `name` is unique on the page."""
 
-    name: str
-    title: str
-    description: str
-    width: int
-    height: int
-    shown: int
-    kind: str
-    shapes: list[Markup] = field(default_factory=list)
+def element(chart: dict[str, Any], name: str, kind: str, shown: int, words: tuple[str, str]) -> Markup:
+    """The chart as an element of class `kind`, shown `shown` wide at most.
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
-        self._add('<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>', x1, y1, x2, y2, kind)
+    `name` is unique on the page; `words` are its title and description for screen readers. Descriptions of marks become hints, which show
+    when the pointer rests on them.
+    """
+    drawn = vl_convert.vegalite_to_svg(chart, config=CONFIG, allowed_base_urls=[])
+    root = ElementTree.fromstring(drawn.replace(SVG, "", 1))  # noqa: S314  made in this process, where text is escaped
+    _tidy(root)
+    root.attrib |= {"class": kind, "style": f"max-width:{shown}px", "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
+    for tag, text in zip(("desc", "title"), reversed(words), strict=True):
+        label = ElementTree.Element(tag, id=f"{name}-{tag[0]}")
+        label.text = visible(text)
+        root.insert(0, label)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704  ElementTree escapes text and attributes
 
-    def bar(self, x: float, y: float, width: float, height: float, kind: str, hint: str = "") -> None:
-        """A rectangle; the hint shows when the pointer rests on it."""
-        shape = '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="{}"><title>{}</title></rect>'
-        self._add(shape, x, y, max(width, 0.0), max(height, 0.0), kind, visible(hint))
 
-    def dot(self, x: float, y: float, kind: str, hint: str = "", radius: float = 4.5) -> None:
-        """A disc."""
-        self._add(
-            '<circle cx="{:.1f}" cy="{:.1f}" r="{}" class="{}"><title>{}</title></circle>',
-            x,
-            y,
-            radius,
-            kind,
-            visible(hint),
-        )
-
-    def diamond(self, x: float, y: float, kind: str, hint: str = "", radius: float = 5.5) -> None:
-        """A square on its tip, distinct from a disc without colour."""
-        path = f"M{x:.1f} {y - radius:.1f}L{x + radius:.1f} {y:.1f}L{x:.1f} {y + radius:.1f}L{x - radius:.1f} {y:.1f}Z"
-        self._add('<path d="{}" class="{}"><title>{}</title></path>', path, kind, visible(hint))
-
-    def curve(self, points: list[tuple[float, float]], kind: str) -> None:
-        """Straight lines from point to point."""
-        if len(points) > 1:
-            self._add('<polyline points="{}" class="{}"/>', " ".join(f"{x:.1f},{y:.1f}" for x, y in points), kind)
-
-    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", limit: int = 60) -> None:
-        """A short text, cut where there is no room."""
-        self._add(
-            '<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>',
-            x,
-            y,
-            kind,
-            anchor,
-            visible(words, limit),
-        )
-
-    def markup(self) -> Markup:
-        """The drawing as an element."""
-        head = Markup(
-            '<svg viewBox="0 0 {w} {h}" style="max-width:{m}px" class="{k}" role="img" aria-labelledby="{n}-t {n}-d">'
-            '<title id="{n}-t">{t}</title><desc id="{n}-d">{d}</desc>'
-        ).format(
-            w=self.width, h=self.height, m=self.shown, k=self.kind, n=self.name, t=visible(self.title), d=visible(self.description)
-        )
-        return head + Markup("").join(self.shapes) + Markup("</svg>")
-
-    def _add(self, shape: str, *values: object) -> None:
-        """Add a shape; every value is escaped."""
-        self.shapes.append(Markup(shape).format(*values))  # noqa: S704  shapes are literals of this class
+def _tidy(node: ElementTree.Element) -> None:
+    """Turn descriptions into hints, and drop what is invisible or says what holds anyway."""
+    if hint := node.get("aria-label"):
+        ElementTree.SubElement(node, "title").text = hint
+    for key, value in list(node.attrib.items()):
+        if key.startswith("aria-") or key in NEEDLESS or DEFAULTS.get(key) == value:
+            del node.attrib[key]
+        elif key in ("transform", "d", "x2", "y2"):
+            node.attrib[key] = LONG_FRACTION.sub(r"\1", value)
+    for child in list(node):
+        empty = child.get("class") in ("background", "foreground") or (child.tag == "text" and not child.text)
+        if not empty:
+            _tidy(child)
+        if empty or (child.tag == "g" and not len(child)):
+            node.remove(child)

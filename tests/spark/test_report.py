@@ -74,6 +74,20 @@ def test_a_lake_answers_as_tables_in_memory_do(
             assert {key: (row[key], other[key]) for key in other if not close(row[key], other[key])} == {}, name
 
 
+def test_tables_that_are_large_only_together_need_no_spark(
+    lake: str, tables: dict[str, pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = max(sum(tables[name].num_rows for name in one.tables) for one in QUERIES.values())
+    assert most < sum(rows.num_rows for rows in tables.values())
+    monkeypatch.setattr(query, "DRIVER_ROWS", most)
+    found = ask(lake, QUERIES, no_spark)
+    assert list(found) == list(QUERIES)
+    assert records(found["rules"]) == records(ask_in_memory(tables)["rules"])
+    monkeypatch.setattr(query, "DRIVER_ROWS", most - 1)
+    with pytest.raises(AssertionError, match="no Spark"):
+        ask(lake, QUERIES, no_spark)
+
+
 def test_the_page_is_written(lake: str, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     write(lake, str(out), no_spark)
