@@ -40,7 +40,7 @@ LAYERS = (
 BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "options", "views"}
 PURE = {"tables", "capture", "tcp", "transport", "stomp", "session", "rules"}
 TOP_LEVEL = {
-    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "airflow_dags",
+    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "airflow_dags",
     "benchmarks", "data", "docs", "jobs", "mkdocs.yml", "pipelines", "pyproject.toml", "stompcap", "tests",
 }  # fmt: skip
 
