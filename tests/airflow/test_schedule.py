@@ -155,7 +155,7 @@ def test_captures_are_read_in_time_and_what_follows_from_it_is_started(running: 
     (running.home / "told").write_text("5 8")
     running.write("held.pcap")
     running.until(lambda: len(running.called("run")) == 2, "the second capture is not read")
-    time.sleep(10)
+    time.sleep(15)
     late = running.write("late.pcap")
     running.until(lambda: "failed" in running.runs("stompcap_ingest"), "the attempts do not end")
     assert ("failed", 4) in running.attempts(), "three more attempts"
