@@ -1,12 +1,14 @@
-"""Every hour: the captures of the last hour to tables, metrics and validation, in one session of one task.
+"""Every hour, or as STOMPCAP_SCHEDULE says: the new captures to tables, metrics and validation, in one session of one task.
 
-A scheduled run takes the files of its data interval: of a local folder those that were last written in it, of a URI what its name says
-with strftime's codes (`s3://captures/%Y-%m-%d/`); the lake itself tells which of them are new. A run by hand takes all. Where there are no
-captures the run is skipped. A run that was killed is finished by the next, and a retry repeats nothing.
+A scheduled run takes the files of its data interval, and of those before it for which Airflow made no run: of a local folder those that
+were last written in it, of a URI what its name says with strftime's codes (`s3://captures/%Y-%m-%d/`); the lake itself tells which of them
+are new. A run by hand takes all. Where there are no captures the run is skipped. A run that was killed is finished by the next, and a
+retry repeats nothing.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +19,7 @@ from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_A
 
 
 @dag(
-    schedule=CronDataIntervalTimetable("@hourly", timezone="UTC"),
+    schedule=CronDataIntervalTimetable(os.environ.get("STOMPCAP_SCHEDULE", "@hourly"), timezone="UTC"),
     doc_md=__doc__,
     **COMMON,
     params={
@@ -36,6 +38,9 @@ def stompcap_ingest() -> None:
         if start is None or end is None or start == end or context["params"]["all"] or context["dag_run"].run_type == "manual":
             days, begin, until = [], 0.0, float("inf")
         else:
+            # Airflow makes no runs for intervals that passed while one ran long or the DAG was paused: this run takes theirs too.
+            before = context["ti"].get_previous_dagrun()
+            start = min(start, before.data_interval_end) if before and before.data_interval_end else start
             count = (end - timedelta(microseconds=1)).date().toordinal() - start.date().toordinal() + 1
             days, begin, until = [start + timedelta(days=number) for number in range(count)], start.timestamp(), end.timestamp()
         found: list[str] = []

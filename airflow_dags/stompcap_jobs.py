@@ -4,6 +4,7 @@ A job runs by spark-submit on the connection `stompcap_spark`; where that does n
 Environment variables of the scheduler give the defaults of the parameters:
 
 - STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; default: the bundled captures, `lake`, `report.html`.
+- STOMPCAP_SCHEDULE: when `stompcap_ingest` runs, as cron has it; default: `@hourly`.
 - STOMPCAP_SETTINGS: the settings file of rules and thresholds; default: none.
 - STOMPCAP_KEEP_DAYS: days after which maintenance forgets connections; default: they stay.
 - STOMPCAP_POOL: the pool of tasks that write, with one slot, for a lake has one writer; default: `default_pool`.

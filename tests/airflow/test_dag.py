@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
-import signal
-import socket
-import sqlite3
-import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from stompcap.spark import jars
+from tests.airflow.server import PATIENCE_S, end, states, variables, wait_until_healthy
 from tests.e2e.truth import DATA
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone
 from tests.readme.lakes import differing
@@ -34,7 +28,6 @@ COMMANDS = section("With Airflow").commands()
 SERVER = COMMANDS.index("airflow standalone")
 LOCALLY, BEFORE, AFTER = COMMANDS[:5], COMMANDS[1:3] + COMMANDS[5:SERVER], COMMANDS[SERVER + 1 :]
 BY_HAND = LOCALLY[:3]
-PATIENCE_S = 1200
 
 
 def test_the_dags_import_airflow_and_nothing_heavy() -> None:
@@ -72,17 +65,7 @@ def airflow(folder: Path, tmp_path: Path) -> dict[str, str]:
     """The variables of an Airflow with a home and ports of its own, without connections, and of what it is to read and make."""
     if not DATABASE.exists():
         missing(".venv-airflow: make airflow")
-    (tmp_path / "home").mkdir()
-    shutil.copy(DATABASE, tmp_path / "home" / "airflow.db")
-    port = str(free_port())
-    return {
-        "AIRFLOW_HOME": str(tmp_path / "home"),
-        "AIRFLOW__API__HOST": "127.0.0.1",
-        "AIRFLOW__API__PORT": port,
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
-        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
-        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
-        "AIRFLOW__CORE__PARALLELISM": "2",
+    return variables(DATABASE, tmp_path / "home") | {
         "CAPTURES": str(folder / "captures"),
         "LAKE": str(tmp_path / "lake"),
     }
@@ -170,24 +153,6 @@ def test_the_scheduler_runs_the_dag(airflow: dict[str, str], folder: Path, clust
     assert not list(cluster.cache.rglob("kernels-*")), "a worker compiled kernels"
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def wait_until_healthy(port: str) -> None:
-    """Until API server, scheduler and DAG processor say that they are up."""
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v2/monitor/health", timeout=10) as answer:
-            health = json.load(answer)
-            if all((health.get(part) or {}).get("status") == "healthy" for part in ("metadatabase", "scheduler", "dag_processor")):
-                return
-        assert time.monotonic() < until, "Airflow did not come up"
-        time.sleep(0.5)
-
-
 def finished(home: Path) -> dict[str, str | None]:
     """The states of the tasks of the run by hand, when all are done or one has failed."""
     until = time.monotonic() + PATIENCE_S
@@ -197,21 +162,3 @@ def finished(home: Path) -> dict[str, str | None]:
         if found == INGEST or bad or time.monotonic() > until:
             return found
         time.sleep(1)
-
-
-def states(home: Path, dag: str, kind: str = "%") -> dict[str, str | None]:
-    """The state of every task of a DAG's last run."""
-    with closing(sqlite3.connect(f"file:{home / 'airflow.db'}?mode=ro", uri=True, timeout=30)) as database:
-        last = "SELECT run_id FROM dag_run WHERE dag_id = ? AND run_type LIKE ? ORDER BY id DESC LIMIT 1"
-        return dict(database.execute(f"SELECT task_id, state FROM task_instance WHERE dag_id = ? AND run_id = ({last})", (dag, dag, kind)))
-
-
-def end(leader: int) -> None:
-    """End a session of processes by its leader."""
-    for signal_ in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(leader, signal_)
-        for _ in range(40):
-            if subprocess.run(["ps", "-o", "pid=", "-g", str(leader)], capture_output=True, check=False).stdout.strip() == b"":
-                return
-            time.sleep(0.25)
