@@ -22,6 +22,7 @@ from benchmarks.measure import tree
 from benchmarks.sessions import recorded
 from pipelines.run import STAGES, Run, execute
 from stompcap.generate.group import FILE_HEADER, Group
+from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.report import overview
@@ -55,8 +56,9 @@ class Lakes:
         path.write_bytes(FILE_HEADER + bytes(self._group.clone(number * self._clones)))
         lakes.create(str(lake))
         processor, began = _processor(), time.monotonic()
-        result = execute(Run(lambda: self._spark, str(lake), Options()), STAGES, [str(path)])
-        overview(str(lake), lambda: self._spark)
+        with open_tables.kept(str(lake)):  # as the command `run`
+            result = execute(Run(lambda: self._spark, str(lake), Options()), STAGES, [str(path)])
+            overview(str(lake), lambda: self._spark)
         cost.seconds.append(time.monotonic() - began)
         cost.processor.append(_processor() - processor)
         for stage in result.stages:

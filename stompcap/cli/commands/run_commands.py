@@ -18,6 +18,7 @@ from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
+from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
 from stompcap.tables import words
 from stompcap.visible import visible
@@ -191,7 +192,7 @@ def perform(
     if "extract" in stages and not quiet and not as_json and not compiled():
         print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
     # spark-submit mixes standard error into standard output, where --json promises a single object
-    with shown(quiet or (as_json and not sys.stderr.isatty())) as progress:
+    with shown(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
         job = Run(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
