@@ -43,7 +43,8 @@ LOCAL = {
     "spark.python.daemon.module": "stompcap.spark.daemon",
     # Half of a cold start is the JVM compiling itself: the first compiler alone is quicker for jobs of seconds and no slower for
     # long ones, whose time is spent in Python and native code.
-    JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Xshare:auto",
+    # One tier has a code cache of 48 MB by default, which the code that Spark generates for some hundred queries fills.
+    JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Xshare:auto",
 }
 SAID_CHARACTERS = 8192
 """Of what a JVM says that does not start, the end that is kept."""
