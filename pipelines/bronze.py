@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from stompcap.capture import Survey
+    from stompcap.capture import Split, Survey
     from stompcap.lake.data_files import File
     from stompcap.lake.places import DataFile
     from stompcap.lake.removal import Streams
@@ -106,7 +106,7 @@ def before(
 ) -> Before:
     """What a batch goes on from, given the captures that the lake has; versions of stream_state and streams: None for the latest."""
     where = location(lake, "stream_state")
-    table = open_tables.table(where) if version is None else open_tables.at(where, version)
+    table = open_tables.table(where, version)
     files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()
@@ -142,20 +142,22 @@ def batch_of(captures: Iterable[Survey], source: str) -> str:
 def together(spark: SparkSession, ranks: Ranks, number: int, options: Options, meter: Meter, again: Again | None = None) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     parts = [(rank, split) for rank, _, split in ranks.splits]
-    octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for _, one, split in ranks.splits]
-    reading = tasks_to_read(sum(octets) + len(parts) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    packs = [[parts[i] for i in pack] for pack in packed(octets, reading)] or [[]]  # captures without packets: open streams go on
+    packs = [[parts[i] for i in pack] for pack in _packs(spark, [(one, split) for _, one, split in ranks.splits])]
+    packs = packs or [[]]  # captures without packets: open streams go on
     work = tasks.Read(packs, ranks.state, number, options.vlan, options.tunnels, meter, again)
     return spark.range(0, len(work.packs), 1, len(work.packs)).mapInArrow(work, DDL).repartitionById(number, "task")
 
 
+def _packs(spark: SparkSession, splits: Sequence[tuple[Survey, Split]]) -> list[list[int]]:
+    """Which parts of captures each task reads, by index."""
+    octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for one, split in splits]
+    return packed(octets, tasks_to_read(sum(octets) + len(octets) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
+
+
 def endpoints(session: LazySession, captures: Sequence[Survey], chosen: Slice, options: Options) -> pa.Array:
     """The endpoints, as SEGMENTS has them, of those chosen segments of captures that bring octets, or begin or end a connection."""
-    splits = [split for one in captures for split in one.splits]
-    octets = [split.octets for split in splits]
-    spark = session()
-    reading = tasks_to_read(sum(octets) + len(splits) * FILE_OCTETS, spark.sparkContext.defaultParallelism)
-    packs = [[splits[i] for i in pack] for pack in packed(octets, reading)]
+    spark, splits = session(), [(one, split) for one in captures for split in one.splits]
+    packs = [[splits[i][1] for i in pack] for pack in _packs(spark, splits)]
     work = search.Search(packs, chosen, options.vlan, options.tunnels)
     rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(work, search.DDL).distinct().collect()
     return pa.array([bytes(row[0]) for row in rows], pa.binary())

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
 from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
@@ -116,15 +115,8 @@ def _why_not(cannot: Connections, twice: int, captures: OldCaptures) -> str:
 
 def _open_streams(lake: str, past: Before, options: Options) -> Files:
     """The files of table streams with the rows of open connections."""
-    held = data_files.of(_streams(lake, past))
+    held = data_files.of(open_tables.table(location(lake, STREAMS), past.streams_version))
     return Files.of(STREAMS, [file for file in held if file.name.startswith(open_files(options))])
-
-
-def _streams(lake: str, past: Before) -> DeltaTable:
-    """Table streams as the batch found it."""
-    where = location(lake, STREAMS)
-    table = open_tables.table(where)
-    return table if past.streams_version in (None, table.version()) else DeltaTable(where, version=past.streams_version)
 
 
 def contradicted(
@@ -135,7 +127,8 @@ def contradicted(
     `again` are rows of connections that the batch replaces, which are computed again all the same.
     """
     where = location(lake, STREAMS)
-    held = [file for file in data_files.of(_streams(lake, past), ["first_ns", "last_ns"]) if not file.name.startswith(open_files(options))]
+    files_then = data_files.of(open_tables.table(where, past.streams_version), ["first_ns", "last_ns"])
+    held = [file for file in files_then if not file.name.startswith(open_files(options))]
     new = Files(STREAMS, tuple(f"{where}/{file.path}" for file in files if file.table == STREAMS))
     times = {name: pa.array([row[column] for row in late], pa.int64()) for name, column in (("since", "first_ns"), ("until", "last_ns"))}
     tables = {"new_streams": new, "open_streams": again, "sources": connection_groups.named(options.source), "late": pa.table(times)}

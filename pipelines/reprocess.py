@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
 from pipelines import bronze, connection_groups, ledger, old_captures
 from pipelines.unfinished import Unfinished, begin, from_json, partly_in
@@ -166,7 +165,7 @@ class _Part:
         mine = [row for row in self.captures.rows if row["capture_id"] in wanted.captures and row["first_ns"] is not None]
         times = {"capture_id": "capture_id", "since": "first_ns", "until": "last_ns"}
         tables: dict[str, Files | pa.Table] = {
-            "streams": Files.of("streams", data_files.of(_table(lake, "streams", self.past.streams_version))),
+            "streams": Files.of("streams", data_files.of(open_tables.table(location(lake, "streams"), self.past.streams_version))),
             "sources": connection_groups.named(source),
             "named": pa.table({"stream_id": pa.array(wanted.streams, pa.string())}),
             "spoken": _segments(lake, self.segments, mine),
@@ -208,17 +207,11 @@ class _Part:
             raise UsageError(f"{says}; name another --lake, or reprocess all of the source with all its captures in place")
 
 
-def _table(lake: str, name: str, version: int | None) -> DeltaTable:
-    """A version of a table; None for the latest."""
-    table = open_tables.table(location(lake, name))
-    return table if version in (None, table.version()) else DeltaTable(location(lake, name), version=version)
-
-
 def _segments(lake: str, version: int, captures: Sequence[Any]) -> Files:
     """The files of table segments that may have rows of captures, by time."""
     if not captures:
         return Files("segments", ())
-    held = data_files.of(_table(lake, "segments", version), ["ts_ns"])
+    held = data_files.of(open_tables.table(location(lake, "segments"), version), ["ts_ns"])
     times = [(row["first_ns"], row["last_ns"] + 1) for row in captures]
     return Files.of("segments", data_files.overlapping(held, ["ts_ns"], times, timeless=False))
 

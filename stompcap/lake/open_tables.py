@@ -38,8 +38,13 @@ def kept(lake: str) -> Iterator[None]:
                 del _ROWS[key]
 
 
-def table(where: str) -> DeltaTable:
-    """The table that lies somewhere, as it is now; of a lake that is kept, one object for all who ask."""
+def table(where: str, version: int | None = None) -> DeltaTable:
+    """The table that lies somewhere, as it is now or was at a version; of a lake that is kept, the latest is one object for all."""
+    latest = _latest(where)
+    return latest if version in (None, latest.version()) else at(where, version)
+
+
+def _latest(where: str) -> DeltaTable:
     with _LOCK:
         if where in _KEPT:
             _KEPT[where].update_incremental()
