@@ -7,17 +7,13 @@ with the evidence of the last time, the same words in each column: then their re
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the package is imported
-
-import great_expectations as gx
-
 from stompcap.quality import suites
+from stompcap.quality.great_expectations import gx
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import great_expectations as gx
-import great_expectations.expectations as gxe
 import pandas as pd
 
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
+from stompcap.quality.great_expectations import gx, gxe
 from stompcap.quality.measures import FEW, RECENT
 from stompcap.quality.report import checked
 

@@ -9,9 +9,7 @@ or a stream may come again in a later batch; but a run reads the new files only,
 from __future__ import annotations
 
 import importlib
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
-
 
 def prepare() -> None:
     """Begin to import Great Expectations, which takes seconds, in parallel with the caller's next work."""
@@ -38,18 +34,8 @@ def prepare() -> None:
 
 
 def _evaluation() -> ModuleType:
-    """The module `judging`, imported with Great Expectations.
-
-    Great Expectations imports Spark Connect, and pyspark ends the process where its packages are missing and the program is no file, as in
-    `python -c` (pyspark.sql.connect.utils.check_dependencies). So that module is hidden during the import.
-    """
-    hidden = [name for name in CONNECT if find_spec("grpc") is None and name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None hides a module from the import system
-    try:
-        return importlib.import_module("stompcap.quality.results")
-    finally:
-        for name in hidden:
-            sys.modules.pop(name, None)
+    """The module that evaluates, imported with Great Expectations."""
+    return importlib.import_module("stompcap.quality.results")
 
 
 def validate(
