@@ -80,19 +80,19 @@ def _processor() -> float:
 def measure(sizes: list[int], scratch: Path, console: Console) -> dict[int, Cost]:
     """The cost of a run in lakes that `sizes` runs were made in, 0 among them."""
     runs, costs = Lakes(scratch), {size: Cost() for size in (0, *sizes)}
+    lake, empty, number, spare = scratch / "lake", scratch / "empty", 0, Cost()
     for _ in range(3):
-        runs.add(scratch / "warm", 0, Cost())
-        shutil.rmtree(scratch / "warm")
-    for number in range(REPEATS):
-        runs.add(scratch / f"empty-{number}", number, costs[0])
-    lake, number, spare = scratch / "lake", 0, Cost()
+        runs.add(empty, 0, spare)
+        shutil.rmtree(empty)
     for size in sizes:
         while number < size:
             runs.add(lake, number, spare)
             number += 1
             if number % 50 == 0:
                 console.print(f"  {number} runs", style="dim", highlight=False)
-        for _ in range(REPEATS):
+        for _ in range(REPEATS):  # one after the other, for the JVM still gets faster and other programs come and go
+            runs.add(empty, number, costs[0])
+            shutil.rmtree(empty)
             runs.add(lake, number, costs[size])
             number += 1
     return costs

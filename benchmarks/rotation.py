@@ -71,7 +71,7 @@ def main() -> None:
             began = time.monotonic()
             captures = [str(path) for path in parts[run * each : (run + 1) * each]]
             execute(Run(lambda: spark, str(folder / "lake"), Options()), STAGES, captures)
-            if run in (0, 1) or (run + 1) % max(1, wanted.runs // 5) == 0:
+            if run in (0, 1) or (run + 1) % max(1, wanted.runs // 10) == 0:
                 kept = DeltaTable(str(folder / "lake" / "stream_state")).count()
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
                 shown.add_row(f"{run + 1:,}", f"{time.monotonic() - began:.1f}", f"{kept:,}", f"{peak:,}")

@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
-from pyarrow import parquet
 
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.places import OPEN, DataFile, filesystem, location
+from stompcap.lake.places import OPEN, DataFile, location
 from stompcap.tables import TABLES
 from stompcap.version import version
 
@@ -89,12 +88,8 @@ def read(table: str, files: Iterable[File], columns: Sequence[str] | None = None
     schema = TABLES[table].arrow
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in columns])
-    parts = [schema.empty_table()]
-    for file in files:
-        system, path = filesystem(file.uri)
-        with parquet.ParquetFile(path, filesystem=system) as found:
-            parts.append(found.read([name for name in schema.names if name in found.schema_arrow.names]))
-    return pa.concat_tables(parts, promote_options="permissive").select(schema.names).cast(schema)
+    uris = [file.uri for file in files]
+    return data_files.dataset(table, uris).to_table(columns=schema.names).cast(schema) if uris else schema.empty_table()
 
 
 def replace_where(lake: str, table: str, column: str, values: pa.Array | None, rows: pa.Table, info: CommitInfo) -> int:

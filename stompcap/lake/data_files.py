@@ -9,11 +9,13 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from stompcap.lake.places import filesystem
+from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deltalake import DeltaTable
+    from pyarrow.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,14 @@ def of(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
         )
         for row, uri in zip(rows, uris(table), strict=True)
     ]  # fmt: skip
+
+
+def dataset(table: str, uris: Sequence[str]) -> Dataset:
+    """The rows of some files of a table, at least one; what an older file has no column for is null."""
+    from pyarrow.dataset import dataset as opened
+
+    places = [filesystem(uri) for uri in uris]
+    return opened([path for _, path in places], schema=TABLES[table].arrow, filesystem=places[0][0], format="parquet")
 
 
 def exist(uris: Iterable[str]) -> bool:

@@ -46,9 +46,10 @@ def table(where: str, version: int | None = None) -> DeltaTable:
 
 def _latest(where: str) -> DeltaTable:
     with _LOCK:
-        if where in _KEPT:
-            _KEPT[where].update_incremental()
-            return _KEPT[where]
+        held = _KEPT.get(where)
+    if held is not None:
+        held.update_incremental()  # deltalake has a lock of its own for each table
+        return held
     found = at(where)
     with _LOCK:
         if where.startswith(tuple(_HOLDERS)):

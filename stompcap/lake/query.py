@@ -17,14 +17,13 @@ import pyarrow as pa
 
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.places import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
-    from pyarrow.dataset import Dataset
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
@@ -99,7 +98,7 @@ def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> No
     elif not table.uris:
         database.register(name, TABLES[table.table].arrow.empty_table())
     elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
-        database.register(name, _dataset(table))
+        database.register(name, data_files.dataset(table.table, table.uris))
     else:
         _view(database, name, table)
 
@@ -114,14 +113,6 @@ def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
     held.create_view(f"held_{name}")
     database.register(f"no_{name}", schema.empty_table())
     database.execute(f"CREATE VIEW {name} AS SELECT * FROM no_{name} UNION ALL BY NAME SELECT * FROM held_{name}")  # noqa: S608  our names
-
-
-def _dataset(files: Files) -> Dataset:
-    """The files as a dataset; what an older file has no column for is null."""
-    from pyarrow.dataset import dataset
-
-    places = [filesystem(uri) for uri in files.uris]
-    return dataset([path for _, path in places], schema=TABLES[files.table].arrow, filesystem=places[0][0], format="parquet")
 
 
 def _whole_numbers(answer: pa.Table) -> pa.Table:

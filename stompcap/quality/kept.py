@@ -42,26 +42,48 @@ class Kept:
     parts: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Part:
+    """One file of reports: the declarations that they were made by, its number, the tables without repeated keys then, and the reports."""
+
+    declarations: str
+    number: int
+    unique: frozenset[str]
+    reports: tuple[Report, ...]
+
+
+_READ: dict[str, Part] = {}
+"""The files that were read last, by their paths, which name no other file later: a process that validates again has them."""
+
+
 def load(lake: str, names: Sequence[str]) -> Kept:
     """What validations of the same tables, by the same declarations, have kept; nothing where that cannot be read."""
     system, folder = filesystem(location(lake, FOLDER))
     declared = _declarations(names)
     found = Kept(parts=tuple(sorted(_files(system, folder))))
-    said: list[tuple[int, frozenset[str]]] = []
+    last = 0
+    for path in [path for path in _READ if path not in found.parts]:
+        del _READ[path]
     for path in found.parts:
         with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
-            table = _open(system, path)
-            about = json.loads(table.schema.metadata[b"stompcap"])
-            if about["declarations"] != declared:
+            part = _READ[path] = _READ.get(path) or _part(system, path)
+            if part.declarations != declared:
                 continue
-            said.append((about["number"], frozenset(about["unique"])))
-            columns = [table.column(name) for name in report.SCHEMA.names]
-            for at in range(table.num_rows):
-                name, file, facts, groups, others = (column[at] for column in columns)
-                one = Report.of(name.as_py(), file.as_py(), facts.as_py(), groups.as_buffer(), others.as_buffer())
-                found.reports[one.table, one.file] = one
-    found.unique = max(said, default=(0, frozenset()))[1]
+            if part.number > last:
+                last, found.unique = part.number, part.unique
+            found.reports.update({(one.table, one.file): one for one in part.reports})
     return found
+
+
+def _part(system: fs.FileSystem, path: str) -> Part:
+    table = _open(system, path)
+    about = json.loads(table.schema.metadata[b"stompcap"])
+    columns = [table.column(name) for name in report.SCHEMA.names]
+    reports = []
+    for at in range(table.num_rows):
+        name, file, facts, groups, others = (column[at] for column in columns)
+        reports.append(Report.of(name.as_py(), file.as_py(), facts.as_py(), groups.as_buffer(), others.as_buffer()))
+    return Part(about["declarations"], about["number"], frozenset(about["unique"]), tuple(reports))
 
 
 def save(lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Report], unique: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,13 @@ def records(table: pa.Table) -> Rows:
     return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
+@cache
 def _template(name: str) -> str:
     """A file of this folder."""
     return files("stompcap.report").joinpath(name).read_text("utf-8")
 
 
+@cache
 def _environment() -> jinja2.Environment:
     """Jinja with escaping always on and the units as filters."""
     environment = jinja2.Environment(
@@ -103,10 +106,15 @@ def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, 
     return products, {rule: found for rule, found in cells.items() if any(cell["failed"] for cell in found.values())}
 
 
+@cache
+def _page(name: str) -> jinja2.Template:
+    """A template of this folder behind the head that all pages share; made once, as it takes longer than to fill it in."""
+    return _environment().from_string(_template("head.html") + _template(name))
+
+
 def render(name: str, title: str, **values: Any) -> str:
-    """A template of this folder with the head and style that all pages share."""
-    head, body, style = map(_template, ("head.html", name, "style.css"))
-    return _environment().from_string(head + body).render(title=title, style=Markup(style), **values)  # noqa: S704  our own
+    """A page, with the style that all pages share."""
+    return _page(name).render(title=title, style=Markup(_template("style.css")), **values)  # noqa: S704  our own
 
 
 def _charts(answers: Mapping[str, Rows]) -> dict[str, Markup]:
