@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
@@ -70,19 +71,20 @@ def captures(lake: str) -> dict[str, int]:
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
     """The batches in the lake that one of the tables has not taken in, in the order of their runs: the tables' own transactions say."""
-    rows = lakes.small(lake, "captures", ["batch_id", "status"]).to_pylist()
-    known = {row["batch_id"] for row in rows if row["status"] != UNREADABLE}
-    complete = known.intersection(*(lakes.done(lake, table) for table in tables))
+    rows = lakes.small(lake, "captures", ["batch_id", "status"])
+    known = frozenset(rows.column("batch_id").filter(pc.not_equal(rows.column("status"), UNREADABLE)).to_pylist())
+    found = frozenset[str]().union(*(lakes.lacking(lake, table, known) for table in tables))
+    if not found:
+        return []
     begun = lakes.small(lake, "batches", ["batch_id", "begun_ts"]).sort_by("begun_ts").column("batch_id").to_pylist()
-    return sorted(known - complete, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
+    return sorted(found, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
 
 
 def computed_again(lake: str, table: str) -> list[str]:
     """The batches in which connections were only computed again that a table has not taken in."""
-    rows = lakes.small(lake, "batches", ["batch_id", "slice"]).to_pylist()
-    names = [row["batch_id"] for row in rows if row["slice"] is not None]
-    complete, admitted = (lakes.done(lake, table), lakes.done(lake, "captures")) if names else (set(), set())
-    return [name for name in names if name in admitted and name not in complete]
+    rows = lakes.small(lake, "batches", ["batch_id", "slice"])
+    names = rows.column("batch_id").filter(pc.is_valid(rows.column("slice"))).to_pylist()
+    return [name for name in names if lakes.has_taken_in(lake, "captures", name) and not lakes.has_taken_in(lake, table, name)]
 
 
 def record(

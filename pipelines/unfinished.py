@@ -85,7 +85,8 @@ def begin(
 
 def unfinished(lake: str) -> list[Unfinished]:
     """The batches that were begun and are not in table captures, in the order in which they were begun."""
-    names = lakes.done(lake, "batches") - lakes.done(lake, "captures")
+    begun = lakes.small(lake, "batches", ["batch_id"]).column("batch_id").to_pylist()
+    names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_taken_in(lake, "batches", name)}
     rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
     rows.sort(key=lambda row: row["begun_ts"])
     return [
@@ -107,7 +108,7 @@ def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
     """The tables that have rows of a batch."""
-    return [table for table in TABLES if table != "batches" and batch.batch_id in lakes.done(lake, table)]
+    return [table for table in TABLES if table != "batches" and lakes.has_taken_in(lake, table, batch.batch_id)]
 
 
 def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:

@@ -1,17 +1,19 @@
 """A table's Delta log, for what deltalake has no call: all transaction identifiers, and the files that changed since a version.
 
-A log is read from its last checkpoint on, so the cost does not grow with the number of commits. Checkpoints and commits never change,
-and are read once.
+A log is read from its last checkpoint on, and a process that lives on reads what has come since. Commits never change, and are read once.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -19,11 +21,16 @@ from stompcap.lake.data_files import is_remote
 from stompcap.lake.places import filesystem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deltalake import DeltaTable
 
 KEPT = 4096  # commits that are kept in memory: those of twenty tables
-CHECKPOINTS = 64
-"""Checkpoints that are kept in memory, a few for each table: each has all transaction identifiers that the table ever noted."""
+TABLES = 64  # whose transaction identifiers are kept in memory
+
+_LOCK = Lock()
+_NOTED: dict[str, tuple[int, dict[str, int]]] = {}
+"""By the id of a table, which one that is made later at its place does not have: a version, and what was noted up to it."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +43,49 @@ class Change:
 
 @dataclass(frozen=True)
 class _Commit:
-    """What a commit, or a checkpoint of all before it, says."""
+    """What a commit says."""
 
     transactions: tuple[tuple[str, int], ...]
-    changes: tuple[tuple[str, bool], ...] = ()
+    changes: tuple[tuple[str, bool], ...]
 
 
-def transactions(table: DeltaTable) -> dict[str, int]:
+def transactions(table: DeltaTable) -> Mapping[str, int]:
     """The version that each application noted last in a table (Delta protocol, Transaction Identifiers)."""
-    table_id, folder, version = table.metadata().id, _folder(table), table.version()
-    found: dict[str, int] = {}
-    begin = 0
+    table_id, version = str(table.metadata().id), table.version()
+    with _LOCK:
+        upto, noted = _NOTED.get(table_id, (-1, {}))
+    if upto == version:
+        return noted
+    newer = _noted(table, upto + 1, noted) if 0 <= upto < version else None
+    noted = newer if newer is not None else _all_noted(table)
+    with _LOCK:
+        _NOTED[table_id] = version, noted
+        if len(_NOTED) > TABLES:
+            del _NOTED[next(iter(_NOTED))]
+    return noted
+
+
+def _all_noted(table: DeltaTable) -> dict[str, int]:
+    """What was noted up to the table's version, by its last checkpoint and the commits since."""
+    folder, found = _folder(table), dict[str, int]()
     checkpoint = _last_checkpoint(folder)
-    if checkpoint is not None:
-        begin = checkpoint["version"] + 1
-        for name in _names(checkpoint):
-            found |= dict(_checkpoint(table_id, f"{folder}/{name}").transactions)
-    for number in range(begin, version + 1):
-        found |= dict(_commit(table_id, f"{folder}/{number:020d}.json").transactions)
+    for name in _names(checkpoint) if checkpoint else ():
+        found |= _checkpoint(f"{folder}/{name}")
+    begin = checkpoint["version"] + 1 if checkpoint else 0
+    noted = _noted(table, begin, found)
+    if noted is None:
+        raise FileNotFoundError(f"{folder}: commits since version {begin} are missing")
+    return noted
+
+
+def _noted(table: DeltaTable, begin: int, before: dict[str, int]) -> dict[str, int] | None:
+    """What was noted `before` and in the commits from `begin` to the table's version; None where one was cleaned up."""
+    table_id, folder, found = table.metadata().id, _folder(table), before.copy()
+    try:
+        for number in range(begin, table.version() + 1):
+            found |= _commit(table_id, f"{folder}/{number:020d}.json").transactions
+    except FileNotFoundError:
+        return None
     return found
 
 
@@ -106,14 +138,14 @@ def _names(checkpoint: dict[str, Any]) -> list[str]:
     return [f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet" for part in range(1, parts + 1)]
 
 
-@lru_cache(CHECKPOINTS)
-def _checkpoint(table_id: str, uri: str) -> _Commit:
-    """The transaction identifiers of a checkpoint; the table's id keeps apart tables that were made at one place, one after the other."""
-    del table_id
+def _checkpoint(uri: str) -> dict[str, int]:
+    """The transaction identifiers of a file of a checkpoint; those of several tables, which are alike, are held once."""
     system, path = filesystem(uri)
     with pq.ParquetFile(path, filesystem=system) as file:
-        rows = file.read(columns=["txn.appId", "txn.version"]).column("txn").drop_null().to_pylist()
-    return _Commit(tuple((row["appId"], row["version"]) for row in rows if row["appId"] is not None))
+        noted = file.read(columns=["txn.appId", "txn.version"]).column("txn").combine_chunks()
+    names, versions = (pc.struct_field(noted, name) for name in ("appId", "version"))
+    there = names.is_valid()
+    return dict(zip(map(sys.intern, names.filter(there).to_pylist()), versions.filter(there).to_pylist(), strict=True))
 
 
 @lru_cache(KEPT)
@@ -121,6 +153,6 @@ def _commit(table_id: str, uri: str) -> _Commit:
     """One commit; FileNotFoundError where it was cleaned up."""
     del table_id
     actions = [json.loads(line) for line in _read(uri).splitlines() if line.strip()]
-    noted = tuple((one["txn"]["appId"], one["txn"]["version"]) for one in actions if "txn" in one)
+    noted = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]
     return _Commit(noted, tuple((action["path"], added) for action, added in files if action["dataChange"]))

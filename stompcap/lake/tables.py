@@ -107,10 +107,29 @@ def demand(lake: str) -> None:
         raise EnvironmentProblem(f"{lake}: no lake here; make one with: stompcap run CAPTURE... --lake {lake}")
 
 
-def done(lake: str, table: str) -> set[str]:
-    """The units of work that a table has taken in."""
-    noted = delta_log.transactions(open_tables.table(location(lake, table)))
-    return {name.removeprefix(UNIT) for name in noted if name.startswith(UNIT)}
+_COMPARED: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {}
+"""By table: its id, units of work that were asked for, and those of them that it lacked: a table never gives one back."""
+
+
+def lacking(lake: str, table: str, units: frozenset[str]) -> frozenset[str]:
+    """The units of work among some that a table has not taken in."""
+    where = location(lake, table)
+    delta = open_tables.table(where)
+    table_id = str(delta.metadata().id)
+    before_id, asked, lacked = _COMPARED.get(where, ("", frozenset(), frozenset()))
+    if before_id != table_id:
+        asked, lacked = frozenset(), frozenset()
+    new = units - asked
+    if unclear := lacked | new:
+        noted = delta_log.transactions(delta)
+        lacked = frozenset(unit for unit in unclear if UNIT + unit not in noted)
+    _COMPARED[where] = table_id, asked | new if new else asked, lacked
+    return lacked & units
+
+
+def has_taken_in(lake: str, table: str, unit: str) -> bool:
+    """Whether a table has taken in a unit of work."""
+    return open_tables.table(location(lake, table)).transaction_version(UNIT + unit) is not None
 
 
 def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str, replaced: str = "") -> int:

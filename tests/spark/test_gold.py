@@ -129,4 +129,4 @@ def test_a_later_batch_counts_in_its_hours_and_days(spark: SparkSession, tmp_pat
     rows = lakes.small(lake, "compliance_summary").to_pylist()
     summaries = [(row["day"], row["sessions"], row["failed"], row["failure_rate"]) for row in rows]
     assert sorted(summaries) == [(DAY, 2, 2, 0.5), (NEXT, 1, 1, 0.5)]
-    assert lakes.done(lake, "ack_latency") == {"0", "1", "2"}
+    assert lakes.lacking(lake, "ack_latency", frozenset("0123")) == {"3"}
