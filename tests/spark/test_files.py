@@ -57,7 +57,7 @@ def test_a_unit_of_work_is_admitted_once(tmp_path: Path) -> None:
     assert lake.append(place, "streams", stream_rows(), ["unit"], "run 1") == 1
     assert lake.append(place, "streams", stream_rows(), ["unit"], "run 2") == 0
     assert lake.append(place, "streams", stream_rows(stream_id="t"), ["other"], "run 2") == 1
-    assert lake.done(place, "streams") == {"unit", "other"}
+    assert lake.lacking(place, "streams", frozenset(("unit", "other", "third"))) == {"third"}
     assert DeltaTable(f"{place}/streams").to_pyarrow_table().num_rows == 2
 
 
