@@ -188,6 +188,7 @@ def test_a_signal_waits_for_what_puts_it_off(end: str, begin: Begin) -> None:
     assert err == "stompcap: interrupted (SIGTERM); finished work is kept, run again to continue\n"
 
 
+@pytest.mark.slow
 def test_what_puts_a_signal_off_for_too_long_is_ended(begin: Begin) -> None:
     child = begin("with signals.put_off(): time.sleep(60)")
     child.send_signal(signal.SIGTERM)
@@ -204,6 +205,7 @@ def test_what_does_not_end_is_ended_by_a_second_signal(begin: Begin) -> None:
     assert (child.returncode, err) == (130, "stompcap: interrupted (SIGINT)\n")
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_ended_in_the_end(begin: Begin) -> None:
     child = begin("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
     began = time.monotonic()
@@ -212,6 +214,7 @@ def test_what_does_not_end_is_ended_in_the_end(begin: Begin) -> None:
     assert 2 < time.monotonic() - began < 15
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_ignored_stays_so(begin: Begin) -> None:
     child = begin("time.sleep(2)\n    return 0", signal.SIGHUP, signal.SIGINT)
     child.send_signal(signal.SIGHUP)

@@ -212,6 +212,7 @@ def test_a_pipe_is_shown_as_it_comes_and_tells_what_the_file_tells(piped: Piped,
         assert live == whole
 
 
+@pytest.mark.slow
 def test_a_scan_of_many_ports_hides_no_session(piped: Piped) -> None:
     """More connections than are held begin and say nothing, in between the packets of one that speaks."""
     octets, whole = Path(HEARTBEATS).read_bytes(), Piped("--json")

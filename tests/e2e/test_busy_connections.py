@@ -67,6 +67,7 @@ def test_a_run_a_file_is_one_run_and_no_state_has_a_passcode(kept: bool, tmp_pat
     assert all(PASSCODE.decode() not in row for rows in (found if kept else whole).values() for row in rows)
 
 
+@pytest.mark.slow
 def test_what_a_run_keeps_and_does_again_does_not_grow(tmp_path: Path) -> None:
     lake, open_rows = Lake(block=BLOCK), []
     for path in captures(tmp_path, "part", talk(0, 150), 30):

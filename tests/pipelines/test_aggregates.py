@@ -187,6 +187,7 @@ def _latest(table: DeltaTable) -> int:
     return max(action["add"]["modificationTime"] for action in actions if action.get("add", {}).get("dataChange"))
 
 
+@pytest.mark.slow
 def test_an_aggregate_has_few_files_however_many_runs_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "MOST_SMALL", 5)
     lake = str(tmp_path)

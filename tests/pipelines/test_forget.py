@@ -121,6 +121,7 @@ def test_the_lake_is_that_of_the_others(criteria: Criteria, gone: str, lake: Pat
     assert (again.connections, again.rows) == (0, {})
 
 
+@pytest.mark.slow
 def test_forgetting_in_small_parts_is_the_same(
     lake: Path, never: Callable[[str], dict[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +167,7 @@ def killed_and_repeated(criteria: Criteria, template: Path, tmp_path: Path, kill
     return True
 
 
+@pytest.mark.slow
 def test_killed_between_commits_and_repeated(template: Path, tmp_path: Path) -> None:
     """Within the tables, before and behind the aggregates, between streams and sessions."""
     assert killed_and_repeated(Criteria(login="alice"), template, tmp_path, KILLS)
@@ -177,6 +179,7 @@ def test_killed_between_any_two_commits_and_repeated(criteria: Criteria, templat
     assert not killed_and_repeated(criteria, template, tmp_path, count(step=STRIDE))
 
 
+@pytest.mark.slow
 def test_no_octet_stays_behind_maintain(lake: Path) -> None:
     """Neither in files nor in logs, while the others' are there; a later run continues from what the aggregates noted."""
     words = [A.name, "10.1.2.3", "alice", C.name, "fd00::3", f"body of {A.name}", f"/queue/{C.name}"]
@@ -197,6 +200,7 @@ def test_no_octet_stays_behind_maintain(lake: Path) -> None:
         assert len(periods.begins) == 0
 
 
+@pytest.mark.slow
 def test_what_is_kept_for_a_week_is_readable_for_a_week(lake: Path) -> None:
     before = rows_of(lake)
     versions = {name: DeltaTable(location(str(lake), name)).version() for name in KEYED}

@@ -53,6 +53,7 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
         assert between == {c.name for c in table.ranged}
 
 
+@pytest.mark.slow
 def test_the_same_evidence_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is a fault that comes later passed over, or one that was there believed to stay."""
     from stompcap.quality.expectations import Validator

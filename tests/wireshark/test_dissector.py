@@ -122,6 +122,7 @@ def test_a_frame_in_many_segments_takes_the_time_of_its_octets(octets, script, t
     assert done.stdout.split() == ["/queue/first", str(len(octets)), "/queue/last", str(len(LAST))]
 
 
+@pytest.mark.slow
 def test_a_head_that_does_not_end_is_no_frame(script, tmp_path):
     path = in_segments(b"SEND\ndestination:/queue/first\n" + LINES + LINES, tmp_path / "endless.pcap")
     assert "/queue/first" not in tshark(script, path, "-Y", "stomp.command", "-T", "fields", "-e", "stomp.destination")
