@@ -53,6 +53,8 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
 
     Those are the periods of rows that were added or removed, and of the rows of sessions whose attributes have changed.
     """
+    if None in since.values():
+        return None  # made by a version that read other tables
     changes = {name: None if version is None else delta_log.changes(sources[name], version) for name, version in since.items()}
     rows, sessions = changes[one.rows], changes["sessions"]
     if rows is None or sessions is None or not data_files.exist([change.uri for change in (*rows, *sessions)]):

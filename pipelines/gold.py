@@ -17,6 +17,8 @@ SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "complianc
 TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 LIFE = ("opened_ts", "last_ts")
 """Columns of sessions between which lies all that belongs to one."""
+TRAFFIC = ("first_ts", "last_ts")
+"""The same of streams."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Aggregate:
 
     `sql` computes it of the rows whose column `by` lies in a period, as `{within}` says. `period` is its own column that has the hour or
     day, `unit` how long one lasts. `rows` is the table that is counted, `periods` SQL for the periods that its rows fall into.
-    `attributes` are columns of sessions that it is grouped by. `times` are, of each table, the columns by which files are chosen.
+    `attributes` are columns of sessions that it is grouped by; the capture point is one of streams, and never changes. `times` are, of each
+    table, the columns by which files are chosen.
     """
 
     name: str
@@ -51,10 +54,10 @@ ACK_LATENCY = Aggregate(
     rows="deliveries",
     periods="SELECT date_trunc('HOUR', delivered_ts) AS period FROM {rows} WHERE status <> 'auto'",
     attributes="server_product",
-    times={"deliveries": ("delivered_ts",), "sessions": LIFE},
+    times={"deliveries": ("delivered_ts",), "sessions": LIFE, "streams": TRAFFIC},
     by="d.delivered_ts",
     sql="""
-    SELECT hour_ts, destination, ack_mode, settled_by, server_product,
+    SELECT hour_ts, source, destination, ack_mode, settled_by, server_product,
            count(*) AS deliveries,
            count_if(status = 'settled') AS settled,
            count_if(status = 'settled' AND octets_missing) AS uncertain,
@@ -67,16 +70,16 @@ ACK_LATENCY = Aggregate(
            max(latency_us) AS max_us,
            CAST(round(avg(latency_us)) AS BIGINT) AS mean_us
     FROM (
-        SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, d.destination, d.ack_mode, d.settled_by, s.server_product,
+        SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, c.source, d.destination, d.ack_mode, d.settled_by, s.server_product,
                d.status, d.octets_missing,
                CASE WHEN d.status = 'settled' AND NOT d.octets_missing THEN d.ack_latency_us END AS latency_us
-        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id LEFT JOIN streams c ON c.stream_id = d.stream_id
         WHERE d.status <> 'auto' AND {within}
     ) asking
-    GROUP BY hour_ts, destination, ack_mode, settled_by, server_product
-    ORDER BY hour_ts, destination, ack_mode, settled_by, server_product""",
+    GROUP BY hour_ts, source, destination, ack_mode, settled_by, server_product
+    ORDER BY hour_ts, source, destination, ack_mode, settled_by, server_product""",
 )
-"""Exact percentiles of ack latency per hour, destination, mode, way of settling and broker; what is uncertain is only counted."""
+"""Exact percentiles of ack latency per hour, source, destination, mode, way of settling and broker; the uncertain are only counted."""
 
 COMPLIANCE_SUMMARY = Aggregate(
     name="compliance_summary",
@@ -85,18 +88,18 @@ COMPLIANCE_SUMMARY = Aggregate(
     rows="compliance",
     periods="SELECT CAST(opened_ts AS DATE) AS period FROM {rows}",
     attributes="server_product, client_product, version",
-    times={"compliance": ("opened_ts",), "sessions": ("opened_ts",)},
+    times={"compliance": ("opened_ts",), "sessions": ("opened_ts",), "streams": TRAFFIC},
     by="s.opened_ts",
     sql="""
-    SELECT CAST(s.opened_ts AS DATE) AS day, c.rule_id, s.server_product, s.client_product, s.version,
+    SELECT CAST(s.opened_ts AS DATE) AS day, t.source, c.rule_id, s.server_product, s.client_product, s.version,
            count(*) AS sessions,
            sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
            CAST(sum(c.failed) AS DOUBLE) / nullif(sum(c.passed) + sum(c.failed), 0) AS failure_rate
-    FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
+    FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id LEFT JOIN streams t ON t.stream_id = c.stream_id
     WHERE {within}
-    GROUP BY day, c.rule_id, s.server_product, s.client_product, s.version
-    ORDER BY day, c.rule_id, s.server_product, s.client_product, s.version""",
+    GROUP BY day, t.source, c.rule_id, s.server_product, s.client_product, s.version
+    ORDER BY day, t.source, c.rule_id, s.server_product, s.client_product, s.version""",
 )
-"""Sums and failure rate per day on which sessions began, rule, broker, client library and version."""
+"""Sums and failure rate per day on which sessions began, source, rule, broker, client library and version."""
 
 AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)

@@ -34,8 +34,12 @@ def _session(without: tuple[str, ...] = ()) -> str:
 
 
 def _by_session(name: str, table: str, rows: str, without: tuple[str, ...] = ()) -> View:
-    sql = f"SELECT t.*, {_session(without)} FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id"  # noqa: S608  our names
-    return View(name, f"{rows} with client, broker, login and version of the session", (table, "sessions"), sql)
+    sql = (
+        f"SELECT t.*, {_session(without)}, p.source FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id "  # noqa: S608  our names
+        "LEFT JOIN {streams} p ON p.stream_id = t.stream_id"
+    )
+    comment = f"{rows} with client, broker, login and version of the session, and the capture point"
+    return View(name, comment, (table, "sessions", "streams"), sql)
 
 
 _FRAME = "{name}.stream_id = t.stream_id AND {name}.direction = t.direction AND {name}.stream_offset = t.stream_offset"
@@ -51,18 +55,20 @@ SESSION_DETAILS = View(
 FRAME_DETAILS = View(
     "frame_details",
     "Frames with the session, and the capture and packet that brought the first octet",
-    ("frames", "sessions", "captures"),
-    f"SELECT t.*, {_session(('version',))}, c.path AS first_path, c.source FROM {{frames}} t "  # noqa: S608
-    "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {captures} c ON c.capture_id = t.first_capture_id",
+    ("frames", "sessions", "captures", "streams"),
+    f"SELECT t.*, {_session(('version',))}, c.path AS first_path, p.source FROM {{frames}} t "  # noqa: S608
+    "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {captures} c ON c.capture_id = t.first_capture_id "
+    "LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
 )
 FINDING_DETAILS = View(
     "finding_details",
-    "Findings with the rule, the session, the frame, and the capture and packet that brought its first octet",
-    ("compliance_findings", "rules", "sessions", "frames", "raw_frames", "captures"),
-    f"SELECT t.*, k.title, k.clause, {_session()}, f.command, f.destination, r.kind, c.path AS first_path, r.first_packet "  # noqa: S608
+    "Findings with the rule, the session, the capture point, the frame, and the capture and packet that brought its first octet",
+    ("compliance_findings", "rules", "sessions", "frames", "raw_frames", "captures", "streams"),
+    f"SELECT t.*, k.title, k.clause, {_session()}, p.source, f.command, f.destination, r.kind, c.path AS first_path, r.first_packet "  # noqa: S608
     "FROM {compliance_findings} t LEFT JOIN {rules} k ON k.id = t.rule_id "
     f"LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id LEFT JOIN {{frames}} f ON {_FRAME.format(name='f')} "
-    f"LEFT JOIN {{raw_frames}} r ON {_FRAME.format(name='r')} LEFT JOIN {{captures}} c ON c.capture_id = r.first_capture_id",
+    f"LEFT JOIN {{raw_frames}} r ON {_FRAME.format(name='r')} LEFT JOIN {{captures}} c ON c.capture_id = r.first_capture_id "
+    "LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
 )
 
 VIEWS: dict[str, View] = {

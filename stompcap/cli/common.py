@@ -24,6 +24,7 @@ Lake = Annotated[str, typer.Option("--lake", help="The lake: a directory or URI,
 Master = Annotated[str | None, typer.Option("--master", help="Spark master; local[*] unless spark-submit has set one.", show_default=False)]
 Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.", show_default=False)]
 Source = Annotated[str, typer.Option("--source", help="Name of the capture point.")]
+OfSource = Annotated[str | None, typer.Option("--source", help="Only what this capture point saw.", show_default=False)]
 BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
 KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]

@@ -28,34 +28,63 @@ def summary(result: dict[str, Any]) -> RenderableType:
     """The summary of a run and of the lake.
 
     `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
-    optionally, `overview` (stompcap.report.overview: totals of the whole lake; empty where it is too large), `report` and `data_docs`
-    (paths of pages).
+    optionally, `overview` (stompcap.report.overview: totals of the whole lake, by source where there are several; empty where it is too
+    large), `report` and `data_docs` (paths of pages).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for name, words in (
-        ("Read", _captures(result["captures"])),
-        ("Period", _period(_first(overview, "captures_total"))),
-        ("Sessions", _sessions(_first(overview, "sessions_total"))),
-        ("New", _new(result) if "overview" in result and not overview else None),
-        ("Ack latency", _latency(_first(overview, "ack_total"))),
-        ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
-        ("Rules", _rules(overview)),
-    ):
-        if words is not None:
-            facts.add_row(name, words)
-    parts: list[RenderableType] = [_headline(result), Text(), facts]
-    if overview.get("brokers"):
-        parts += [Text(), _brokers(overview["brokers"])]
-    if broken := _worst(overview.get("rules", [])):
-        parts += [Text(), _broken(broken)]
+    new = _new(result) if "overview" in result and not overview else None
+    read = [("Read", _captures(result["captures"])), ("New", new)]
+    points = _by_source(overview)
+    parts: list[RenderableType] = [_headline(result), Text()]
+    if len(points) == 1:
+        [(_, one)] = points
+        parts += _point(one, read)
+    else:
+        parts.append(_grid(read))
+        for source, one in points:
+            parts += [Text(), Text(f"Source {visible(source)}", style="bold"), *_point(one, [])]
     for warning in result["warnings"][:MOST_NAMES]:
         parts.append(Text(f"Warning: {visible(warning)}", style="yellow"))
     if (more := len(result["warnings"]) - MOST_NAMES) > 0:
         parts.append(Text(f"and {more} more warnings (--json has them all)", style="yellow"))
     return Group(*parts, Text(), _places(result))
+
+
+def _by_source(overview: dict[str, Rows]) -> list[tuple[str, dict[str, Rows]]]:
+    """The totals of each source, by its name; where rows name none they are all of one."""
+    sources = list(dict.fromkeys(row.get("source", "") for rows in overview.values() for row in rows)) or [""]
+    return [
+        (source, {name: [row for row in rows if row.get("source", "") == source] for name, rows in overview.items()})
+        for source in sources
+    ]
+
+
+def _point(overview: dict[str, Rows], facts: list[tuple[str, Text | None]]) -> list[RenderableType]:
+    """The totals of a source, behind other facts."""
+    totals = [
+        ("Period", _period(_first(overview, "captures_total"))),
+        ("Sessions", _sessions(_first(overview, "sessions_total"))),
+        ("Ack latency", _latency(_first(overview, "ack_total"))),
+        ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
+        ("Rules", _rules(overview)),
+    ]
+    parts: list[RenderableType] = [_grid([*facts, *totals])]
+    if overview.get("brokers"):
+        parts += [Text(), _brokers(overview["brokers"])]
+    if broken := _worst(overview.get("rules", [])):
+        parts += [Text(), _broken(broken)]
+    return parts
+
+
+def _grid(facts: list[tuple[str, Text | None]]) -> Table:
+    """Facts with their names."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, words in facts:
+        if words is not None:
+            grid.add_row(name, words)
+    return grid
 
 
 def _first(overview: dict[str, Rows], name: str) -> dict[str, Any] | None:

@@ -35,6 +35,10 @@ MEMORY = "2GB"
 NOT_PLAIN = ("://", "*", "?", "[")
 """What DuckDB takes for a URI or a pattern in a path; such files are handed over as a dataset, which costs more."""
 
+STREAMS = "streams"
+CHOSEN = "chosen_source"
+"""The table with the name of the capture point that a question is about."""
+
 AT_ONCE = 4  # one Spark session takes several small jobs better than one after the other
 
 
@@ -48,22 +52,24 @@ class Query:
 
 
 def ask(
-    lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession], parts: Mapping[str, Files] | None = None
+    lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession], parts: Mapping[str, Files] | None = None,
+    source: str | None = None,
 ) -> dict[str, pa.Table]:
-    """The answers by name; each must be small, an aggregate or a LIMIT.
+    """The answers by name; each must be small, an aggregate or a LIMIT. With `source`, of the rows of this capture point.
 
     `parts` are, of some tables, the only files that have rows that count: by what the queries themselves say, for Spark goes by that
     alone. `spark` gives the session that answers where there are more than `DRIVER_ROWS` rows together; it gets a temporary view of
     each table then. KeyError for a table that no lake has.
     """
     parts = parts or {}
-    tables = {query.name: sorted({TABLES[table].name for table in query.tables}) for query in queries}
+    more = () if source is None else (STREAMS,)
+    tables = {query.name: sorted({TABLES[table].name for table in (*query.tables, *more)}) for query in queries}
     held = {name: parts[name] if name in parts else whole(lake, name) for name in sorted(set(chain(*tables.values())))}
     large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > DRIVER_ROWS]
     few = [query for query in queries if query not in large]
-    answers = _by_spark(lake, large, sorted({name for query in large for name in tables[query.name]}), spark()) if large else {}
+    answers = _by_spark(lake, large, sorted({name for query in large for name in tables[query.name]}), spark(), source) if large else {}
     if few:
-        answers |= in_process({name: held[name] for query in few for name in tables[query.name]}, few)
+        answers |= in_process({name: held[name] for query in few for name in tables[query.name]}, few, source)
     return {query.name: answers[query.name] for query in queries}
 
 
@@ -72,9 +78,13 @@ def whole(lake: str, table: str) -> Files:
     return Files.of(table, data_files.of(open_tables.table(location(lake, table))))
 
 
-def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query]) -> dict[str, pa.Table]:
+def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query], source: str | None = None) -> dict[str, pa.Table]:
     """The answers of DuckDB, over files of a lake or tables in memory, by the names that the queries have for them."""
-    with opened(tables) as database:
+    with opened(tables if source is None else {f"all_{name}": table for name, table in tables.items()}) as database:
+        if source is not None:
+            database.register(CHOSEN, _chosen(source))
+            for name in tables:
+                database.execute(f"CREATE VIEW {name} AS {_of_source(name)}")
         return {query.name: _whole_numbers(database.sql(query.sql).to_arrow_table()) for query in queries}
 
 
@@ -121,15 +131,36 @@ def _whole_numbers(answer: pa.Table) -> pa.Table:
     return answer.cast(pa.schema([field.with_type(kind) for field, kind in zip(answer.schema, types, strict=True)]))
 
 
-def _by_spark(lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession) -> dict[str, pa.Table]:
+def _chosen(source: str) -> pa.Table:
+    """The table `CHOSEN`: what a user named is data, and no SQL."""
+    return pa.table({"source": pa.array([source], pa.string())})
+
+
+def _of_source(table: str) -> str:
+    """SQL for the rows that a table, known by its name behind `all_`, has of the capture point in table `CHOSEN`."""
+    columns = TABLES[table].arrow.names
+    if "source" in columns:
+        return f"SELECT * FROM all_{table} WHERE source IN (SELECT source FROM {CHOSEN})"  # noqa: S608  our names
+    if "stream_id" in columns:
+        return f"SELECT * FROM all_{table} WHERE stream_id IN (SELECT stream_id FROM ({_of_source(STREAMS)}) streams)"  # noqa: S608
+    return f"SELECT * FROM all_{table}"  # noqa: S608
+
+
+def _by_spark(
+    lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession, source: str | None = None
+) -> dict[str, pa.Table]:
     from stompcap.lake import tables as lakes
 
     def view(table: str) -> None:
-        lakes.read(spark, lake, table).createOrReplaceTempView(table)
+        lakes.read(spark, lake, table).createOrReplaceTempView(table if source is None else f"all_{table}")
 
     def answer(query: Query) -> pa.Table:
         return spark.sql(query.sql).toArrow()
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(view, tables))
+        if source is not None:
+            spark.createDataFrame(_chosen(source)).createOrReplaceTempView(CHOSEN)
+            for table in tables:
+                spark.sql(_of_source(table)).createOrReplaceTempView(table)
         return dict(zip((query.name for query in queries), pool.map(answer, queries), strict=True))

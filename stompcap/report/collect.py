@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.report.packets import packets
-from stompcap.report.page import build, records
+from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.writing import replace
 
@@ -23,8 +23,8 @@ SUMMED_ROWS = 5_000_000
 """Rows that are summed up after each run; it takes a second."""
 
 
-def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> dict[str, pa.Table]:
-    """The answers to the named queries; one whose tables the lake does not have (yet) is left out.
+def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], source: str | None = None) -> dict[str, pa.Table]:
+    """The answers to the named queries, of one source if it is given; one whose tables the lake does not have (yet) is left out.
 
     Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session for queries of large tables.
     Raises as `stompcap.lake.tables.demand` where there is no lake.
@@ -36,33 +36,46 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession]) -> d
     demand(lake)
     asked = [QUERIES[name] for name in names]
     present = {table for one in asked for table in one.tables if open_tables.is_there(location(lake, table))}
-    return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark)
+    return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark, source=source)
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
     """Totals of the whole lake for the summary of a run: rows by query (`stompcap.cli.summary` shows them).
 
-    Nothing of a lake with more than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
+    Where the lake has several sources, the totals are of each, and rows have `source`. Nothing of a lake with many sources, or with more
+    than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
     """
-    from stompcap.lake import open_tables, query
+    from stompcap.lake import capture_points, open_tables, query
     from stompcap.lake.places import location
 
     tables = {table for name in SUMMARY for table in QUERIES[name].tables}
-    if sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table))) > SUMMED_ROWS:
+    rows = sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table)))
+    points = capture_points.chosen(lake)
+    if rows > SUMMED_ROWS or len(points) > capture_points.MOST:
         return {}
-    return {name: records(table) for name, table in ask(lake, SUMMARY, spark).items()}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for source in points:
+        of_it = {} if source is None else {"source": source}
+        for name, table in ask(lake, SUMMARY, spark, source).items():
+            found.setdefault(name, []).extend(row | of_it for row in records(table))
+    return found
 
 
-def write(lake: str, out: str, spark: Callable[[], SparkSession]) -> None:
-    """Write the report of a lake as one HTML file; all of it or nothing.
+def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None) -> None:
+    """Write the report of a lake as one HTML file; all of it or nothing. It has a part for each source, or for that which is named.
 
-    Raises EnvironmentProblem where the file cannot be written.
+    Raises EnvironmentProblem where the file cannot be written, UsageError for a source that the lake has nothing of.
     """
+    from stompcap.lake import capture_points
+
     made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
-    answers = ask(lake, QUERIES, spark)
-    if (findings := answers.get("findings")) is not None:
-        answers["packets"] = packets(lake, findings)
-    page = build(answers, lake, made)
+    points = capture_points.chosen(lake, source)
+    parts = {}
+    for point in points[: capture_points.MOST]:
+        answers = parts[point] = ask(lake, QUERIES, spark, point)
+        if (findings := answers.get("findings")) is not None:
+            answers["packets"] = packets(lake, findings)
+    page = build_parts(parts, lake, made, only=source if points != [None] else None, others=len(points) - len(parts))
     try:
         replace(Path(out), page)
     except OSError as error:

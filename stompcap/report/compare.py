@@ -37,30 +37,40 @@ QUESTIONS = (
 Row = dict[str, Any]
 
 
-def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession]) -> str:
-    """The page for these brokers (names as in `sessions.server_product`); `spark` gives the session that a large lake needs.
+def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession], source: str | None = None) -> str:
+    """The pages for these brokers (names as in `sessions.server_product`), one for each source.
 
-    Raises UsageError where the lake has no session of one of them, and as `stompcap.lake.tables.demand`.
+    `spark` gives the session that a large lake needs. Raises UsageError where the lake, or the source that is named, has no session of one
+    of them, and as `stompcap.lake.tables.demand`.
     """
+    from stompcap.lake import capture_points
     from stompcap.lake.query import Query, ask
     from stompcap.lake.tables import demand
 
     demand(lake)
     queries = [Query(name, tables, sql) for name, tables, sql in QUESTIONS]
-    seen, counts, rules = (answer.to_pylist() for answer in ask(lake, queries, spark).values())
-    known = list(dict.fromkeys(row["server_product"] for row in seen))
+    answers = {
+        point: [answer.to_pylist() for answer in ask(lake, queries, spark, source=point).values()]
+        for point in capture_points.chosen(lake, source)
+    }
+    known = list(dict.fromkeys(row["server_product"] for seen, _, _ in answers.values() for row in seen))
     for product in products:
         if product not in known:
             raise UsageError(f"{lake}: no session with {product}; brokers there: {', '.join(known) or 'none'}")
-    return page(products, seen, rules, [row for row in counts if row["server_product"] in products])
+    return "\n".join(
+        page(products, seen, rules, [row for row in counts if row["server_product"] in products], point)
+        for point, (seen, counts, rules) in answers.items()
+    )
 
 
-def page(products: Sequence[str], seen: Sequence[Row], rules: Sequence[Row], counts: Sequence[Row]) -> str:
-    """The answers to PRODUCTS, RULES and COUNTS as Markdown."""
+def page(
+    products: Sequence[str], seen: Sequence[Row], rules: Sequence[Row], counts: Sequence[Row], source: str | None = None
+) -> str:
+    """The answers to PRODUCTS, RULES and COUNTS as Markdown; `source` is named where they are not of the whole lake."""
     by_rule = {(row["rule_id"], row["server_product"]): row for row in counts}
     titled = " and ".join([", ".join(products[:-1]), products[-1]]) if len(products) > 1 else products[0]
     lines = [
-        f"# Rules kept and broken by {titled}", "",
+        f"# Rules kept and broken by {titled}" + ("" if source is None else f", source {_plain(source)}"), "",
         "How often the broker itself broke each rule that a broker must obey, of the times the rule could be judged. Clients could also",
         "break a rule of both sides; their opportunities are counted, their violations are not. Level: M must, S should,",
         "I informational. `stompcap rules explain ID` explains a rule.", "",

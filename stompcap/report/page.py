@@ -7,6 +7,7 @@ requests.
 
 from __future__ import annotations
 
+import re
 import shlex
 from decimal import Decimal
 from functools import cache
@@ -139,14 +140,40 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
     For an answer that is missing (its tables did not exist) or empty, the page has a note. `lake` and `made` (when,
     by what) are shown in the header. `packets` are those of findings (`stompcap.report.packets`).
     """
-    answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
+    return build_parts({None: tables}, lake, made)
+
+
+def build_parts(
+    answered: Mapping[str | None, Mapping[str, pa.Table]], lake: str = "", made: str = "", *, only: str | None = None, others: int = 0
+) -> str:
+    """The page with a part for each source, from the answers about it: as `build` without its name, where there is one part.
+
+    `only` is the name of a part that is one of several that there could be, `others` the number of those left out.
+    """
+    word = shlex.quote(lake) if lake else "LAKE"
+    parts = []
+    for number, (source, tables) in enumerate(answered.items()):
+        answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
+        at = f"source-{number + 1}-" if len(answered) > 1 else ""
+        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, word), at)})
+        quality = answers["quality"]
+    return render(
+        "document.html", "STOMP traffic report", lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality
+    )
+
+
+def _apart(body: str, at: str) -> Markup:
+    """A part whose ids begin with `at`, in links too; they stand in quotes, which values from the wire cannot have."""
+    body = re.sub(r' id="|(?<= href="#)(?!quality")', lambda found: found[0] + at, body)
+    named = re.sub(r'(?<= aria-labelledby=")[^"]+', lambda found: " ".join(at + one for one in found[0].split()), body)
+    return Markup(named)  # noqa: S704  escaped when it was filled in
+
+
+def _part(answers: dict[str, Rows], lake_word: str) -> str:
+    """What the page tells of one source."""
     products, by_product = _products(answers["rule_products"])
     findings = grouping.lists(answers["findings"], "rule_id")
-    return render(
-        "page.html",
-        "STOMP traffic report",
-        lake=lake,
-        made=made,
+    return _environment().get_template("page.html").render(
         answers=answers,
         total={name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")},
         remarks=remarks(answers),
@@ -159,7 +186,7 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
         sessions_shown={row["stream_id"] for row in answers["sessions"]},
         rules_shown={row["rule_id"] for row in answers["rules"] if row["failed"]} & set(findings),
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
-        lake_word=shlex.quote(lake) if lake else "LAKE",
+        lake_word=lake_word,
         STORM=STORM,
         products=products,
         by_product=by_product,

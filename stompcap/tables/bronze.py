@@ -98,7 +98,8 @@ STREAMS = Table(
         BATCH_ID,
     ),
     key=("stream_id",),
-    statistics=("stream_id", "batch_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts"),
+    statistics=("stream_id", "batch_id", "source", "client_ip", "server_ip", "server_port", "protocol", "first_ns", "last_ns", "first_ts",
+                "last_ts"),
     ascending=(
         ("first_ns", "last_ns"),
         ("first_ts", "last_ts"),

@@ -5,13 +5,15 @@ from stompcap.tables.bronze import DIRECTION, STREAM_ID
 from stompcap.tables.schema import Table, big, date, moment, real, text
 
 RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
+SOURCE = text("source", "The capture point: a connection seen at two of them counts at each, so sums over sources count it twice")
 
 ACK_LATENCY = Table(
     "ack_latency",
     "gold",
-    "Ack latency per hour of delivery, without deliveries of mode auto",
+    "Ack latency per hour of delivery and capture point, without deliveries of mode auto",
     (
         moment("hour_ts", "The hour of delivery, UTC"),
+        SOURCE,
         text("destination", "Destination of the MESSAGEs"),
         text("ack_mode", "Ack mode of the subscriptions"),
         text("settled_by", "direct or cumulative; null for deliveries that were not settled", *words.SETTLED_BY),
@@ -28,8 +30,8 @@ ACK_LATENCY = Table(
         big("max_us", "Largest"),
         big("mean_us", "Mean"),
     ),
-    key=("hour_ts", "destination", "ack_mode", "settled_by", "server_product"),
-    statistics=("hour_ts", "destination"),
+    key=("hour_ts", "source", "destination", "ack_mode", "settled_by", "server_product"),
+    statistics=("hour_ts", "source", "destination"),
     ascending=(
         ("uncertain", "settled", "deliveries"),
         ("unsettled", "deliveries"),
@@ -125,9 +127,10 @@ COMPLIANCE_FINDINGS = Table(
 COMPLIANCE_SUMMARY = Table(
     "compliance_summary",
     "gold",
-    "Compliance per day, rule, broker, client library and version",
+    "Compliance per day, capture point, rule, broker, client library and version",
     (
         date("day", "The day on which the sessions began, UTC"),
+        SOURCE,
         RULE_ID,
         text("server_product", "The broker"),
         text("client_product", "The client library"),
@@ -139,8 +142,8 @@ COMPLIANCE_SUMMARY = Table(
         big("not_evaluable", "Opportunities that cannot be judged from the capture", nullable=False),
         real("failure_rate", "failed / (passed + failed)", most=1),
     ),
-    key=("day", "rule_id", "server_product", "client_product", "version"),
-    statistics=("day", "rule_id"),
+    key=("day", "source", "rule_id", "server_product", "client_product", "version"),
+    statistics=("day", "source", "rule_id"),
     ascending=(("passed", "applicable"), ("failed", "applicable"), ("not_evaluable", "applicable"), ("sessions", "applicable")),
 )
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from tests.e2e.truth import Row
 
-LATENCY_KEY = ("hour_ts", "destination", "ack_mode", "settled_by", "server_product")
+LATENCY_KEY = ("hour_ts", "source", "destination", "ack_mode", "settled_by", "server_product")
 LATENCY_COUNTS = ("deliveries", "settled", "uncertain", "unsettled", "unknown")
-SUMMARY_KEY = ("day", "rule_id", "server_product", "client_product", "version")
+SUMMARY_KEY = ("day", "source", "rule_id", "server_product", "client_product", "version")
 SUMMARY_SUMS = ("sessions", "applicable", "passed", "failed", "not_evaluable")
 SHARES = {"p50_us": Fraction(50, 100), "p90_us": Fraction(90, 100), "p95_us": Fraction(95, 100), "p99_us": Fraction(99, 100)}
 ROUNDED = Fraction(1, 2) + Fraction(1, 1_000_000)  # figures are whole microseconds
@@ -45,11 +45,13 @@ def rows(table: pa.Table) -> list[Row]:
 def wrong_latencies(tables: Mapping[str, pa.Table]) -> Iterator[str]:
     """What of ack_latency is not what the deliveries and sessions give."""
     products = {row["stream_id"]: row["server_product"] for row in rows(tables["sessions"])}
+    source = {row["stream_id"]: row["source"] for row in rows(tables["streams"])}
     held: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     for row in rows(tables["deliveries"]):
         if row["status"] != "auto":
             hour = EPOCH + datetime.timedelta(hours=row["delivered_ns"] // 3_600_000_000_000)
-            held[hour, row["destination"], row["ack_mode"], row["settled_by"], products[row["stream_id"]]].append(row)
+            point, broker = source[row["stream_id"]], products[row["stream_id"]]
+            held[hour, point, row["destination"], row["ack_mode"], row["settled_by"], broker].append(row)
     found = {tuple(row[name] for name in LATENCY_KEY): row for row in rows(tables["ack_latency"])}
     if len(found) != tables["ack_latency"].num_rows or set(found) != set(held):
         yield f"groups: {sorted(map(str, set(found) ^ set(held)))}"
@@ -72,11 +74,13 @@ def wrong_latencies(tables: Mapping[str, pa.Table]) -> Iterator[str]:
 def wrong_summaries(tables: Mapping[str, pa.Table]) -> Iterator[str]:
     """What of compliance_summary is not what compliance and sessions give."""
     sessions = {row["stream_id"]: row for row in rows(tables["sessions"])}
+    source = {row["stream_id"]: row["source"] for row in rows(tables["streams"])}
     held: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
     for row in rows(tables["compliance"]):
         session = sessions[row["stream_id"]]
         day = (EPOCH + datetime.timedelta(days=session["opened_ns"] // 86_400_000_000_000)).date()
-        sums = held[day, row["rule_id"], session["server_product"], session["client_product"], session["version"]]
+        point = source[row["stream_id"]]
+        sums = held[day, point, row["rule_id"], session["server_product"], session["client_product"], session["version"]]
         sums.update({"sessions": 1} | {name: row[name] for name in SUMMARY_SUMS[1:]})
     found = {tuple(row[name] for name in SUMMARY_KEY): row for row in rows(tables["compliance_summary"])}
     if len(found) != tables["compliance_summary"].num_rows or set(found) != set(held):

@@ -15,7 +15,7 @@ from tests.e2e.truth import captures
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pa.Table]:
     made = tables_of(captures())
-    asked = {name: made[name] for name in ("deliveries", "sessions", "compliance")}
+    asked = {name: made[name] for name in ("deliveries", "sessions", "compliance", "streams")}
     return made | in_process(asked, [one.query() for one in gold.AGGREGATES])
 
 

@@ -45,6 +45,7 @@ def session(draw: st.DrawFn, name: str) -> dict[str, list[dict[str, Any]]]:
     last = opened + datetime.timedelta(minutes=max((minute for minute, _ in delivered), default=0))
     alike = {"stream_id": name}
     return {
+        "streams": [alike | {"source": draw(st.sampled_from("ab")), "first_ts": opened, "last_ts": last}],
         "sessions": [alike | {"opened_ts": opened, "last_ts": last, "version": "1.2"}],
         "deliveries": [
             alike | {"stream_offset": at, "delivered_ts": opened + datetime.timedelta(minutes=minute), "destination": "/queue/a",
@@ -113,8 +114,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(st.fixed_dictionaries({name: session(name) for name in "abcdef"}), st.lists(steps, min_size=1, max_size=6))
 def test_an_aggregate_is_that_of_all_rows(empty: Path, rows: dict[str, dict[str, list[dict[str, Any]]]], history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as lake:
-        for name in (*TABLES_MADE, "ack_latency", "compliance_summary"):
+        for name in (*TABLES_MADE, "streams", "ack_latency", "compliance_summary"):
             shutil.copytree(empty / name, Path(lake, name))
+        change(lake, "streams", [row for name in rows for row in rows[name]["streams"]], set())
         refresh(lake)
         for step in history:
             for where in step.tables:
@@ -158,7 +160,7 @@ def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path,
 
     monkeypatch.setattr(query, "show", counted)
     refresh(lake)
-    assert asked == {"changed": 1, "came": 1, "went": 0, "theirs": 1, "deliveries": 1, "compliance": 1, "sessions": 1}
+    assert asked == {"changed": 1, "came": 1, "went": 0, "theirs": 1, "deliveries": 1, "compliance": 1, "sessions": 1, "streams": 0}
     assert held(lake, "ack_latency").num_rows == held(lake, "compliance_summary").num_rows == 11
 
 
@@ -213,6 +215,19 @@ def test_an_aggregate_of_unknown_origin_is_computed_from_all_rows(tmp_path: Path
     ]  # fmt: skip
     noted = delta_log.transactions(DeltaTable(location(lake, "compliance_summary")))
     assert noted[f"{SOURCE}compliance"] == DeltaTable(location(lake, "compliance")).version()
+
+
+def test_an_aggregate_made_without_a_table_that_it_reads_now_is_computed_from_all_rows(tmp_path: Path) -> None:
+    """Older versions did not read streams: their rows have no source."""
+    lake = str(tmp_path)
+    lakes.create(lake)
+    of_hours(lake, 1)
+    lakes.append(lake, "streams", table("streams", [{"stream_id": "0001", "source": "a"}]), ["streams"], "run")
+    old = table("ack_latency", [{"hour_ts": START + datetime.timedelta(hours=1), "deliveries": 1, "settled": 1}])
+    versions = {name: DeltaTable(location(lake, name)).version() for name in ("deliveries", "sessions")}
+    replace_files(DeltaTable(location(lake, "ack_latency")), written(lake, "ack_latency", old), [], CommitInfo("run", (), versions))
+    refresh(lake)
+    assert [(row["source"], row["deliveries"]) for row in held(lake, "ack_latency").to_pylist()] == [("a", 1)]
 
 
 @pytest.mark.parametrize("lost", ["a commit", "a file"])

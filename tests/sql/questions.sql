@@ -1,132 +1,144 @@
 -- # Operators ask
 
 -- How many sessions of each broker were there, and how did they begin?
-SELECT server_product, outcome, count(*) AS sessions, max(connect_latency_us) AS slowest_connect_us
-FROM sessions GROUP BY server_product, outcome ORDER BY server_product, outcome;
+SELECT source, server_product, outcome, count(*) AS sessions, max(connect_latency_us) AS slowest_connect_us
+FROM session_details GROUP BY source, server_product, outcome ORDER BY source, server_product, outcome;
 
 -- Which destinations have the slowest acknowledgements?
-SELECT destination, count(*) AS settled, percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us,
+SELECT source, destination, count(*) AS settled, percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us,
        percentile_cont(0.99) WITHIN GROUP (ORDER BY ack_latency_us) AS p99_us, max(ack_latency_us) AS max_us
-FROM deliveries WHERE status = 'settled' AND NOT octets_missing
-GROUP BY destination ORDER BY max_us DESC, destination LIMIT 5;
+FROM delivery_details WHERE status = 'settled' AND NOT octets_missing
+GROUP BY source, destination ORDER BY max_us DESC, source, destination LIMIT 5;
 
 -- How long do acknowledgements take, by hour?
 -- Cumulative ones apart: the latency of a message that a later ACK settles is an upper bound.
-SELECT hour_ts, settled_by, sum(deliveries) AS deliveries, sum(settled) AS settled, max(max_us) AS max_us
-FROM ack_latency GROUP BY hour_ts, settled_by ORDER BY hour_ts, settled_by LIMIT 6;
+SELECT hour_ts, source, settled_by, sum(deliveries) AS deliveries, sum(settled) AS settled, max(max_us) AS max_us
+FROM ack_latency GROUP BY hour_ts, source, settled_by ORDER BY hour_ts, source, settled_by LIMIT 6;
 
 -- Which client keeps messages longest before it acknowledges them?
-SELECT login, client_product, server_product, max(ack_latency_us) AS max_us
-FROM delivery_details WHERE status = 'settled' GROUP BY login, client_product, server_product ORDER BY max_us DESC, login LIMIT 5;
+SELECT source, login, client_product, server_product, max(ack_latency_us) AS max_us
+FROM delivery_details WHERE status = 'settled' GROUP BY source, login, client_product, server_product
+ORDER BY max_us DESC, source, login LIMIT 5;
 
 -- Which messages were delivered but not acknowledged when the connection closed?
-SELECT login, destination, count(*) AS messages, min(delivered_ts) AS first_delivered
-FROM delivery_details WHERE status = 'unsettled' GROUP BY login, destination ORDER BY messages DESC, login, destination LIMIT 5;
+SELECT source, login, destination, count(*) AS messages, min(delivered_ts) AS first_delivered
+FROM delivery_details WHERE status = 'unsettled' GROUP BY source, login, destination
+ORDER BY messages DESC, source, login, destination LIMIT 5;
 
 -- Which consumers hold the most messages at once, and how many may they?
-SELECT login, destination, ack_mode, prefetch, max_in_flight
-FROM subscription_details ORDER BY max_in_flight DESC, login, destination LIMIT 5;
+SELECT source, login, destination, ack_mode, prefetch, max_in_flight
+FROM subscription_details ORDER BY max_in_flight DESC, source, login, destination LIMIT 5;
 
 -- Which messages are delivered again and again?
-SELECT destination, message_id, count(*) AS deliveries, count(DISTINCT stream_id) AS connections
-FROM deliveries GROUP BY destination, message_id HAVING count(*) > 1 ORDER BY deliveries DESC, destination, message_id LIMIT 5;
+SELECT source, destination, message_id, count(*) AS deliveries, count(DISTINCT stream_id) AS connections
+FROM delivery_details GROUP BY source, destination, message_id HAVING count(*) > 1
+ORDER BY deliveries DESC, source, destination, message_id LIMIT 5;
 
 -- What share of deliveries does each broker mark as redelivered?
-SELECT server_product, count(*) AS deliveries, count(*) FILTER (WHERE redelivered) AS redelivered,
+SELECT source, server_product, count(*) AS deliveries, count(*) FILTER (WHERE redelivered) AS redelivered,
        round(100.0 * count(*) FILTER (WHERE redelivered) / count(*), 1) AS percent
-FROM delivery_details GROUP BY server_product ORDER BY server_product;
+FROM delivery_details GROUP BY source, server_product ORDER BY source, server_product;
 
 -- Which clients are silent for longer than agreed?
-SELECT login, interval_ms, max(gap_ms) AS longest_ms, round(max(ratio), 1) AS intervals, count(*) AS gaps
+SELECT source, login, interval_ms, max(gap_ms) AS longest_ms, round(max(ratio), 1) AS intervals, count(*) AS gaps
 FROM heartbeat_gap_details WHERE direction = 'c2s' AND severity <> 'late' AND excused IS NULL
-GROUP BY login, interval_ms ORDER BY intervals DESC, login LIMIT 5;
+GROUP BY source, login, interval_ms ORDER BY intervals DESC, source, login LIMIT 5;
 
 -- Who cut the connection after a silence, and how many intervals long was that?
-SELECT server_product, direction, count(*) AS connections, round(min(cut_off_after_intervals), 2) AS least,
+SELECT source, server_product, direction, count(*) AS connections, round(min(cut_off_after_intervals), 2) AS least,
        round(max(cut_off_after_intervals), 2) AS most
-FROM heartbeat_details WHERE cut_off_after_intervals IS NOT NULL GROUP BY server_product, direction ORDER BY server_product, direction;
+FROM heartbeat_details WHERE cut_off_after_intervals IS NOT NULL
+GROUP BY source, server_product, direction ORDER BY source, server_product, direction;
 
 -- How many sessions agreed on no heart-beats at all?
-SELECT server_product, heartbeat_c2s_ms, heartbeat_s2c_ms, count(*) AS sessions
-FROM sessions WHERE outcome = 'connected' GROUP BY server_product, heartbeat_c2s_ms, heartbeat_s2c_ms
-ORDER BY sessions DESC, server_product, heartbeat_c2s_ms, heartbeat_s2c_ms LIMIT 6;
+SELECT source, server_product, heartbeat_c2s_ms, heartbeat_s2c_ms, count(*) AS sessions
+FROM session_details WHERE outcome = 'connected' GROUP BY source, server_product, heartbeat_c2s_ms, heartbeat_s2c_ms
+ORDER BY sessions DESC, source, server_product, heartbeat_c2s_ms, heartbeat_s2c_ms LIMIT 6;
 
 -- Who connects most often in a minute (a reconnect storm)?
-SELECT client_ip, date_trunc('minute', opened_ts) AS minute, count(*) AS connects, count(DISTINCT login) AS logins
-FROM sessions GROUP BY client_ip, date_trunc('minute', opened_ts) ORDER BY connects DESC, client_ip, minute LIMIT 5;
+SELECT source, client_ip, date_trunc('minute', opened_ts) AS minute, count(*) AS connects, count(DISTINCT login) AS logins
+FROM session_details GROUP BY source, client_ip, date_trunc('minute', opened_ts)
+ORDER BY connects DESC, source, client_ip, minute LIMIT 5;
 
 -- Which connections never became a session, and why?
-SELECT server_product, outcome, error_message, count(*) AS sessions
-FROM sessions WHERE outcome IN ('refused', 'unanswered') GROUP BY server_product, outcome, error_message
-ORDER BY sessions DESC, server_product, outcome, error_message LIMIT 6;
+SELECT source, server_product, outcome, error_message, count(*) AS sessions
+FROM session_details WHERE outcome IN ('refused', 'unanswered') GROUP BY source, server_product, outcome, error_message
+ORDER BY sessions DESC, source, server_product, outcome, error_message LIMIT 6;
 
 -- Who sends a passcode in clear?
-SELECT server_ip, server_port, count(*) AS sessions, count(DISTINCT login) AS logins
-FROM sessions WHERE cleartext_credentials GROUP BY server_ip, server_port ORDER BY sessions DESC, server_ip, server_port;
+SELECT source, server_ip, server_port, count(*) AS sessions, count(DISTINCT login) AS logins
+FROM session_details WHERE cleartext_credentials GROUP BY source, server_ip, server_port
+ORDER BY sessions DESC, source, server_ip, server_port;
 
 -- How did sessions end, and by whom?
-SELECT server_product, end_kind, ended_by, count(*) AS sessions
-FROM sessions WHERE outcome = 'connected' GROUP BY server_product, end_kind, ended_by
-ORDER BY sessions DESC, server_product, end_kind, ended_by LIMIT 8;
+SELECT source, server_product, end_kind, ended_by, count(*) AS sessions
+FROM session_details WHERE outcome = 'connected' GROUP BY source, server_product, end_kind, ended_by
+ORDER BY sessions DESC, source, server_product, end_kind, ended_by LIMIT 8;
 
 -- Which sessions ended with a reset, and how much did the network lose or repeat?
-SELECT login, server_product, closed_by, gap_octets, retransmitted_octets_c2s + retransmitted_octets_s2c AS retransmitted_octets, history
+SELECT source, login, server_product, closed_by, gap_octets, retransmitted_octets_c2s + retransmitted_octets_s2c AS retransmitted_octets,
+       history
 FROM session_details WHERE close_kind = 'rst' ORDER BY opened_ns, stream_id LIMIT 5;
 
 -- Which receipts took longest?
-SELECT command, server_product, count(*) AS answered, percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us) AS p95_us, max(latency_us) AS max_us
-FROM receipt_details WHERE status = 'answered' GROUP BY command, server_product ORDER BY max_us DESC, command, server_product LIMIT 5;
+SELECT source, command, server_product, count(*) AS answered, percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us) AS p95_us,
+       max(latency_us) AS max_us
+FROM receipt_details WHERE status = 'answered' GROUP BY source, command, server_product
+ORDER BY max_us DESC, source, command, server_product LIMIT 5;
 
 -- Which receipts were never answered?
-SELECT server_product, command, status, count(*) AS receipts
-FROM receipt_details WHERE status <> 'answered' GROUP BY server_product, command, status ORDER BY receipts DESC, server_product, command, status;
+SELECT source, server_product, command, status, count(*) AS receipts
+FROM receipt_details WHERE status <> 'answered' GROUP BY source, server_product, command, status
+ORDER BY receipts DESC, source, server_product, command, status;
 
 -- Which transactions were open for longest?
-SELECT login, transaction, t.outcome, sends, duration_us
-FROM transaction_details t WHERE duration_us IS NOT NULL ORDER BY duration_us DESC, login, transaction LIMIT 5;
+SELECT source, login, transaction, t.outcome, sends, duration_us
+FROM transaction_details t WHERE duration_us IS NOT NULL ORDER BY duration_us DESC, source, login, transaction LIMIT 5;
 
 -- How many transactions were lost because the connection ended?
-SELECT server_product, t.outcome, count(*) AS transactions, sum(sends) AS sends, sum(body_octets) AS octets
-FROM transaction_details t GROUP BY server_product, t.outcome ORDER BY server_product, t.outcome;
+SELECT source, server_product, t.outcome, count(*) AS transactions, sum(sends) AS sends, sum(body_octets) AS octets
+FROM transaction_details t GROUP BY source, server_product, t.outcome ORDER BY source, server_product, t.outcome;
 
 -- What was delivered within ten minutes, by destination?
 -- A filter on a `_ts` column that has statistics skips files and row groups.
-SELECT destination, count(*) AS messages, sum(body_octets) AS octets
-FROM deliveries
+SELECT source, destination, count(*) AS messages, sum(body_octets) AS octets
+FROM delivery_details
 WHERE delivered_ts >= TIMESTAMP '2026-11-21 08:48:00' AND delivered_ts < TIMESTAMP '2026-11-21 08:58:00'
-GROUP BY destination ORDER BY messages DESC, destination LIMIT 5;
+GROUP BY source, destination ORDER BY messages DESC, source, destination LIMIT 5;
 
 -- # Client authors ask
 
 -- Which rules does each client library break?
-SELECT s.client_product, f.rule_id, f.level, r.title, count(*) AS findings
-FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
+SELECT s.source, s.client_product, f.rule_id, f.level, r.title, count(*) AS findings
+FROM compliance_findings f JOIN session_details s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
 WHERE f.side = 'client' AND s.client_product IS NOT NULL
-GROUP BY s.client_product, f.rule_id, f.level, r.title ORDER BY findings DESC, client_product, rule_id LIMIT 8;
+GROUP BY s.source, s.client_product, f.rule_id, f.level, r.title ORDER BY findings DESC, source, client_product, rule_id LIMIT 8;
 
 -- Where exactly is the MUST broken? The frame, its packet, the evidence.
-SELECT rule_id, command, direction, stream_offset, first_packet, evidence
+SELECT source, rule_id, command, direction, stream_offset, first_packet, evidence
 FROM finding_details WHERE level = 'M' AND client_product IS NOT NULL ORDER BY rule_id, ts_ns, stream_id, stream_offset LIMIT 5;
 
 -- Which ACKs name a message that the server did not deliver, or that was settled before?
-SELECT f.rule_id, r.title, s.server_product, count(*) AS findings
-FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
-WHERE f.rule_id LIKE 'AK-%' GROUP BY f.rule_id, r.title, s.server_product ORDER BY findings DESC, rule_id, server_product LIMIT 6;
+SELECT s.source, f.rule_id, r.title, s.server_product, count(*) AS findings
+FROM compliance_findings f JOIN session_details s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
+WHERE f.rule_id LIKE 'AK-%' GROUP BY s.source, f.rule_id, r.title, s.server_product
+ORDER BY findings DESC, source, rule_id, server_product LIMIT 6;
 
 -- Does a NACK act like an ACK? How often is its message delivered again?
-SELECT n.server_product, count(*) AS nacked, count(again.stream_id) AS delivered_again
+SELECT n.source, n.server_product, count(*) AS nacked, count(again.stream_id) AS delivered_again
 FROM delivery_details n
 LEFT JOIN (SELECT DISTINCT stream_id, destination, message_id, redelivered FROM deliveries WHERE redelivered) again
   ON again.stream_id = n.stream_id AND again.destination = n.destination AND again.message_id = n.message_id
-WHERE n.settlement = 'nack' GROUP BY n.server_product ORDER BY n.server_product;
+WHERE n.settlement = 'nack' GROUP BY n.source, n.server_product ORDER BY n.source, n.server_product;
 
 -- Which ERRORs do brokers answer with, most frequent first?
-SELECT server_product, header['message'] AS message, count(*) AS errors
-FROM frame_details WHERE command = 'ERROR' GROUP BY server_product, header['message'] ORDER BY errors DESC, server_product, message LIMIT 6;
+SELECT source, server_product, header['message'] AS message, count(*) AS errors
+FROM frame_details WHERE command = 'ERROR' GROUP BY source, server_product, header['message']
+ORDER BY errors DESC, source, server_product, message LIMIT 6;
 
 -- Does the broker keep the connection after an ERROR?
-SELECT s.server_product, count(*) AS errors, count(*) FILTER (WHERE later.frames > 0) AS connection_was_kept
-FROM sessions s
+SELECT s.source, s.server_product, count(*) AS errors, count(*) FILTER (WHERE later.frames > 0) AS connection_was_kept
+FROM session_details s
 JOIN (SELECT stream_id, min(last_ns) AS error_ns FROM frames WHERE command = 'ERROR' GROUP BY stream_id) e ON e.stream_id = s.stream_id
 LEFT JOIN (
   SELECT f.stream_id, count(*) AS frames
@@ -134,22 +146,23 @@ LEFT JOIN (
     ON x.stream_id = f.stream_id AND f.direction = 's2c' AND f.last_ns > x.error_ns
   GROUP BY f.stream_id
 ) later ON later.stream_id = s.stream_id
-GROUP BY s.server_product ORDER BY s.server_product;
+GROUP BY s.source, s.server_product ORDER BY s.source, s.server_product;
 
 -- Which version was asked for, and which was agreed on?
-SELECT accept_version, version, version_source, count(*) AS sessions
-FROM sessions WHERE outcome = 'connected' GROUP BY accept_version, version, version_source
-ORDER BY sessions DESC, accept_version, version, version_source LIMIT 6;
+SELECT source, accept_version, version, version_source, count(*) AS sessions
+FROM session_details WHERE outcome = 'connected' GROUP BY source, accept_version, version, version_source
+ORDER BY sessions DESC, source, accept_version, version, version_source LIMIT 6;
 
 -- Which clients connect without a host header?
-SELECT client_product, version, count(*) AS sessions
-FROM sessions WHERE connect_command IS NOT NULL AND host IS NULL GROUP BY client_product, version
-ORDER BY sessions DESC, client_product, version LIMIT 6;
+SELECT source, client_product, version, count(*) AS sessions
+FROM session_details WHERE connect_command IS NOT NULL AND host IS NULL GROUP BY source, client_product, version
+ORDER BY sessions DESC, source, client_product, version LIMIT 6;
 
 -- Whose content-length is wrong, and by how many octets?
-SELECT client_product, server_product, direction, content_length - body_octets AS too_much, count(*) AS frames
-FROM frame_details WHERE content_length <> body_octets GROUP BY client_product, server_product, direction, content_length - body_octets
-ORDER BY frames DESC, server_product, direction, too_much LIMIT 6;
+SELECT source, client_product, server_product, direction, content_length - body_octets AS too_much, count(*) AS frames
+FROM frame_details WHERE content_length <> body_octets
+GROUP BY source, client_product, server_product, direction, content_length - body_octets
+ORDER BY frames DESC, source, server_product, direction, too_much LIMIT 6;
 
 -- In which order did the frames of a session come?
 -- `frames.last_ns` is when a frame was complete.
@@ -159,73 +172,81 @@ WHERE f.stream_id = (SELECT min(stream_id) FROM sessions WHERE client_product = 
 ORDER BY f.last_ns, f.direction, f.stream_offset LIMIT 8;
 
 -- How often do clients send heart-beats, measured in the agreed interval?
-SELECT client_product, direction, count(*) AS directions, sum(beats) AS beats, round(max(1.0 * max_gap_ms / interval_ms), 2) AS longest_gap
-FROM heartbeat_details WHERE client_product IS NOT NULL GROUP BY client_product, direction ORDER BY client_product, direction;
+SELECT source, client_product, direction, count(*) AS directions, sum(beats) AS beats,
+       round(max(1.0 * max_gap_ms / interval_ms), 2) AS longest_gap
+FROM heartbeat_details WHERE client_product IS NOT NULL
+GROUP BY source, client_product, direction ORDER BY source, client_product, direction;
 
 -- # Analysts ask
 
 -- How well does each broker comply, by level?
-SELECT s.server_product, r.level, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
+SELECT s.source, s.server_product, r.level, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
        round(1.0 - 1.0 * sum(c.failed) / (sum(c.failed) + sum(c.passed)), 4) AS score
-FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id JOIN rules r ON r.id = c.rule_id
+FROM compliance c JOIN session_details s ON s.stream_id = c.stream_id JOIN rules r ON r.id = c.rule_id
 WHERE r.side = 'server' AND r.level IN ('M', 'S')
-GROUP BY s.server_product, r.level ORDER BY s.server_product, r.level;
+GROUP BY s.source, s.server_product, r.level ORDER BY s.source, s.server_product, r.level;
 
 -- Which rules are broken most often per day and broker?
-SELECT day, server_product, rule_id, sum(failed) AS failed, sum(applicable) AS applicable
-FROM compliance_summary GROUP BY day, server_product, rule_id HAVING sum(failed) > 0
-ORDER BY failed DESC, day, server_product, rule_id LIMIT 6;
+SELECT day, source, server_product, rule_id, sum(failed) AS failed, sum(applicable) AS applicable
+FROM compliance_summary GROUP BY day, source, server_product, rule_id HAVING sum(failed) > 0
+ORDER BY failed DESC, day, source, server_product, rule_id LIMIT 6;
 
 -- Which verdicts does the capture not allow?
-SELECT rule_id, title, sum(not_evaluable) AS not_evaluable
-FROM compliance JOIN rules ON rules.id = rule_id GROUP BY rule_id, title HAVING sum(not_evaluable) > 0
-ORDER BY not_evaluable DESC, rule_id LIMIT 6;
+SELECT source, rule_id, title, sum(not_evaluable) AS not_evaluable
+FROM compliance_summary JOIN rules ON rules.id = rule_id GROUP BY source, rule_id, title HAVING sum(not_evaluable) > 0
+ORDER BY not_evaluable DESC, source, rule_id LIMIT 6;
 
 -- How many frames of each command were sent, and how large were they?
-SELECT command, direction, count(*) AS frames, sum(length_octets) AS octets, max(body_octets) AS largest_body
-FROM frames GROUP BY command, direction ORDER BY frames DESC, command, direction LIMIT 8;
+SELECT source, command, direction, count(*) AS frames, sum(length_octets) AS octets, max(body_octets) AS largest_body
+FROM frames f JOIN streams s ON s.stream_id = f.stream_id
+GROUP BY source, command, direction ORDER BY frames DESC, source, command, direction LIMIT 8;
 
 -- How much traffic was there per minute?
 -- `date_trunc` of a time with a zone is slow for millions of rows: they are grouped by nanoseconds, and one time of each group is cut.
-SELECT date_trunc('minute', min(first_ts)) AS minute, count(*) AS frames, sum(length_octets) AS octets,
-       count(DISTINCT stream_id) AS connections
-FROM frames GROUP BY first_ns - first_ns % 60000000000 ORDER BY octets DESC, minute LIMIT 5;
+SELECT source, date_trunc('minute', min(f.first_ts)) AS minute, count(*) AS frames, sum(length_octets) AS octets,
+       count(DISTINCT f.stream_id) AS connections
+FROM frames f JOIN streams s ON s.stream_id = f.stream_id
+GROUP BY source, f.first_ns - f.first_ns % 60000000000 ORDER BY octets DESC, source, minute LIMIT 5;
 
 -- How many messages were in flight at most, on all connections together?
-SELECT max(in_flight) AS most
+SELECT source, max(in_flight) AS most
 FROM (
-  SELECT sum(step) OVER (ORDER BY at_ns, step ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS in_flight
+  SELECT source, sum(step) OVER (PARTITION BY source ORDER BY at_ns, step ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS in_flight
   FROM (
-    SELECT delivered_ns AS at_ns, 1 AS step FROM deliveries WHERE status = 'settled'
-    UNION ALL SELECT settled_ns AS at_ns, -1 AS step FROM deliveries WHERE status = 'settled'
+    SELECT source, delivered_ns AS at_ns, 1 AS step FROM delivery_details WHERE status = 'settled'
+    UNION ALL SELECT source, settled_ns AS at_ns, -1 AS step FROM delivery_details WHERE status = 'settled'
   ) steps
-) counted;
+) counted GROUP BY source ORDER BY source;
 
 -- How many octets are no frame, and what are they?
-SELECT kind, direction, count(*) AS units, sum(length_octets) AS octets FROM raw_frames GROUP BY kind, direction ORDER BY kind, direction;
+SELECT s.source, r.kind, r.direction, count(*) AS units, sum(r.length_octets) AS octets
+FROM raw_frames r JOIN streams s ON s.stream_id = r.stream_id
+GROUP BY s.source, r.kind, r.direction ORDER BY s.source, r.kind, r.direction;
 
 -- What did the capture lose or cut?
-SELECT format, compression, status, count(*) AS captures, sum(packets) AS packets, sum(tcp_segments) AS tcp_segments, sum(size_octets) AS octets
-FROM captures GROUP BY format, compression, status ORDER BY captures DESC, format, compression, status;
+SELECT source, format, compression, status, count(*) AS captures, sum(packets) AS packets, sum(tcp_segments) AS tcp_segments,
+       sum(size_octets) AS octets
+FROM captures GROUP BY source, format, compression, status ORDER BY captures DESC, source, format, compression, status;
 
 -- Do slow acknowledgements come with large messages?
-SELECT CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END AS octets,
+SELECT source, CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END AS octets,
        count(*) AS messages, percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us
-FROM deliveries WHERE status = 'settled' AND NOT octets_missing
-GROUP BY CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END
-ORDER BY octets;
+FROM delivery_details WHERE status = 'settled' AND NOT octets_missing
+GROUP BY source, CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END
+ORDER BY source, octets;
 
 -- Which session is the slowest of its broker?
-SELECT server_product, login, max_us
+SELECT source, server_product, login, max_us
 FROM (
-  SELECT server_product, login, max(ack_latency_us) AS max_us,
-         row_number() OVER (PARTITION BY server_product ORDER BY max(ack_latency_us) DESC, login) AS place
-  FROM delivery_details WHERE status = 'settled' GROUP BY server_product, login
-) ranked WHERE place = 1 ORDER BY server_product;
+  SELECT source, server_product, login, max(ack_latency_us) AS max_us,
+         row_number() OVER (PARTITION BY source, server_product ORDER BY max(ack_latency_us) DESC, login) AS place
+  FROM delivery_details WHERE status = 'settled' GROUP BY source, server_product, login
+) ranked WHERE place = 1 ORDER BY source, server_product;
 
 -- How long after a MESSAGE is its transaction committed?
-SELECT server_product, transaction_outcome, count(*) AS deliveries, max(commit_latency_us) AS slowest_us
-FROM delivery_details WHERE transaction IS NOT NULL GROUP BY server_product, transaction_outcome ORDER BY server_product, transaction_outcome;
+SELECT source, server_product, transaction_outcome, count(*) AS deliveries, max(commit_latency_us) AS slowest_us
+FROM delivery_details WHERE transaction IS NOT NULL
+GROUP BY source, server_product, transaction_outcome ORDER BY source, server_product, transaction_outcome;
 
 -- Which of the tables' expectations were checked, and were they met?
 SELECT severity, success, count(*) AS expectations, count(DISTINCT table_name) AS tables FROM quality_results

@@ -37,12 +37,13 @@ def register(app: typer.Typer) -> None:
 def report(
     lake: common.Lake,
     output: Out = "report.html",
+    source: common.OfSource = None,
     master: common.Master = None,
     conf: common.Conf = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
-    """Write one self-contained HTML page: ack latencies, heart-beats, compliance."""
+    """Write one self-contained HTML page: ack latencies, heart-beats, compliance; with a part for each capture point."""
     del verbose
     from stompcap.report import write
 
@@ -50,7 +51,7 @@ def report(
     lakes.demand(lake)
     with shown(quiet) as progress:
         progress.begin("writing the report")
-        write(lake, output, common.session(master, conf))
+        write(lake, output, common.session(master, conf), source)
     if not quiet:
         print(visible(f"report: {output}"))
 

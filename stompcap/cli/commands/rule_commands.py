@@ -40,15 +40,16 @@ def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
 
 @rules.command()
 def compare(
-    products: Products, lake: common.Lake, master: common.Master = None, conf: common.Conf = None, verbose: common.Verbose = False
+    products: Products, lake: common.Lake, source: common.OfSource = None, master: common.Master = None, conf: common.Conf = None,
+    verbose: common.Verbose = False,
 ) -> None:
-    """Compare brokers of a lake rule by rule, as a page of Markdown."""
+    """Compare brokers of a lake rule by rule, as a page of Markdown; with a part for each capture point."""
     del verbose
     from stompcap.lake.tables import demand
     from stompcap.report.compare import compare as page
 
     demand(lake)
-    print(page(lake, products, common.session(master, conf)), end="")
+    print(page(lake, products, common.session(master, conf), source), end="")
 
 
 def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.errors import UsageError
-from stompcap.lake import open_tables, query
+from stompcap.lake import capture_points, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.places import location
 from stompcap.units import duration, moment, size
@@ -43,13 +42,15 @@ def show(
     lake: common.Lake,
     stream_id: MaybeStream = None,
     rows: Rows = 10,
+    source: common.OfSource = None,
     frames: Frames = FRAMES,
     output: Output = OUTPUT,
     verbose: common.Verbose = False,
 ) -> None:
     """Show what a lake has: captures, sessions, slow destinations and consumers, findings; with STREAM_ID one session as a dialogue.
 
-    Needs no Spark, unless the lake is large. Packet numbers are those of Wireshark.
+    Where it has several capture points, each has tables of its own. Needs no Spark, unless the lake is large. Packet numbers are those of
+    Wireshark.
     """
     del verbose
     form = form_of(output.form, as_json=output.as_json)
@@ -57,8 +58,10 @@ def show(
         raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
     lakes.demand(lake)
     if stream_id is None:
-        _overview(lake, shown(rows), form)
+        _overview(lake, shown(rows), form, source)
         return
+    if source is not None:
+        raise UsageError("--source selects what is summed up; a STREAM_ID is of one capture point anyway")
     from stompcap.cli.dialogue.selection import selection
     from stompcap.cli.dialogue.text import style_for
 
@@ -96,33 +99,41 @@ def of_lake(lake: str, stream_id: str) -> Dialogue:
     return found[0]
 
 
-def _overview(lake: str, wanted: tuple[Shown, ...], form: str) -> None:
-    """Print the tables of the overview."""
+def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | None) -> None:
+    """Print the tables of the overview, those of one capture point after those of another."""
     there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
     asked = [one for one in wanted if there.issuperset(one.query.tables)]
-    answers = query.ask(lake, [one.query for one in asked], common.session(None, None))
+    points, spark = capture_points.chosen(lake, source), common.session(None, None)
+    names = capture_points.names(lake)
+    answers: list[tuple[str | None, Shown, list[dict[str, Any]]]] = []
+    for point in points if form != "text" else points[: capture_points.MOST]:
+        found = query.ask(lake, [one.query for one in asked], spark, source=point)
+        answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
     if form == "csv":
-        _csv(asked, {name: table.to_pylist() for name, table in answers.items()})
+        _csv(answers)
         return
-    for one in asked:
-        rows = answers[one.query.name].to_pylist()
+    for point, one, rows in answers:
         if form == "json":
             for row in rows:
-                print(json.dumps({"type": one.query.name, **cells.plain(row)}))
+                print(json.dumps({"type": one.query.name, "source": point, **cells.plain(row)}))
         else:
-            _table(one, rows, lake)
+            _table(one, rows, lake, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
+    if form == "text" and (others := len(points) - capture_points.MOST) > 0:
+        print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
 
 
-def _csv(asked: list[Shown], answers: Mapping[str, list[dict[str, Any]]]) -> None:
-    """One table of all: a column says which row belongs to which."""
-    columns = ["type", *dict.fromkeys(name for rows in answers.values() for row in rows[:1] for name in row)]
-    rows = ([{"type": one.query.name, **row}.get(name) for name in columns] for one in asked for row in answers[one.query.name])
+def _csv(answers: list[tuple[str | None, Shown, list[dict[str, Any]]]]) -> None:
+    """One table of all: columns say of which table and which capture point a row is."""
+    columns = ["type", "source", *dict.fromkeys(name for _, _, rows in answers for row in rows[:1] for name in row)]
+    rows = (
+        [{"type": one.query.name, "source": point, **row}.get(name) for name in columns] for point, one, found in answers for row in found
+    )
     render.write_csv(columns, rows, sys.stdout)
 
 
-def _table(one: Shown, rows: list[dict[str, Any]], lake: str) -> None:
-    """A table with its title, and what to run next."""
-    print(one.title)
+def _table(one: Shown, rows: list[dict[str, Any]], lake: str, of: str) -> None:
+    """A table with its title, `of` whom it is, and what to run next."""
+    print(one.title + of)
     if not rows:
         print("  none\n")
         return

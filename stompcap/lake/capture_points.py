@@ -1,0 +1,32 @@
+"""The capture points of a lake: what is summed up is summed up for each, as connections that two of them see stand in the lake twice."""
+
+from __future__ import annotations
+
+from stompcap.errors import UsageError
+from stompcap.lake import open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import location
+from stompcap.visible import visible
+
+MOST = 5
+"""Capture points that are summed up where none is named."""
+
+
+def names(lake: str) -> list[str]:
+    """The sources that a lake has captures of, in order."""
+    if not open_tables.is_there(location(lake, "captures")):
+        return []
+    return sorted(set(lakes.small(lake, "captures", ["source"]).column("source").to_pylist()))
+
+
+def chosen(lake: str, source: str | None = None) -> list[str | None]:
+    """Of what sources a lake is summed up, one by one: the one named, else all; a single None where it has no more than one.
+
+    Raises UsageError for a source that the lake has nothing of.
+    """
+    held = names(lake)
+    if source is not None and source not in held:
+        raise UsageError(f"{lake}: has no captures of --source {source}; it has: {', '.join(map(visible, held)) or 'none'}")
+    if len(held) < 2:
+        return [None]
+    return [source] if source is not None else list(held)
