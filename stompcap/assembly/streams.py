@@ -36,8 +36,8 @@ def stream_rows(
     ends = np.concatenate((s.low[which], _port(s.low_port[which]), s.high[which], _port(s.high_port[which])), axis=1)
     first, last = pa.array(s.first_ns[which]), pa.array(s.last_ns[which])
     closer = np.where(s.closed_by[which] < 0, -1, np.where(s.closed_by[which] == 2, 2, s.closed_by[which] ^ client[which]))
-    rst = s.sides.rst_ns[which]
-    any_rst = np.where(rst.min(axis=1) >= 0, rst.min(axis=1), rst.max(axis=1))
+    resetter = s.rst_by[which]
+    rst_ns = np.where(resetter < 0, -1, s.sides.rst_ns[which, np.maximum(resetter, 0)])
     columns: dict[str, pa.Array] = {
         "stream_id": s.stream_id.take(pa.array(which)),
         "source": constant(source, which.size),
@@ -59,7 +59,8 @@ def stream_rows(
         "history": pa.array([history_for(s.history[i], int(client[i])) for i in which.tolist()], pa.string()),
         "close_kind": coded(words.CLOSE_KINDS, s.close_kind[which]),
         "closed_by": coded(words.CLOSERS, closer),
-        "rst_ns": pa.array(any_rst, mask=any_rst < 0),
+        "rst_by": coded(words.SIDES, np.where(resetter < 0, -1, resetter ^ client[which])),
+        "rst_ns": pa.array(rst_ns, mask=rst_ns < 0),
         "final": pa.array(final[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
         "batch_id": constant(batch_id, which.size),

@@ -38,15 +38,17 @@ class SessionFacts:
     version        0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known
     start          per side: the true beginning of its octets was captured (SYN), or they begin with CONNECT, STOMP or CONNECTED
     gaps           per side: gaps so far, the missing beginning apart
-    close_kind     index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
-    closed_by      whose FIN or RST came first: 0 client, 1 server, 2 both; -1 while open, or where that is not known
-    closed_ns      the first FIN or RST captured; -1 while open
+    close_kind     what came first of FIN and RST: index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
+    closed_by      whose that was: 0 client, 1 server, 2 both; -1 while open, or where that is not known
+    closed_ns      when that was; -1 while open
+    reset_by       whose RST came before both sides had sent a FIN; -1 where none did
+    reset_ns       when that was; -1
     opened_ns      the stream's first captured packet
     last_ns        the stream's last captured packet
     encrypted      the stream came out of TLS
     end_ns         per side: when nothing more could come from it: its FIN, an RST, else the stream's last captured packet
     shut           per side: that moment is a FIN or an RST
-    fin, reset     per side: its FIN, an RST of its own was captured
+    fin            per side: its FIN was captured
     frames         per side: frames so far
     spoke_ns       per side: when octets came last; -1 where none did
     heard_ns       when octets of either side came last before the first ERROR, or at all where there is none; -1
@@ -58,13 +60,14 @@ class SessionFacts:
     close_kind: I64
     closed_by: I64
     closed_ns: I64
+    reset_by: I64
+    reset_ns: I64
     opened_ns: I64
     last_ns: I64
     encrypted: Bools
     end_ns: I64
     shut: Bools
     fin: Bools
-    reset: Bools
     frames: I64
     spoke_ns: I64
     heard_ns: I64

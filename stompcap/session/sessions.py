@@ -24,6 +24,7 @@ FIN, RST, OPEN = range(3)  # index in words.CLOSE_KINDS
 CONNECTED, REFUSED, UNANSWERED, MIDSTREAM = range(4)  # index in words.OUTCOMES
 END_DISCONNECT = 0  # index in words.END_KINDS; the others follow in the order of words.CLOSE_KINDS
 NEVER = np.int64(2**62)
+FINISHED = "^[^Rr]*(F[^Rr]*f|f[^Rr]*F)"  # in the history: a FIN of either side, before any RST
 Firsts = Mapping[str, OfSessions]
 
 
@@ -40,34 +41,48 @@ def _earliest(*moments: I64) -> I64:
     return np.where(least == NEVER, -1, least)
 
 
+def _closed(close_kind: I64, closed_by: I64, fins: I64, reset: I64, last: I64) -> I64:
+    """When a connection was closed: by its RST, the closer's FIN or, where that is not known, the earliest; -1 while open."""
+    of = np.minimum(np.maximum(closed_by, 0), SERVER)
+    own = np.where((closed_by == CLIENT) | (closed_by == SERVER), fins[np.arange(len(fins)), of], -1)
+    closed = np.where(close_kind == RST, reset, np.where(own >= 0, own, _earliest(fins[:, CLIENT], fins[:, SERVER])))
+    return np.where(close_kind == OPEN, -1, np.where(closed < 0, last, closed))
+
+
+def _resets(streams: pa.Table, close_kind: I64, closed_by: I64) -> I64:
+    """Whose RST came before both sides had sent a FIN; -1 where none did."""
+    if "rst_by" not in streams.column_names:
+        return np.where(close_kind == RST, closed_by, -1)
+    by = repeated_codes(streams.column("rst_by"), pa.array(words.SIDES))
+    return np.where(truth(pc.match_substring_regex(flat(streams.column("history")), FINISHED)), -1, by)
+
+
 def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> SessionFacts:
     """The facts of one entry per session."""
     streams = dialogue.streams
     close_kind = repeated_codes(streams.column("close_kind"), pa.array(words.CLOSE_KINDS))
+    closed_by = np.where(close_kind == OPEN, -1, repeated_codes(streams.column("closed_by"), pa.array(words.CLOSERS)))
     last, reset = integers(streams.column("last_ns")), _moment(streams, "rst_ns")
-    fins = [_moment(streams, f"fin_ns_{suffix}") for suffix in words.DIRECTIONS]
-    ends = np.stack([_earliest(fin, reset) for fin in fins], axis=1)
+    fins = np.stack([_moment(streams, f"fin_ns_{suffix}") for suffix in words.DIRECTIONS], axis=1)
+    ends = np.stack([_earliest(fin, reset) for fin in fins.T], axis=1)
     dated = "rst_ns" in streams.column_names
-    closed = _earliest(*fins, reset)
-    history = flat(streams.column("history"))
-
-    def letters(pair: str) -> Bools:
-        return np.stack([truth(pc.match_substring(history, letter)) for letter in pair], axis=1)
+    reset_by = _resets(streams, close_kind, closed_by)
 
     return SessionFacts(
         version=version,
         start=gaps.start,
         gaps=gaps.total,
         close_kind=close_kind,
-        closed_by=np.where(close_kind == OPEN, -1, repeated_codes(streams.column("closed_by"), pa.array(words.CLOSERS))),
-        closed_ns=np.where(close_kind == OPEN, -1, np.where(closed < 0, last, closed)),
+        closed_by=closed_by,
+        closed_ns=_closed(close_kind, closed_by, fins, reset, last),
+        reset_by=reset_by,
+        reset_ns=np.where(reset_by >= 0, reset, -1),
         opened_ns=integers(streams.column("first_ns")),
         last_ns=last,
         encrypted=np.asarray(pc.is_in(flat(streams.column("transport")), value_set=pa.array(["tls", "wss"]))),
         end_ns=np.where(ends < 0, last[:, None], ends),
         shut=(ends >= 0) if dated else np.repeat(close_kind != OPEN, 2).reshape(-1, 2),
-        fin=letters("Ff"),
-        reset=letters("Rr"),
+        fin=np.stack([truth(pc.match_substring(flat(streams.column("history")), letter)) for letter in "Ff"], axis=1),
         frames=counters.both(counted, "frames"),
         spoke_ns=counters.both(counted, "spoke_ns"),
         heard_ns=counted["heard_ns"],

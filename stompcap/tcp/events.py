@@ -9,6 +9,7 @@ from stompcap.tcp.state import (
     ACK_SEEN,
     ACKED,
     BOTH,
+    CLOSE_BY,
     CLOSE_FIN,
     CLOSE_KIND,
     CLOSE_NS,
@@ -29,8 +30,10 @@ from stompcap.tcp.state import (
     ORIGIN_SEQ,
     ORIGIN_SYN,
     REF,
+    RST_BY,
     RST_NS,
     SEEN,
+    SENT,
     SIDES,
     START,
     SYN_SEEN,
@@ -38,7 +41,6 @@ from stompcap.tcp.state import (
     SYNCED,
     WIDTH,
     State,
-    closed,
     distance,
 )
 
@@ -64,29 +66,6 @@ def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int,
         state[stream, peer + START] = state[stream, peer + REF] = ack + (1 << 32)
 
 
-@kernel
-def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
-    """Take a FIN at position `end` or a RST. The side whose FIN or RST came first is the closer."""
-    mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
-    if flags & RST:
-        if not state[stream, mine + RST_NS]:
-            state[stream, mine + RST_NS] = ts
-        if not closed(state, stream):
-            if state[stream, CLOSE_KIND] == CLOSE_OPEN:
-                state[stream, CLOSED_BY] = side
-            state[stream, CLOSE_KIND], state[stream, CLOSE_NS] = CLOSE_RST, ts
-    elif flags & FIN and not state[stream, mine + FIN_SEEN]:
-        if state[stream, mine + DATA_SEEN] and end < state[stream, mine + DATA_END]:
-            return
-        state[stream, mine + FIN_SEEN] = 1
-        state[stream, mine + FIN_AT], state[stream, mine + FIN_NS] = end, ts
-        if state[stream, CLOSE_KIND] == CLOSE_OPEN:
-            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_FIN, side, ts
-        elif state[stream, CLOSE_KIND] == CLOSE_FIN and state[stream, CLOSED_BY] == 1 - side:
-            unaware = not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
-            state[stream, CLOSED_BY] = BOTH if unaware else 1 - side
-
-
 @inline
 def refute_fin(state: State, stream: Int, side: Int) -> None:
     """Forget a side's FIN where the other side acknowledges octets captured behind it: it did not accept that FIN."""
@@ -99,6 +78,10 @@ def refute_fin(state: State, stream: Int, side: Int) -> None:
         return
     if state[stream, other + FIN_SEEN]:
         state[stream, CLOSED_BY], state[stream, CLOSE_NS] = 1 - side, state[stream, other + FIN_NS]
+    elif state[stream, RST_BY]:
+        by = state[stream, RST_BY] - 1
+        state[stream, CLOSE_KIND], state[stream, CLOSED_BY] = CLOSE_RST, by
+        state[stream, CLOSE_NS] = state[stream, SIDES + by * WIDTH + RST_NS]
     else:
         state[stream, CLOSE_KIND], state[stream, CLOSED_BY] = CLOSE_OPEN, NOBODY
 
@@ -119,6 +102,35 @@ def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
             state[stream, at + ACK_SEEN], state[stream, at + ACKED] = 1, state[stream, at + REF] + d
     else:
         state[stream, at + ACK_SEEN], state[stream, at + ACKED] = 1, ack + (1 << 32)
+
+
+@kernel
+def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
+    """Take a FIN or a RST behind position `end`. Whichever came first is the close, and its side the closer.
+
+    That position is what the side has sent, and a RST's acknowledgement what it has heard: what is not captured of that is missing.
+    """
+    mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
+    if flags & RST:
+        if not state[stream, mine + RST_NS]:
+            state[stream, mine + RST_NS] = ts
+            state[stream, mine + SENT] = max(state[stream, mine + SENT], end)  # of the first alone: forged ones come in rows
+            if flags & ACK and state[stream, peer + SEEN] and abs(distance(ack, state[stream, peer + REF])) <= CLOSE_BY:
+                take_ack(state, stream, 1 - side, ack)
+        if not state[stream, RST_BY]:
+            state[stream, RST_BY] = 1 + side
+        if state[stream, CLOSE_KIND] == CLOSE_OPEN:
+            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_RST, side, ts
+    elif flags & FIN and not state[stream, mine + FIN_SEEN]:
+        if state[stream, mine + DATA_SEEN] and end < state[stream, mine + DATA_END]:
+            return
+        state[stream, mine + FIN_SEEN] = 1
+        state[stream, mine + FIN_AT], state[stream, mine + FIN_NS] = end, ts
+        if state[stream, CLOSE_KIND] == CLOSE_OPEN:
+            state[stream, CLOSE_KIND], state[stream, CLOSED_BY], state[stream, CLOSE_NS] = CLOSE_FIN, side, ts
+        elif state[stream, CLOSE_KIND] == CLOSE_FIN and state[stream, CLOSED_BY] == 1 - side:
+            unaware = not flags & ACK or distance(ack, state[stream, peer + FIN_AT]) <= 0
+            state[stream, CLOSED_BY] = BOTH if unaware else 1 - side
 
 
 @inline

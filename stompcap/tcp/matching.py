@@ -21,7 +21,6 @@ from stompcap.tcp.results import Streams
 from stompcap.tcp.state import (
     AFTER_IDLE,
     CLOSE_BY,
-    CLOSE_RST,
     DATA_SEEN,
     FAR,
     FIRST_DATA,
@@ -93,7 +92,7 @@ def may_go_on(streams: Streams, flow: NDArray[np.int64], now_ns: int, idle_ns: i
     recent = number >= first[flow]
     open_still = np.zeros(flows, np.bool_)
     unanswered = np.array([not history.strip("SsHhWw") for history in streams.history], np.bool_)
-    closed_ones = (streams.close_kind == CLOSE_RST) | (streams.sides.fin_ns >= 0).all(axis=1)
+    closed_ones = (streams.rst_by >= 0) | (streams.sides.fin_ns >= 0).all(axis=1)
     open_still[flow[recent & ~closed_ones & ~unanswered]] = True
     silence = now_ns - last
     over = np.where(silence > idle_ns, silence < CLOCK_STEP_NS, (silence > LINGER_NS) & ~open_still)

@@ -49,6 +49,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), gap[i] > 0) for i in range(n)],
         close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
         closed_by=_closers(state, own),
+        rst_by=(state[:, s.RST_BY] - 1).astype(np.int8),
         close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
         first_capture=state[:, s.FIRST_CAPTURE].astype(np.int32),
         first_packet=state[:, s.FIRST_PACKET].copy(),

@@ -48,8 +48,9 @@ class Streams:
     syn_seen: NDArray[np.bool_]
     synack_seen: NDArray[np.bool_]
     history: list[str]  # Zeek's letters, upper case for the low endpoint
-    close_kind: NDArray[np.int8]  # index of words.CLOSE_KINDS: fin, rst, open
-    closed_by: NDArray[np.int8]  # side; 2: both; -1: open, or unknown
+    close_kind: NDArray[np.int8]  # of the first FIN or RST, index of words.CLOSE_KINDS: fin, rst, open
+    closed_by: NDArray[np.int8]  # side of the first FIN or RST; 2: both; -1: open, or unknown
+    rst_by: NDArray[np.int8]  # side of the first RST; -1: none
     close_ns: Int64s  # time of the first FIN or RST, -1: open
     first_capture: NDArray[np.int32]
     first_packet: Int64s

@@ -23,7 +23,8 @@ LATEST_NS, LATEST_CAPTURE, STEPS_BACK = 15, 16, 17  # of the packet before, and 
 HANDED_ON = 18  # octets of it were handed on, so its identity is final
 OUTER = 19  # encapsulation of its first packet (stompcap.capture.outer)
 AFTER_IDLE = 20  # it began behind a silence: nothing goes to the connections before it
-SIDES, WIDTH = 21, 23  # where the sides' columns begin, and how many a side has
+RST_BY = 21  # 1 + side of the first RST, 0: none
+SIDES, WIDTH = 22, 23  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
@@ -76,7 +77,7 @@ def take_time(state: State, stream: Int, ts: Int, capture: Int) -> None:
 def closed(state: State, stream: Int) -> bool:
     """Whether both sides are closed: by a RST, or a FIN from each."""
     both = state[stream, SIDES + FIN_SEEN] and state[stream, SIDES + WIDTH + FIN_SEEN]
-    return bool(state[stream, CLOSE_KIND] == CLOSE_RST or both != 0)
+    return bool(state[stream, RST_BY] or both != 0)
 
 
 @inline

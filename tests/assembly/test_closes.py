@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stompcap.cli.dialogue.lines import dialogues
 from stompcap.rules.closing.connection import CUT_OFFS_S
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of
@@ -42,7 +43,8 @@ CLOSES = {
     "FINs that cross": (lambda t: t.say(10, 0, flags="FA").say(10.1, 1, flags="FA", unheard=1), "fin", "both", 10),
     "the client's RST": (lambda t: t.say(10, 0, flags="RA"), "rst", "client", 10),
     "the server's RST": (lambda t: t.say(10, 1, flags="RA"), "rst", "server", 10),
-    "a RST that answers a FIN": (lambda t: t.say(10, 0, flags="FA").say(11, 1, flags="RA"), "rst", "client", 10),
+    "a RST that answers a FIN": (lambda t: t.say(10, 0, flags="FA").say(11, 1, flags="RA"), "fin", "client", 10),
+    "a RST long behind the server's FIN": (lambda t: t.say(10, 1, flags="FA").say(42_910, 0, flags="RA"), "fin", "server", 10),
     "a FIN with the last octets": (lambda t: t.say(10, 1, ERROR, "FA").say(11, 0, flags="FA"), "fin", "server", 10),
     "an ERROR and no close": (lambda t: t.say(10, 1, ERROR).say(20, 0, b"\n"), "open", None, None),
     "the capture's end": (lambda t: t.say(10, 0, b"\n").say(11, 1), "open", None, None),
@@ -80,4 +82,46 @@ def test_a_cut_off_of_an_idle_connection_is_told(
     talk = Talk(version, beats).say(0, 0, b"SEND\ndestination:/q\n\n\0").say(1000 * seconds, side, flags=flags)
     findings = tables_of([str(pcap(tmp_path / "idle.pcap", talk.frames, nano=True))])["compliance_findings"].to_pylist()
     assert [row["evidence"] for row in findings if row["rule_id"] == "HB-08"] == ([] if said is None else [said])
-    assert all(said in row["evidence"] for row in findings if row["rule_id"] == "DS-07" and said is not None)
+    silence = (said or "").removeprefix("rst ").removeprefix("fin ")
+    assert all(silence in row["evidence"] for row in findings if row["rule_id"] == "DS-07")
+
+
+RESETS = [
+    # each of side, milliseconds and flags; the columns of streams: close_kind, closed_by, rst_by, rst_ns; DS-07's evidence, peek's lines
+    (((1, 10, "FA"), (0, 42_910, "RA")), ("fin", "server", "client", 42_910),
+     "client reset the connection, 42.9 s after the broker closed it",
+     [(10, "FIN by server"), (42_910, "RST by client, 42.9 s after the broker closed it")]),
+    (((1, 10, "FA"), (1, 3_010, "R")), ("fin", "server", "server", 3_010),
+     "broker reset the connection, 3 s after it closed it",
+     [(10, "FIN by server"), (3_010, "RST by server, 3 s after the broker closed it")]),
+    (((0, 10, "FA"), (1, 12, "RA")), ("fin", "client", "server", 12),
+     "broker reset the connection, 2 ms after the client closed it",
+     [(10, "FIN by client"), (12, "RST by server, 2 ms after the client closed it")]),
+    (((0, 292, "RA"),), ("rst", "client", "client", 292), "client reset the connection after 0.293 s of silence",
+     [(292, "RST by client")]),
+    (((1, 10, "RA"), (0, 11, "FA")), ("rst", "server", "server", 10), "broker reset the connection after 0.011 s of silence",
+     [(10, "RST by server")]),
+    (((0, 10, "FA"), (1, 11, "FA"), (0, 12, "R")), ("fin", "client", "client", 12), None,
+     [(10, "FIN by client"), (12, "RST by client, 2 ms after the client closed it")]),
+    (((0, 10, "FA"), (1, 11, "FA")), ("fin", "client", None, None), None, [(10, "FIN by client")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ends", "expected", "said", "lines"), RESETS)
+def test_a_reset_is_told_apart_from_the_close(
+    ends: tuple[tuple[int, float, str], ...], expected: tuple[object, ...], said: str | None, lines: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    talk = Talk()
+    for side, at, flags in ends:
+        talk.say(at, side, flags=flags)
+    tables = tables_of([str(pcap(tmp_path / "resets.pcap", talk.frames, nano=True))])
+    [row] = tables["streams"].to_pylist()
+    at = None if row["rst_ns"] is None else (row["rst_ns"] - START_NS) // MS
+    assert (row["close_kind"], row["closed_by"], row["rst_by"], at) == expected
+    [session] = tables["sessions"].to_pylist()
+    assert (session["end_kind"], session["ended_by"], session["closed_ns"]) == (*expected[:2], START_NS + int(ends[0][1]) * MS)
+    findings = tables["compliance_findings"].to_pylist()
+    assert [row["evidence"] for row in findings if row["rule_id"] == "DS-07"] == ([] if said is None else [said])
+    [shown] = dialogues(tables, {})
+    assert [((line.ns or 0) - START_NS) // MS for line in shown.lines if line.kind == "close"] == [at for at, _ in lines]
+    assert [line.note for line in shown.lines if line.kind == "close"] == [note for _, note in lines]

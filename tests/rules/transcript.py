@@ -44,6 +44,7 @@ class Conversation:
     history: str = "Sh"
     close_kind: str = "open"
     closed_by: str | None = None
+    rst_by: str | None = None
     rst_ns: int | None = None
     last_ns: int = START
     stalls: list[tuple[int, str, int, int]] = field(default_factory=list)  # side, kind, begin, end
@@ -57,7 +58,8 @@ class Conversation:
 
     def close(self, side: int, how: str, now: int) -> None:
         if how == "resets":
-            self.close_kind, self.rst_ns, self.history = "rst", now, self.history + "Rr"[side]
+            self.close_kind = "rst" if self.close_kind == "open" else self.close_kind
+            self.rst_by, self.rst_ns, self.history = words.SIDES[side], now, self.history + "Rr"[side]
             self.closed_by = self.closed_by or words.SIDES[side]
         else:
             self.sides[side].fin_ns = now
@@ -216,7 +218,7 @@ def _streams(talks: list[Conversation]) -> pa.Table:
             "server_ip": "10.0.0.2", "server_port": 61613, "transport": "tcp", "protocol": "stomp", "first_ns": START,
             "last_ns": talk.last_ns,
             "syn_seen": talk.seen, "synack_seen": talk.seen, "history": talk.history, "close_kind": talk.close_kind,
-            "closed_by": talk.closed_by, "rst_ns": talk.rst_ns,
+            "closed_by": talk.closed_by, "rst_by": talk.rst_by, "rst_ns": talk.rst_ns,
         }
         for way, direction in zip(words.DIRECTIONS, talk.sides, strict=True):
             row |= {f"{name}_{way}": 0 for name in COUNTERS}

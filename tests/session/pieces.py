@@ -75,6 +75,7 @@ def _open(streams: pa.Table, segments: pa.Table) -> pa.Table:
     for row in streams.to_pylist():
         come = {name: row[name] is not None and row[name] <= latest[row["stream_id"]] for name in CLOSES}
         hidden = {name: None for name in CLOSES if not come[name]}
+        hidden |= {} if come["rst_ns"] else {"rst_by": None}
         known.append(row | hidden | ({} if any(come.values()) else {"close_kind": "open", "closed_by": None}))
     return pa.Table.from_pylist(known, streams.schema)
 

@@ -52,7 +52,7 @@ ENDS = [
     ("> FIN\n< FIN\n", "fin", "client", True),
     ("> FIN\n", "fin", "client", True),
     ("> RST\n", "rst", "client", True),
-    ("< FIN\n> RST\n", "rst", "server", True),
+    ("< FIN\n> RST\n", "fin", "server", True),
     ("> DISCONNECT\n< RST\n", "disconnect", "client", True),
     ("< ERROR message:gone\n< FIN\n> FIN\n", "fin", "server", True),
     # an ERROR ends nothing by itself

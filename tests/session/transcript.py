@@ -99,9 +99,8 @@ class Session:
 
     @property
     def close_kind(self) -> str:
-        if self.rst:
-            return "rst"
-        return "fin" if any(f is not None for f in self.fins) else "open"
+        fins = [f for f in self.fins if f is not None]
+        return "rst" if self.rst and self.rst[0] < min(fins, default=self.rst[0] + 1) else "fin" if fins else "open"
 
     @property
     def history(self) -> str:
@@ -234,6 +233,7 @@ def _stream(s: Session) -> dict[str, object]:
         "server_port": s.server_port, "transport": s.transport, "protocol": "stomp", "first_ns": START, "last_ns": s.last,
         "syn_seen": s.syn, "synack_seen": s.synack, "history": s.history, "close_kind": s.close_kind, "closed_by": s.closed_by,
         "fin_ns_c2s": s.fins[0], "fin_ns_s2c": s.fins[1], "rst_ns": s.rst[0] if s.rst else None,
+        "rst_by": words.SIDES[s.rst[1]] if s.rst else None,
     }
     for side, way in enumerate(words.DIRECTIONS):
         row |= {f"octets_{way}": s.lengths[side], f"gap_octets_{way}": s.missing[side], f"truncated_octets_{way}": 0}

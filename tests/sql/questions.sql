@@ -76,9 +76,9 @@ FROM session_details WHERE outcome = 'connected' GROUP BY source, server_product
 ORDER BY sessions DESC, source, server_product, end_kind, ended_by LIMIT 8;
 
 -- Which sessions ended with a reset, and how much did the network lose or repeat?
-SELECT source, login, server_product, closed_by, gap_octets, retransmitted_octets_c2s + retransmitted_octets_s2c AS retransmitted_octets,
+SELECT source, login, server_product, rst_by, gap_octets, retransmitted_octets_c2s + retransmitted_octets_s2c AS retransmitted_octets,
        history
-FROM session_details WHERE close_kind = 'rst' ORDER BY opened_ns, stream_id LIMIT 5;
+FROM session_details WHERE rst_by IS NOT NULL ORDER BY opened_ns, stream_id LIMIT 5;
 
 -- Which receipts took longest?
 SELECT source, command, server_product, count(*) AS answered, percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us) AS p95_us,

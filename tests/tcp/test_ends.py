@@ -42,9 +42,59 @@ def test_both_close_at_once(tmp_path):
     assert one.close == ("fin", 2)
 
 
-def test_a_reset_behind_a_fin_leaves_it_to_the_side_that_closed_first(tmp_path):
-    (one,) = Wire().handshake().c(0, b"AB", "FA").s(0, ack=3).s(0, flags="RA", ack=3).read(tmp_path)
-    assert one.close == ("rst", 0)
+@pytest.mark.parametrize(
+    ("ends", "close", "reset"),
+    [
+        # of each side and flags in the order of the wire: what came first, whose it was, whose RST came first
+        ((0, "FA", 1, "RA"), ("fin", 0), 1),
+        ((0, "FA", 0, "RA"), ("fin", 0), 0),
+        ((1, "FA", 0, "RA"), ("fin", 1), 0),
+        ((1, "RA", 0, "FA"), ("rst", 1), 1),
+        ((0, "RA", 1, "RA"), ("rst", 0), 0),
+        ((1, "FA", 0, "RA", 1, "RA"), ("fin", 1), 0),
+        ((0, "FA", 1, "FA", 0, "R"), ("fin", 0), 0),
+        ((0, "FA", 1, "FA"), ("fin", 0), -1),
+    ],
+)
+def test_the_first_fin_or_rst_is_the_close(tmp_path, ends, close, reset):
+    wire, sent = Wire().handshake().c(0, b"AB").s(0, ack=2), [2, 0]
+    for side, flags in zip(ends[::2], ends[1::2], strict=True):
+        wire.put(side, sent[side], flags=flags, ack=sent[1 - side])
+        sent[side] += "F" in flags
+    (one,) = wire.read(tmp_path)
+    assert (one.close, one.reset) == (close, reset)
+
+
+def test_a_fin_that_was_not_taken_leaves_the_close_to_the_reset(tmp_path):
+    (one,) = Wire().handshake().c(0, flags="FA").s(0, flags="RA", ack=0).c(0, b"ABCD").s(0, b"x", ack=4).read(tmp_path)
+    assert (one.close, one.reset) == (("rst", 1), 1)
+
+
+LOST = [
+    # what a RST says: of which side, how far behind what was captured, what it acknowledges beyond that; missing octets of both sides
+    (0, 4, 0, [4, 0]),
+    (1, 0, 4, [4, 0]),
+    (1, 3, 4, [4, 3]),
+    (0, 1, 0, [0, 0]),  # a FIN, or an octet
+    (0, 0, 1, [0, 0]),
+    (0, 0, 0, [0, 0]),
+    (0, -2, 0, [0, 0]),
+    (0, 1 << 25, 0, [0, 0]),  # forged
+]
+
+
+@pytest.mark.parametrize(("side", "ahead", "heard", "missing"), LOST)
+def test_a_reset_shows_what_is_missing_before_it(tmp_path, side, ahead, heard, missing):
+    wire, sent = Wire().handshake().c(0, b"AB").s(0, b"xyz", ack=2), (2, 3)
+    wire.put(side, sent[side] + ahead, flags="RA", ack=sent[1 - side] + heard)
+    (one,) = wire.read(tmp_path)
+    assert (one.gap, one.octets) == (missing, [2 + missing[0], 3 + missing[1]])
+
+
+def test_of_several_resets_the_first_tells(tmp_path):
+    """Who forges a RST sends some, further and further into the window."""
+    (one,) = Wire().handshake().c(0, b"AB").c(2, flags="RA").c(1462, flags="RA").c(4382, flags="RA").read(tmp_path)
+    assert (one.gap, one.close) == ([0, 0], ("rst", 0))
 
 
 def test_nobody_is_said_to_have_closed_where_the_other_fin_may_have_been_lost(tmp_path):

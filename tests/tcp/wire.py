@@ -63,6 +63,7 @@ class Stream:
     client: int
     history: str
     close: tuple[str, object]
+    reset: int
     chunks: tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]
     octets: list[int]
     gap: list[int]
@@ -131,11 +132,12 @@ def view(result: Reassembly, i: int, table, sources, conflicts) -> Stream:
         if n == i
     ]
     chunks = tuple(chunks_of(result, i, side, table, sources) for side in way)
-    closed_by = int(streams.closed_by[i])
+    closed_by, rst_by = int(streams.closed_by[i]), int(streams.rst_by[i])
     return Stream(
         client=client,
         history=history_for(streams.history[i], client),
         close=(("fin", "rst", "open")[streams.close_kind[i]], way.index(closed_by) if closed_by in way else closed_by),
+        reset=way.index(rst_by) if rst_by in way else rst_by,
         chunks=chunks,
         octets=sides.octets[i][way].tolist(),
         gap=sides.gap_octets[i][way].tolist(),

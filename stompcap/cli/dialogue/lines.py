@@ -106,14 +106,23 @@ def _lines(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> list[Line]:
     placed = [*_octets(of, order)][::-1]  # by offset where the place is the same
     for row in of["heartbeat_violations"]:
         placed.append(((row["gap_end_ns"], -1), _silence(row)))
+    placed += [((line.ns or 0, LAST[0]), line) for line in _closes(of["streams"][0], of["sessions"][0])]
     placed.sort(key=lambda one: one[0])
-    lines = _joined(line for _, line in placed)
-    stream = of["streams"][0]
-    if stream["close_kind"] != "open":
-        end = max(filter(None, (stream["rst_ns"], stream["fin_ns_c2s"], stream["fin_ns_s2c"])), default=stream["last_ns"])
-        by = f" by {stream['closed_by']}" if stream["closed_by"] else ""
-        lines.append(Line("close", None, None, end, note=f"{stream['close_kind'].upper()}{by}"))
-    return _with_findings(lines, of["compliance_findings"])
+    return _with_findings(_joined(line for _, line in placed), of["compliance_findings"])
+
+
+def _closes(stream: Row, session: Row) -> Iterator[Line]:
+    """The line of the first FIN or RST, and that of a RST behind a FIN."""
+    kind = stream["close_kind"]
+    if kind == "open":
+        return
+    closed, reset = session["closed_ns"], stream["rst_ns"]
+    closer = {"client": "the client", "server": "the broker"}.get(stream["closed_by"], "a side")
+    by = f" by {stream['closed_by']}" if stream["closed_by"] else ""
+    yield Line("close", None, None, closed, note=f"{kind.upper()}{by}")
+    if kind != "rst" and reset is not None:
+        after = duration(max(reset - closed, 0) / 1000)
+        yield Line("close", None, None, reset, note=f"RST by {stream['rst_by']}, {after} after {closer} closed it")
 
 
 def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[tuple[tuple[int, int], Line]]:

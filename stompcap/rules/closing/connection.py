@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.columns import I64, flat
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words
+from stompcap.units import duration
 
 CLOSING = Chapter("Closing")
 RST = words.CLOSE_KINDS.index("rst")
 SECOND_NS = 1_000_000_000
 CUT_OFFS_S = (60, 350)  # idle cut-offs of load balancers as shipped: AWS ELB, NLB
+PEERS = ("client", "broker")
 ROUND = 0.02  # a cut-off is recognised within this part of it
 
 
@@ -71,33 +72,50 @@ def ds_07(ctx: RuleContext) -> Judged:
     """A connection is ended by FIN, not reset.
 
     A RST may throw away what the other side has not read yet. The evidence names the side and how long nothing had been
-    heard before: the basis of idle cut-offs and heart-beat verdicts. Judged at every connection that was closed, for the side
-    that reset it or closed it first; not evaluable where a FIN before the RST may have been lost.
+    heard before: the basis of idle cut-offs and heart-beat verdicts; or, where it came behind a FIN, how long the connection had
+    been closed by then. Judged at every connection that was closed, for the side that reset it or closed it first; not evaluable
+    where a FIN before the RST may have been lost.
 
     A load balancer's RST looks as if it were the server's.
     """
     s = ctx.sessions
     session = np.flatnonzero(ctx.closing & (s.closed_ns >= 0))
-    reset = (s.close_kind == RST)[session]
-    by_client, by_server = (s.reset[session, side] for side in (CLIENT, SERVER))
-    serving = np.where(by_client == by_server, (s.closed_by == SERVER)[session], by_server)
-    side = np.where(serving, SERVER, CLIENT).astype(np.int64)
-    idle = s.closed_ns[session] - s.spoke_ns[session].max(axis=1)
+    by = s.reset_by[session]
+    reset = by >= 0
+    side = np.where(reset, by, np.where(s.closed_by[session] == SERVER, SERVER, CLIENT)).astype(np.int64)
     lost = (ctx.ends.lost.any(axis=1) | (s.closed_by < 0))[session]
+    return Judged(np.ones(len(session), bool), reset, lambda index: _resetting(ctx, session[index], side[index]),
+                  unevaluable=reset & lost, units=ctx.end_of_stream(session, side))
 
-    def say(index: I64) -> pa.Array:
-        who = pa.array([words.SIDES[i] for i in side[index]], pa.string())
-        return pc.binary_join_element_wise(who, ":", idleness(ctx, session[index], idle[index]), " ")
 
-    return Judged(np.ones(len(session), bool), reset, say, unevaluable=reset & lost, units=ctx.end_of_stream(session, side))
+def _resetting(ctx: RuleContext, session: I64, side: I64) -> pa.Array:
+    """Evidence about a RST of these sides: how long nothing had been heard or, behind a FIN, whose that was and how long ago."""
+    s = ctx.sessions
+    idle = (s.closed_ns - s.spoke_ns.max(axis=1))[session]
+    said = []
+    for one, by, second in zip(session.tolist(), side.tolist(), _seconds(idle), strict=True):
+        if s.close_kind[one] == RST:
+            said.append(f"{PEERS[by]} reset the connection after {_silence(second)}")
+            continue
+        closer = s.closed_by[one]
+        whose = "it" if closer == by else f"the {PEERS[closer]}" if closer in (CLIENT, SERVER) else "a side"
+        behind = max(s.reset_ns[one] - s.closed_ns[one], 0)
+        said.append(f"{PEERS[by]} reset the connection, {duration(behind / 1000)} after {whose} closed it")
+    return pa.array(said, pa.string())
+
+
+def _seconds(ns: I64) -> list[float]:
+    found: list[float] = (np.maximum(ns, 0) / SECOND_NS).tolist()
+    return found
+
+
+def _silence(seconds: float) -> str:
+    """How long a silence was, and which cut-off that fits."""
+    fits = [at for at in CUT_OFFS_S if abs(seconds - at) <= ROUND * at]
+    return f"{seconds:.3f} s of silence" + (f", like a cut-off at {fits[0]} s" if fits else "")
 
 
 def idleness(ctx: RuleContext, session: I64, idle_ns: I64) -> pa.Array:
     """Evidence about a close: by what, after how long a silence, and which cut-off that fits."""
-    how = flat(ctx.dialogue.streams.column("close_kind")).take(pa.array(session))
-    seconds = np.maximum(idle_ns, 0) / SECOND_NS
-    said = []
-    for kind, second in zip(how.to_pylist(), seconds.tolist(), strict=True):
-        fits = [at for at in CUT_OFFS_S if abs(second - at) <= ROUND * at]
-        said.append(f"{kind} after {second:.3f} s of silence" + (f", like a cut-off at {fits[0]} s" if fits else ""))
-    return pa.array(said, pa.string())
+    how = flat(ctx.dialogue.streams.column("close_kind")).take(pa.array(session)).to_pylist()
+    return pa.array([f"{kind} after {_silence(second)}" for kind, second in zip(how, _seconds(idle_ns), strict=True)], pa.string())
