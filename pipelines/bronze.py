@@ -6,7 +6,7 @@ Only what describes segments is shuffled, brought together by flow; the task tha
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -177,12 +177,16 @@ def tasks_for(captures: Sequence[Survey], state: Sequence[File], cores: int) -> 
 
 @dataclass(frozen=True)
 class Extracted:
-    """What was made of captures: the name of the batch, the captures in it, the files of its rows; and what could not be read."""
+    """What was made of captures: the name of the batch, the captures in it, the files of its rows; and what could not be read.
+
+    `lost`: flows, by their endpoints, whose saved state could not be taken up, and why: what came of them is another connection.
+    """
 
     batch: str
     captures: list[Survey]
     files: list[DataFile]
     refused: list[Refused]
+    lost: Mapping[bytes, str] = field(default_factory=dict)
 
 
 def extract(
@@ -200,18 +204,24 @@ def extract(
 
     `outputs` names the tables wanted: bronze alone, or silver and gold's per-session tables made in the same pass. Captures at which
     a task fails are left out, and the others done anew, until none fails. `anew`: connections that are computed again; SpoiltError is
-    raised where a task fails at their captures. `name` of the batch, where captures do not give it one.
+    raised where a task fails at their captures. `name` of the batch, where captures do not give it one. A saved state that a task fails
+    at is not used.
     """
-    left, refused = list(captures), list[Refused]()
+    left, refused, lost = list(captures), list[Refused](), dict[bytes, str]()
     while left or anew:
         batch = name or batch_of(left, options.source)
         reading = [*left, *(anew.captures if anew else ())]
         ranks = Ranks(reading, past)
         again = anew.among(ranks) if anew else None
-        manifest = _extract(session, lake, reading, ranks, batch, options, outputs, progress or Progress(), again)
-        failures = {ranks.named[rank][1] if rank >= 0 else "": why for rank, why in sorted(failed(manifest).items())}
+        manifest = _extract(session, lake, reading, ranks, batch, options, outputs, progress or Progress(), again, frozenset(lost))
+        found = failed(manifest)
+        failures = {ranks.named[rank][1] if rank >= 0 else "": why for rank, why in sorted(found.items())}
+        new = found.lost.keys() - lost.keys()
+        lost |= found.lost
         if not failures:
-            return Extracted(batch, left, collected(manifest), refused)
+            return Extracted(batch, left, collected(manifest), refused, lost)
+        if new and "" in failures:
+            continue
         bad = [one for one in left if one.row["capture_id"] in failures]
         if anew and (spoilt := {one.row["capture_id"] for one in anew.captures} & failures.keys()):
             raise SpoiltError({name: failures[name] for name in spoilt})
@@ -220,7 +230,7 @@ def extract(
             raise EnvironmentProblem(f"{location(lake, 'stream_state')}: open connections cannot be gone on with: {why}")
         refused += [_refused(one.row, failures[one.row["capture_id"]]) for one in bad]
         left = [one for one in left if one not in bad]
-    return Extracted("", [], [], refused)
+    return Extracted("", [], [], refused, lost)
 
 
 def _refused(row: dict[str, Any], why: str) -> Refused:
@@ -240,13 +250,14 @@ def _extract(
     outputs: Sequence[str],
     progress: Progress,
     again: Again | None = None,
+    unused: frozenset[bytes] = frozenset(),
 ) -> list[Row]:
     """The manifest of all tasks."""
     steps = _Steps(captures, progress)
     with watched(steps.report, here=session.local()) as meter:
         spark = session()
         number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
-        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, ranks.before, ranks.overtaken, meter)
+        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, ranks.before, ranks.overtaken, meter, unused)
         return together(spark, ranks, number, options, meter, again).mapInArrow(work, MANIFEST).collect()
 
 

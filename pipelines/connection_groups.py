@@ -21,6 +21,7 @@ from stompcap.lake.data_files import Files
 from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams, disjoint
 from stompcap.spark.slices import Periods
+from stompcap.tables import TABLES
 from stompcap.tcp.matching import CLOCK_STEP_NS, LINGER_NS
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Connections:
         together = _integers(self.rows, "together")
         lost = pa.array(np.isin(together, np.unique(together[hit])))
         return Connections(self.rows.filter(pc.invert(lost))), Connections(self.rows.filter(lost))
+
+
+NO_CONNECTIONS = Connections(pa.schema([
+    *((name, TABLES["streams"].column(name).type) for name in COLUMNS), ("came", pa.bool_()), ("together", pa.int64())
+]).empty_table())
 
 
 def together(

@@ -11,6 +11,7 @@ from pipelines import bronze, forget, late, ledger, reprocess
 from pipelines.chosen import chosen, differing
 from pipelines.old_captures import OldCaptures, of_source
 from pipelines.passes import Pass
+from pipelines.standing import standing
 from pipelines.survey import Refused, survey
 from pipelines.unfinished import Unfinished, begin, open_prefixes, partly_in, read_again, unfinished
 from pipelines.unread import unread
@@ -147,7 +148,7 @@ class Intake(Pass):
 
             found = late.settled(self.lake, made, past, lambda: old or self.old_captures(), once_more, search)
             made, anew = found.made, found.anew
-            self.result.warnings += [found.warning] if found.warning else []
+            self.result.warnings += found.warnings
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
             if made.captures:
                 begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past, anew.captures if anew else ())
@@ -155,6 +156,7 @@ class Intake(Pass):
                     if anew and table not in outputs:
                         removal.remove(self.spark, self.lake, table, anew.gone, self.result.run_id)
                 files = [file for file in made.files if not (self.overtaken and file.path.startswith(OPEN))]
+                files += standing(self.lake, self.options, found.ended) if len(found.ended) else []
                 prefix = "" if self.overtaken else open_files(self.options)
                 self.admit(files, made.batch, rows, outputs, prefix, anew.gone if anew else None)
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)

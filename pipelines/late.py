@@ -7,8 +7,8 @@ packets, in the same batch, if their captures can be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
+from pipelines.connection_groups import NO_CONNECTIONS
 from pipelines.overtaken import NONE, few_octets, of_others, overtaken
 from stompcap.lake import data_files, open_tables, removal
 from stompcap.lake.data_files import File, Files
@@ -32,16 +33,22 @@ if TYPE_CHECKING:
 
 WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >= late.since)"
 STREAMS = "streams"
+LOST = "what they had so far stays, and what comes is of connections of their own; stompcap run --reprocess computes them whole, with all "
+LOST += "their captures in place"
 BUSY = "of many packets took its packets as the latest; stompcap run --reprocess computes such connections from their captures"
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A batch in which nothing contradicts the lake; the connections that it computes again, if any; a warning."""
+    """A batch in which nothing contradicts the lake; the connections that it computes again, if any; warnings.
+
+    `ended`: open streams whose state could not be taken up and that are not computed again. Nothing goes on with them.
+    """
 
     made: Extracted
     anew: Recomputed | None = None
-    warning: str | None = None
+    warnings: tuple[str, ...] = ()
+    ended: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
 
 
 def settled(
@@ -54,10 +61,10 @@ def settled(
     `search` the endpoints of chosen segments of captures.
     """
     late = [one.row for one in made.captures if one.row["first_ns"] is not None and one.row["first_ns"] <= past.last_ns]
-    if not late:
+    if not late and not made.lost:
         return Settled(made)
-    captures, anew = old_captures(), None
-    passed = NONE if past.overtaken else overtaken(made.captures, past, _open_streams(lake, past, captures.options), search)
+    captures, anew, lost = old_captures(), None, made.lost
+    passed = NONE if past.overtaken else overtaken(made.captures, past, _open_streams(lake, past, captures.options), search, lost)
     while True:
         can, cannot, again = _computable(lake, made, late, past, captures, passed)
         if not len(can):
@@ -72,15 +79,25 @@ def settled(
         discard(lake, made.files)
         made = once_more
         break
-    says = []
-    if left := passed.num_rows - again.num_rows:
-        says.append(f"{count(left)} open connection{'s' if left > 1 else ''} {BUSY}")
+    left = passed.filter(pc.invert(pc.is_in(passed.column("stream_id"), value_set=again.column("stream_id").combine_chunks())))
+    without_state = pc.is_in(left.column("endpoints"), value_set=pa.array(list(lost), pa.binary()))
+    ended = left.filter(without_state).column("stream_id").combine_chunks()
+    warnings, says = [_begun_anew(len(ended), lost)] if len(ended) else [], []
+    if busy := left.num_rows - len(ended):
+        says.append(f"{count(busy)} open connection{'s' if busy > 1 else ''} {BUSY}")
     if len(cannot):
         twice = _twice(cannot)
         files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
         made = Extracted(made.batch, made.captures, files, made.refused)
         says.append(_why_not(cannot, len(twice.ids), captures))
-    return Settled(made, anew, f"{_named(late)}: came late; {'; '.join(says)}" if says else None)
+    warnings += [f"{_named(late)}: came late; {'; '.join(says)}"] if says else []
+    return Settled(made, anew, tuple(warnings), ended)
+
+
+def _begun_anew(number: int, lost: Mapping[bytes, str]) -> str:
+    """What is said of open connections that nothing can go on with."""
+    which = "an open connection of many packets" if number == 1 else f"{count(number)} open connections of many packets"
+    return f"{which} cannot go on from the state that another version left ({min(lost.values())}): {LOST}"
 
 
 def _computable(
@@ -92,6 +109,8 @@ def _computable(
     """
     again = passed
     while True:
+        if not late and not again.num_rows:
+            return NO_CONNECTIONS, NO_CONNECTIONS, again
         found = contradicted(lake, made.files, late, past, captures.options, again)
         needed = found.overlapping(captures.rows)
         if again.num_rows and not few_octets(needed):

@@ -1,12 +1,13 @@
-"""Open connections of many packets that a capture comes too late for.
+"""Open connections of many packets that cannot go on from their state.
 
 The state of such a connection (`stompcap.assembly.flow_state`) has gone on with later captures, and takes what comes as the latest. A run
-over all captures would take them in order of their first packets: so these connections are computed again from their captures.
+over all captures would take them in order of their first packets: so where a capture comes too late for them, these connections are
+computed again from their captures. So are those whose state another version left and this one cannot take up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,23 +35,28 @@ AGAIN_OCTETS = 1 << 30
 """Octets of captures that are read again because of a late one; `stompcap run --reprocess` reads more."""
 
 
-def overtaken(captures: Sequence[Survey], past: Before, streams: Files, search: Callable[[Sequence[Survey], Slice], pa.Array]) -> pa.Table:
+def overtaken(
+    captures: Sequence[Survey], past: Before, streams: Files, search: Callable[[Sequence[Survey], Slice], pa.Array],
+    lost: Collection[bytes] = (),
+) -> pa.Table:
     """Rows of table streams: the open connections of many packets, of which late captures have packets from before the latest known.
 
-    `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures. The rows have
-    `endpoints` too, and as `last_ns` the time of the flow's last packet.
+    `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures; the flows whose
+    states are `lost` are meant too, by theirs. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.
     """
     latest = max((in_time(row) for row in past.captures), default=None)
     late = [one for one in captures if one.row["first_ns"] is not None and latest is not None and in_time(one.row) < latest]
-    if not late:
+    if not late and not lost:
         return NONE
     with opened({"stream_state": Files.of("stream_state", past.files), "streams": streams}) as database:
         states = database.sql(STATES).to_arrow_table()
         if not states.num_rows:
             return NONE
-        last = states.column("ts_ns").to_numpy()
-        before = Periods.of(states.column("endpoints").combine_chunks(), np.zeros(len(last), np.int64), last - 1)
-        found = search(late, before)
+        found = pa.array(list(lost), pa.binary())
+        if late:
+            last = states.column("ts_ns").to_numpy()
+            before = Periods.of(states.column("endpoints").combine_chunks(), np.zeros(len(last), np.int64), last - 1)
+            found = pa.concat_arrays([found, search(late, before)])
         database.register("states", states)
         database.register("found", pa.table({"endpoints": found}))
         return database.sql(STREAMS).to_arrow_table()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly import choice
-from stompcap.assembly.parts import Part, Sessions, only_stomp
+from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.task import Task
@@ -23,8 +23,6 @@ from stompcap.tcp.flows import places
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
-HEAVY = ("raw",)  # sessions and rules do not need it
-LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_source", "possible")
 
 
 class Open(Protocol):

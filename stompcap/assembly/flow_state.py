@@ -16,28 +16,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.assembly import pieces, state_rows
+from stompcap.assembly import earlier, pieces, state_rows
 from stompcap.assembly.analyser import Paused
-from stompcap.assembly.batch import LEARNED
 from stompcap.assembly.connects import Connects
 from stompcap.assembly.flow import OpenFlow, Underway
 from stompcap.assembly.kept_octets import KeptOctets
-from stompcap.assembly.parts import SESSION_TABLES, Sessions
+from stompcap.assembly.layouts import COME
+from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
-from stompcap.errors import CaptureError
 from stompcap.places import moved
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
-from stompcap.tables import TABLES
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import Extents, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 Columns = TypeVar("Columns")
-VERSION = 1
-WRONG_VERSION = "their state is of version {}, and this reads version {}: use the version that wrote it, or stompcap run --reprocess"
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
     machine = state.machine
     counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
     arrays: Arrays = {
-        "version": np.array(VERSION), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
+        earlier.LAYOUT: earlier.layout(), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
         "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     for number, one in state.underway.items():
@@ -72,11 +68,11 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
 def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
     """The state that `packed` wrote, and whether captures had another order then than this task says of the run before.
 
-    Only where the order is the same, places are by the ranks of this run. Raises CaptureError for a state of another version.
+    Only where the order is the same, places are by the ranks of this run. A state of any version is taken up; raises
+    stompcap.assembly.earlier.StateError where it lacks what cannot be known any more.
     """
-    with np.load(io.BytesIO(octets), allow_pickle=False) as found:
-        if int(found["version"]) != VERSION:
-            raise CaptureError("", WRONG_VERSION.format(int(found["version"]), VERSION))
+    with np.load(io.BytesIO(octets), allow_pickle=False) as held:
+        found = earlier.of_machines(held)
         other = found["captures"].tobytes() != task.digests[0]
         context = _Context(found, task, None if other else task.ranks)
         segments = context.segments("rows")
@@ -102,7 +98,7 @@ class _Context:
 
     def segments(self, name: str) -> pa.Table:
         """Rows of table stream_state, as an Arrow stream, as segments of this run."""
-        table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all().cast(TABLES["stream_state"].arrow)
+        table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all()
         return state_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
 
     def place(self, name: str) -> int:
@@ -127,8 +123,7 @@ class _Context:
         """A session."""
         come = None
         if name + "come" in self.found:
-            streams, *tables = session_state.unpacked(self.found[name + "come"].tobytes())
-            come = Sessions(streams, **dict(zip(SESSION_TABLES, tables, strict=True)), upto=self.place(name + "upto"))
+            come = Sessions(**earlier.of_pieces(self.found[name + "come"].tobytes()), upto=self.place(name + "upto"))
         state = pieces.from_bytes(self.found[name + "state"].tobytes())
         return Paused(state if self.ranks is None else state.moved(self.ranks), come)
 
@@ -160,7 +155,7 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
 def _session(name: str, stream: str, paused: Paused) -> Arrays:
     arrays = {name + "stream": np.array(stream), name + "state": _octets(paused.state.to_bytes())}
     if paused.come is not None:
-        tables = [paused.come.streams, *(getattr(paused.come, table) for table in SESSION_TABLES)]
+        tables = {table: getattr(paused.come, table) for table in COME}
         arrays |= {name + "upto": np.array(paused.come.upto), name + "come": _octets(session_state.packed(tables))}
     return arrays
 

@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from stompcap import tcp
 from stompcap.assembly import state_rows
+from stompcap.assembly.earlier import why
 from stompcap.assembly.flow import Flow
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.capture.columns import SEGMENTS, SPILLED
 from stompcap.capture.files import Source
+from stompcap.errors import StompcapError
 from stompcap.tcp.block import column
 from stompcap.tcp.matching import may_go_on
 from stompcap.tcp.octets import Octets, copy_from
@@ -38,11 +40,25 @@ class LargeFlow:
         self.flow = Flow(self.task)
 
     def read(self, pieces: pa.Table, sources: Mapping[int, Source]) -> None:
-        """Take pieces of the state that an earlier run left, rows of SEGMENTS that are STATE; of one that lacks some nothing is used."""
+        """Take pieces of the state that an earlier run left, rows of SEGMENTS that are STATE; of one that lacks some nothing is used.
+
+        Nor is one that this version cannot read, whatever it is that it stumbles over: the flow is among those that are lost.
+        """
         self._pieces = pa.concat_tables([self._pieces, pieces])
         self._last = _named(pieces)
-        if self._pieces.num_rows == self._pieces.column("seq")[0].as_py():
-            self._resume(_joined(self._pieces, sources))
+        if self._pieces.num_rows < self._pieces.column("seq")[0].as_py():
+            return
+        endpoints, octets = self._last["endpoints"], _joined(self._pieces, sources)
+        if endpoints in self.task.unused:
+            return
+        try:
+            self._resume(octets)
+            self.task.resumed.add(endpoints)
+        except (OSError, MemoryError, StompcapError):
+            raise
+        except Exception as error:  # noqa: BLE001 - no state keeps other connections from being taken in
+            self.task.lost[endpoints] = why(error)
+            self._begin()
 
     def parts(self, segments: pa.Table) -> Iterator[Part]:
         """The rows that more segments make final."""

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 SESSION_TABLES = ("raw_frames", "frames", "segments", "stalls")  # the rows of a session, beside its stream
+HEAVY = ("raw",)  # sessions and rules do not need it
+LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_source", "possible")
+"""What is learned of a connection from its first octets and frames."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import session
+from stompcap.assembly import earlier
 from stompcap.places import moved
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
@@ -43,14 +44,17 @@ class State:
         return State(session.State(tables), self.rules)
 
     def to_bytes(self) -> bytes:
-        """The state as octets: Arrow IPC, with a version."""
-        return tables_of.packed([*self.session.tables.values(), self.rules.counts, self.rules.pending])
+        """The state as octets: Arrow IPC streams."""
+        return tables_of.packed({**self.session.tables, "counts": self.rules.counts, "pending": self.rules.pending})
 
 
 def from_bytes(octets: bytes) -> State:
-    """The state that `State.to_bytes` wrote; raises pyarrow.ArrowInvalid for other octets, ValueError for those of another version."""
-    *tables, counts, pending = tables_of.unpacked(octets)
-    return State(tables_of.of_tables(tables), RuleState(counts, pending))
+    """The state that `State.to_bytes` of any version wrote; raises pyarrow.ArrowInvalid for other octets.
+
+    Raises stompcap.assembly.earlier.StateError where it lacks what cannot be known any more.
+    """
+    found = earlier.of_session(octets)
+    return State(tables_of.of_tables(found), RuleState(found["counts"], found["pending"]))
 
 
 EMPTY = State(session.EMPTY, RuleState.empty())

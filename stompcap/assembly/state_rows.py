@@ -49,8 +49,9 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
     """Rows of table stream_state as segments of a run; pieces of states come as rows that are STATE.
 
     Segments whose captures are still where they were are read there again. The others carry the octets that were kept; an octet that
-    was not is missing. `order` are the ranks of the captures, by id, and `paths` their files by rank.
+    was not is missing. `order` are the ranks of the captures, by id, and `paths` their files by rank. Rows may be of an older version.
     """
+    rows = TABLES["stream_state"].now(rows)
     pieces = pc.is_valid(rows.column("pieces"))
     if pc.any(pieces).as_py():
         of_states, rest = rows.filter(pieces), rows.filter(pc.invert(pieces))

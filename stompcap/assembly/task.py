@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ class Task:
     it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
     `before` are the ids of captures by the ranks that they had in the run before. `overtaken`: a run with later captures has gone on
     with flows of many packets already, and their rows are left out. `passcodes` are those known before, by endpoints as SEGMENTS has
-    them; where given, those found are added.
+    them; where given, those found are added. `unused` are the endpoints of flows whose saved states are left alone.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Task:
         before: Sequence[str] = (),
         overtaken: bool = False,
         passcodes: dict[bytes, frozenset[bytes]] | None = None,
+        unused: Container[bytes] = (),
     ) -> None:
         self.window = window
         self.block = block
@@ -55,6 +56,12 @@ class Task:
         self.before = before
         self.overtaken = overtaken
         self.passcodes = passcodes
+        self.unused = unused
+        self.resumed: set[bytes] = set()
+        """The endpoints of flows that go on from their saved state."""
+
+        self.lost: dict[bytes, str] = {}
+        """By endpoints: flows whose saved state could not be taken up, and why. Their connections begin anew with what comes."""
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
 

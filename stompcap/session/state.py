@@ -16,8 +16,10 @@ from stompcap.session import counters, deliveries, firsts, heartbeats, receipts,
 from stompcap.session.wire import EARLIER
 from stompcap.tables import TABLES
 
-VERSION = 1
-VERSION_KEY = b"stompcap.state"
+NAME = b"stompcap.state"
+"""What a table is called, in the metadata of its schema; `FIRST_VERSION` where tables had no names."""
+
+FIRST_VERSION = b"1"
 
 
 def _placed(table: str, *numbers: str) -> pa.Schema:
@@ -88,32 +90,37 @@ def kept(schema: pa.Schema, table: pa.Table) -> pa.Table:
     return _in(schema, table).combine_chunks()
 
 
-def packed(tables: Sequence[pa.Table]) -> bytes:
-    """Tables as octets: Arrow IPC streams, one behind the other, the first with the version of the state."""
+def packed(tables: Mapping[str, pa.Table]) -> bytes:
+    """Tables as octets: Arrow IPC streams, one behind the other, each with its name."""
     sink = pa.BufferOutputStream()
-    for table in tables:
-        schema = table.schema.with_metadata({VERSION_KEY: str(VERSION).encode()})
+    for name, table in tables.items():
+        schema = table.schema.with_metadata({NAME: name.encode()})
         with pa.ipc.new_stream(sink, schema) as stream:
             stream.write_table(table.replace_schema_metadata(schema.metadata))
     octets: bytes = sink.getvalue().to_pybytes()
     return octets
 
 
-def unpacked(octets: bytes) -> list[pa.Table]:
-    """The tables that `packed` wrote; raises pyarrow.ArrowInvalid for other octets, ValueError for those of another version."""
-    source, found = pa.BufferReader(octets), []
+def unpacked(octets: bytes, order: Sequence[str] = ()) -> dict[str, pa.Table]:
+    """The tables that `packed` wrote, by name; those that a version wrote that did not name them are called as in `order`.
+
+    Raises pyarrow.ArrowInvalid for other octets, ValueError where a table has no name.
+    """
+    source, found = pa.BufferReader(octets), dict[str, pa.Table]()
     while source.tell() < len(octets):
         table = pa.ipc.open_stream(source).read_all()
-        version = (table.schema.metadata or {}).get(VERSION_KEY, b"none").decode()
-        if version != str(VERSION):
-            raise ValueError(f"the state is of version {version}, and this reads version {VERSION}")
-        found.append(table.replace_schema_metadata(None))
+        name = (table.schema.metadata or {}).get(NAME, b"")
+        if name == FIRST_VERSION and len(found) < len(order):
+            name = order[len(found)].encode()
+        if not name or name == FIRST_VERSION:
+            raise ValueError("these octets are no tables of a state")
+        found[name.decode()] = table.replace_schema_metadata(None)
     return found
 
 
-def of_tables(tables: Sequence[pa.Table]) -> State:
-    """The state of these tables, in the order of SCHEMAS."""
-    return State(dict(zip(SCHEMAS, tables, strict=True)))
+def of_tables(tables: Mapping[str, pa.Table]) -> State:
+    """The state of these tables, among others."""
+    return State({name: tables[name] for name in SCHEMAS})
 
 
 def together(states: Sequence[State]) -> State:

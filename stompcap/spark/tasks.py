@@ -23,7 +23,7 @@ from stompcap.errors import CaptureError, NoCapture, unforeseen
 from stompcap.lake.places import open_files
 from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
-from stompcap.spark.failures import Failures, culprits, ranks
+from stompcap.spark.failures import STATE, Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.tcp.flows import by_flow
@@ -144,7 +144,7 @@ class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
     `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
-    they had in the run before. `overtaken` as for the assembly.
+    they had in the run before. `overtaken` and `unused` as for the assembly.
     """
 
     lake: str
@@ -156,6 +156,7 @@ class Extract:
     before: Sequence[str] = ()
     overtaken: bool = False
     meter: Meter = field(default_factory=Meter)
+    unused: frozenset[bytes] = frozenset()
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
@@ -171,17 +172,30 @@ class Extract:
                         self._count(some)
                 else:
                     self._large(made, flows, failures)
+        failures.lost.update(made.assembly.lost)
         yield sink.manifest(failures)
 
     def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:
-        """The rows of a large flow. If it fails, the captures of the segments given last are at fault: no more is known."""
+        """The rows of a large flow. If it fails, the state that it goes on from is at fault, or else the captures given last.
+
+        No more is known.
+        """
         given: list[pa.Table] = []
 
         def counted(segments: pa.Table) -> pa.Table:
             given[:] = [segments]
             return self._count(segments)
 
-        with failures.caught(lambda error: dict.fromkeys(ranks(given[0]), error)):
+        def blamed(error: Exception) -> dict[int, Exception]:
+            from stompcap.assembly.earlier import why
+
+            endpoints = given[0].column("endpoints")[0].as_py()
+            if endpoints not in made.assembly.resumed:
+                return dict.fromkeys(ranks(given[0]), error)
+            failures.lost[endpoints] = why(error)
+            return {STATE: error}
+
+        with failures.caught(blamed):
             made.write(made.assembly.flow(map(counted, flow)))
 
     def _count(self, segments: pa.Table) -> pa.Table:
@@ -200,6 +214,7 @@ class _Made:
         self.assembly = Assembly(
             work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns,
             analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.overtaken,
+            unused=work.unused,
         )  # fmt: skip
         self.sink = sink
 

@@ -1,5 +1,7 @@
 """Operations: runs, batches, quality, and the segments of connections that later captures may go on with."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from stompcap.tables import words
@@ -85,14 +87,17 @@ STREAM_STATE = Table(
         big("seq", "Sequence number", nullable=False),
         big("ack", "Acknowledgement number", nullable=False),
         integer("flags", "TCP flags", nullable=False),
-        integer("window_size", "Window as in the header", nullable=False),
+        replace(integer("window_size", "Window as in the header", nullable=False), formerly="window"),
         big("ip_id", "IPv4 identification; -1 for IPv6", nullable=False, least=None),
         integer("ttl", "Time to live, or hop limit", nullable=False),
         big("wire_octets", "Octets of TCP payload", nullable=False),
         big("captured_octets", "Those of them that were captured", nullable=False),
         flag("bad_checksum", "Its TCP checksum was wrong as captured", nullable=False),
-        big("place", "File offset of its octets in the capture; -1 where they are not in it as they are", nullable=False, least=None),
-        big("layers", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None),
+        replace(
+            big("place", "File offset of its octets in the capture; -1 where they are not in it as they are", nullable=False, least=None),
+            before=-1,
+        ),
+        replace(big("layers", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None), formerly="outer"),
         text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
         Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection does not speak STOMP"),
         integer("pieces", "Of a row that is no segment: how many have the state of this flow, in order of packet"),

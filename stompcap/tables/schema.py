@@ -25,6 +25,9 @@ class Column:
     """One column: its Arrow type, its meaning, whether it may be null, the only words it may have, the range of its numbers.
 
     A value is between `least` and `most`, both included; None is no bound. Those of a TIMESTAMP are microseconds since the epoch.
+
+    Of a column that older lakes lack, `before` is what it says in the rows of open connections that they keep (stompcap.assembly.layouts),
+    and `formerly` the name that it had in them, if it had another.
     """
 
     name: str
@@ -34,6 +37,8 @@ class Column:
     words: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
+    before: int | str | bool | None = None
+    formerly: str = ""
 
     @property
     def sql_type(self) -> str:
@@ -80,6 +85,18 @@ class Table:
             if column.name == name:
                 return column
         raise KeyError(f"{self.name} has no column {name}")
+
+    def now(self, rows: pa.Table) -> pa.Table:
+        """Rows of this table that any version wrote, with the columns of this one."""
+        there = set(rows.column_names)
+        if there == set(self.arrow.names):
+            return rows
+        columns = {}
+        for one in self.columns:
+            name = one.name if one.name in there else one.formerly
+            found = rows.column(name) if name in there else pa.nulls(rows.num_rows) if one.before is None else None
+            columns[one.name] = (pa.repeat(pa.scalar(one.before), rows.num_rows) if found is None else found).cast(one.type)
+        return pa.table(columns)
 
     @property
     def enumerations(self) -> tuple[Column, ...]:

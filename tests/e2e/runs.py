@@ -29,6 +29,7 @@ class Lake:
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
         self.captures: list[dict[str, Any]] = []
+        self.lost: dict[bytes, str] = {}  # of the latest run
 
     def run(self, paths: Sequence[str]) -> None:
         """Take in captures."""
@@ -55,6 +56,7 @@ class Lake:
             self._take(part.tables.items(), part.going_on)
             if part.sessions is not None:
                 self._take(analyser(part.sessions).items(), part.going_on)
+        self.lost = machine.lost
 
     def rows(self) -> dict[str, list[str]]:
         """What the tables say, where it came from apart."""

@@ -8,8 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly import flow_state
-from stompcap.errors import CaptureError
+from stompcap.assembly import earlier, layouts
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.test_open_connections import SECOND, Peers
@@ -112,10 +111,13 @@ def test_captures_in_another_order_than_when_the_state_was_kept_end_the_connecti
     assert as_it_stood in (frames.count(one) for one in ids)
 
 
-def test_a_state_of_another_version_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_lacks_what_cannot_be_known_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes of the flow is a connection of its own."""
     first, second = captures(tmp_path, "part", talk(0, 20), 2)
     lake = run(Lake(block=BLOCK), [first])
-    monkeypatch.setattr(flow_state, "VERSION", 2)
-    with pytest.raises(CaptureError, match="version 1, and this reads version 2"):
-        lake.run([second])
-
+    monkeypatch.setattr(earlier, "MAPPED", ())
+    monkeypatch.setitem(layouts.now().words, "protocol", ("other", "stomp"))
+    lake.run([second])
+    assert list(lake.lost.values()) == ["its codes of protocol stand for other words now"]
+    alone = run(Lake(block=BLOCK), [second])
+    assert lake.rows()["sessions"] == alone.rows()["sessions"]

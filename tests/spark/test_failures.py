@@ -68,7 +68,9 @@ def test_failures_are_told_and_heard() -> None:
     one.note(3, CaptureError("a.pcap", "has become shorter"))
     with one.caught(lambda error: {5: error}):
         raise KeyError(SECRET)
-    other.hear([None, one.said(), "{}"])
+    one.lost[b"\0\1"] = "is of another layout"
+    other.hear([None, one.said(), Failures().said()])
+    assert other.lost == one.lost
     assert other == one
     assert one[3] == "has become shorter"
     assert "KeyError" in one[5]

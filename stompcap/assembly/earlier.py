@@ -1,0 +1,210 @@
+"""States that another version wrote, taken up by this one: what has another layout is given the present one, by the names of its fields.
+
+States had no layout with them at first: that was FIRST. What cannot be taken up raises StateError. Rows of table stream_state, which had
+other columns too, are read by the table's declaration (`stompcap.tables.schema.Table.now`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from stompcap.assembly.layouts import BEFORE, COME, LOST, RULES, Value, now, of_column
+from stompcap.rules.tally import IDS
+from stompcap.session import state as session_state
+from stompcap.session.state import SCHEMAS
+from stompcap.tcp.block import nothing_carried
+from stompcap.tcp.copies import empty_memory
+from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS
+
+Array = NDArray[Any]
+Arrays = Mapping[str, Array]
+Said = Mapping[str, Any]
+LAYOUT = "layout"
+MAPPED = ("protocol", "transport")
+"""Codes that are in one place only, so that words may come and change places; other words must be the same."""
+
+SESSION = (
+    "frames", "rows", "segments", "stalls", "first", "counters", "subscriptions", "transactions", "receipts", "deliveries", "heartbeats",
+    "counts", "pending",
+)  # fmt: skip
+"""The order of a session's tables in states of the layout FIRST, which do not name them."""
+
+_NUMBERS = {
+    "connection": "first_row first_capture first_packet first_ns last_ns initiator origin_ns origin_seq origin_syn syn_seen synack_seen "
+    "close_kind closed_by close_ns letters latest_ns latest_capture steps_back handed_on outer after_idle",
+    "side": "seen ref synced start first_data data_end fin_seen fin_at fin_ns ack_seen acked sent zero_since strays history_bits data_seen "
+    "hinted rst_ns jumped jump ack_row copies bad_sums",
+    "tallies": "octets segments again out_of_order truncated stray synced have examined based base cut edge reach blocks settled_ns",
+    "copies": "key ts_ns stream position",
+    "delimiter": "phase done search look line syntax length body command lines expected begun footing role place seen lenient",
+    "learned": "spoken client protocol transport version version_source possible",
+}
+_WORDS = {
+    "protocol": "stomp tls http other",
+    "transport": "tcp tls websocket wss",
+    "version_source": "connected assumed_1_0 inferred unknown",
+    "possible": "1.0 1.1 1.0,1.1 1.2 1.0,1.2 1.1,1.2 1.0,1.1,1.2",
+    "version": "1.0 1.1 1.2",
+    "close_kind": "fin rst open",
+    "raw_kind": "frame eol gap junk partial",
+    "delimited_by": "nul content_length content_length_ignored content_length_extended content_length_shortened",
+    "mode": "auto client client-individual",
+    "delivery": "auto settled voided unsettled open unknown",
+    "transaction": "committed aborted implicitly_aborted open unknown",
+    "command": "CONNECT STOMP SEND SUBSCRIBE UNSUBSCRIBE ACK NACK BEGIN COMMIT ABORT DISCONNECT CONNECTED MESSAGE RECEIPT ERROR",
+    "history": "s h a d f r t w q i u",
+}
+FIRST: Said = {
+    "numbers": {part: names.split() for part, names in _NUMBERS.items()}, "words": {of: words.split() for of, words in _WORDS.items()},
+    "meanings": [],
+}  # fmt: skip
+"""The layout of the states that have none with them."""
+
+
+class StateError(ValueError):
+    """A state that this version cannot go on with, and why, in words."""
+
+
+def why(error: Exception) -> str:
+    """Why a state cannot be taken up, in words."""
+    return str(error) if isinstance(error, StateError) else f"{type(error).__name__}"
+
+
+def layout() -> Array:
+    """The present layout, as a state has it."""
+    return np.frombuffer(now().json.encode(), np.uint8)
+
+
+def of_session(octets: bytes) -> dict[str, pa.Table]:
+    """The state tables of a session, and what the rules keep of it, that any version wrote; of rules that are no more nothing is left."""
+    parts = {name: f"session {name}" for name in SCHEMAS} | {name: name for name in RULES}
+    found = _tables(octets, SESSION, parts)
+    for name in RULES:
+        found[name] = found[name].filter(pc.is_in(found[name].column("rule_id"), value_set=IDS))
+    return found
+
+
+def of_pieces(octets: bytes) -> dict[str, pa.Table]:
+    """Rows of a session that no step has had yet, as any version wrote them."""
+    return _tables(octets, COME, {name: f"come {name}" for name in COME})
+
+
+def _tables(octets: bytes, order: Sequence[str], parts: Mapping[str, str]) -> dict[str, pa.Table]:
+    """Tables by name in their present schemas; `order` is that of those without names, `parts` what the layout calls them."""
+    found = session_state.unpacked(octets, order)
+    return {name: _table(part, found.get(name)) for name, part in parts.items()}
+
+
+def _table(part: str, found: pa.Table | None) -> pa.Table:
+    schema = now().schemas[part]
+    if found is None:
+        return schema.empty_table()
+    if found.schema.equals(schema):
+        return found
+    count = found.num_rows
+    columns = []
+    for field in schema:
+        if field.name in found.column_names:
+            columns.append(found.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.repeat(pa.scalar(_before(part, field.name, count), field.type), count))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _before(part: str, name: str, count: int) -> Any:
+    """What a field is in `count` rows that do not have it."""
+    said = BEFORE.get(part, {})
+    value: Value = said[name] if name in said else of_column(part, name)
+    if value is LOST and count:
+        raise StateError(f"it does not have {name} of {part}")
+    return None if value is LOST else value
+
+
+def of_machines(found: Arrays) -> Arrays:
+    """The arrays of a flow's state, which any version wrote, in the present layout."""
+    said: Said = json.loads(bytes(found[LAYOUT])) if LAYOUT in found else FIRST
+    if LAYOUT in found and bytes(found[LAYOUT]) == now().json.encode():
+        return found
+    _demand_known(said)
+    arrays = dict(found)
+    arrays["machine"] = _reassembler(found["machine"], said)
+    for number in found["connections"].tolist():
+        name = f"{number}."
+        for part, kind in (("extents", NO_EXTENTS), ("connect", NO_EXTENTS), ("zero", NO_STALLS), ("again", NO_REPEATS)):
+            arrays |= _columns(found, f"{name}{part}.", kind)
+        if name + "learned" in found:
+            arrays[name + "learned"] = _coded(_numbers(found[name + "learned"][None], "learned", said)[0], said)
+        if name + "state" in found:
+            arrays[name + "state"] = _numbers(found[name + "state"], "delimiter", said)
+    return arrays
+
+
+def _demand_known(said: Said) -> None:
+    """Raise StateError where codes or fields have another meaning now."""
+    if list(said["meanings"]) != list(now().meanings):
+        raise StateError(f"what it says has another meaning now: {'; '.join(now().meanings[len(said['meanings']) :])}")
+    for name, words in now().words.items():
+        if name not in MAPPED and tuple(said["words"].get(name, words)) != words:
+            raise StateError(f"its codes of {name} stand for other words now")
+
+
+def _reassembler(octets: Array, said: Said) -> Array:
+    """The numbers of a reassembler (stompcap.tcp.machine)."""
+    with np.load(io.BytesIO(octets.tobytes()), allow_pickle=False) as found:
+        arrays = dict(found)
+    begun = nothing_carried()
+    of = len(said["numbers"]["connection"])
+    width = len(said["numbers"]["side"])
+    state = [_numbers(arrays["state"][:, :of], "connection", said)]
+    state += [_numbers(arrays["state"][:, of + side * width : of + (side + 1) * width], "side", said) for side in range(2)]
+    arrays["state"] = np.concatenate(state, axis=1)
+    arrays["tallies"] = _numbers(arrays["tallies"], "tallies", said)
+    if tuple(said["numbers"]["copies"]) != now().numbers["copies"] or arrays["memory"].shape != begun.memory.shape:
+        arrays["memory"] = empty_memory()  # a packet of the last milliseconds that comes again counts as sent again
+    for name in now().arrays["Carried"]:
+        if name not in arrays:
+            like, count = getattr(begun, name), len(arrays["number"])
+            arrays[name] = np.full((count, *like.shape[1:]), _before("Carried", name, count) or 0, like.dtype)
+    file = io.BytesIO()
+    np.savez_compressed(file, **cast("dict[str, Any]", arrays))
+    return np.frombuffer(file.getvalue(), np.uint8)
+
+
+def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:
+    """The columns of extents or stalls."""
+    part, count = type(kind).__name__, len(found[f"{name}stream"])
+    lacking = [one for one in now().arrays[part] if name + one not in found]
+    return {name + one: np.full(count, _before(part, one, count) or 0, getattr(kind, one).dtype) for one in lacking}
+
+
+def _numbers(matrix: Array, part: str, said: Said) -> Array:
+    """A matrix of numbers whose columns are a part of the layout."""
+    then, count = list(said["numbers"][part]), len(matrix)
+    if matrix.shape[1] != len(then):
+        raise StateError(f"it has {matrix.shape[1]} numbers in {part}, not {len(then)}")
+    columns = [
+        matrix[:, then.index(name)] if name in then else np.full(count, _before(part, name, count) or 0) for name in now().numbers[part]
+    ]
+    return np.stack(columns, axis=1).astype(matrix.dtype)
+
+
+def _coded(learned: Array, said: Said) -> Array:
+    """What was learned of a connection, with the present codes of words."""
+    found = learned.copy()
+    for name in MAPPED:
+        at, words = now().numbers["learned"].index(name), now().words[name]
+        then = said["words"][name]
+        if found[at] >= 0:
+            word = then[found[at]]
+            if word not in words:
+                raise StateError(f"{word} is no {name} any more")
+            found[at] = words.index(word)
+    return found

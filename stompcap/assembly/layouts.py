@@ -1,0 +1,126 @@
+"""The layout of saved states, as the machines declare it: its digest is their version, and no number has to be remembered.
+
+Who adds a field to what a machine saves (a column of numbers, of a state table, of `frames`) says here, in BEFORE, what it is in
+states that were written before there was such a field; for a column of the lake's tables, `Column.before` says so, and where that says
+nothing it is null. States of other layouts are then taken up as they are (`stompcap.assembly.earlier`). Of a field about which nothing
+can be said (LOST), states without it are not taken up: their connections are computed again from their captures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from functools import cache
+from typing import Any, Final, cast
+
+import pyarrow as pa
+
+from stompcap.assembly.parts import HEAVY, LEARNED, SESSION_TABLES
+from stompcap.rules.pending import PENDING
+from stompcap.rules.tally import COUNTS
+from stompcap.session import state as session_state
+from stompcap.stomp import grammar
+from stompcap.stomp import rows as delimiter
+from stompcap.tables import TABLES, words
+from stompcap.tcp import copies, history, settle
+from stompcap.tcp import state as connection
+from stompcap.tcp.block import Carried
+from stompcap.tcp.results import Extents, Retransmissions, ZeroWindows
+
+
+class Nothing(Enum):
+    """What can be said of a field that a state has not: nothing."""
+
+    LOST = 0
+
+
+LOST: Final = Nothing.LOST
+Value = int | str | bool | None | Nothing
+
+BEFORE: Mapping[str, Mapping[str, Value]] = {}
+"""By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these."""
+
+MEANINGS: tuple[str, ...] = ()
+"""Changes of what fields mean that neither names nor types show, oldest first: states from before one of them are not taken up."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a state consists of, part by part.
+
+    numbers   names of the columns of matrices of numbers
+    arrays    names of arrays of one value a row
+    schemas   of tables, as Arrow has them
+    words     what codes in any of these are indices of
+    """
+
+    numbers: Mapping[str, tuple[str, ...]]
+    arrays: Mapping[str, tuple[str, ...]]
+    schemas: Mapping[str, pa.Schema]
+    words: Mapping[str, tuple[str, ...]]
+    meanings: tuple[str, ...]
+
+    @property
+    def json(self) -> str:
+        """As text, always the same for the same layout."""
+        schemas = {name: [f"{field.name} {field.type}" for field in schema] for name, schema in self.schemas.items()}
+        said = {one.name: getattr(self, one.name) for one in fields(self)} | {"schemas": schemas}
+        return json.dumps(said, sort_keys=True)
+
+    @property
+    def digest(self) -> str:
+        """The version of states that have this layout."""
+        return hashlib.sha256(self.json.encode()).hexdigest()[:16]
+
+
+RULES: Mapping[str, pa.Schema] = {"counts": COUNTS, "pending": PENDING}
+COME = ("streams", *SESSION_TABLES)
+OF_TABLES = {
+    "session frames": "frames", "session first": "frames", "session rows": "raw_frames", "session segments": "segments",
+    "session stalls": "stalls", "counts": "compliance", **{f"come {name}": name for name in COME},
+}  # fmt: skip
+"""Parts of the layout that have columns of tables of the lake."""
+
+
+@cache
+def now() -> Layout:
+    """The layout of the states that this version writes."""
+    come = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in COME}
+    of_sessions = {f"session {name}": schema for name, schema in session_state.SCHEMAS.items()}
+    named = (Carried, Extents, ZeroWindows, Retransmissions)
+    return Layout(
+        numbers={
+            "connection": declared(connection, "FIRST_ROW", "SIDES"), "side": declared(connection, "SEEN", "COLUMNS"),
+            "tallies": declared(settle, "OCTETS", "TALLIES"), "copies": declared(copies, "KEY", "ENTRY"),
+            "delimiter": declared(delimiter, "PHASE", "STATE_FIELDS"), "learned": LEARNED,
+        },
+        arrays={kind.__name__: tuple(one.name for one in fields(cast("Any", kind))) for kind in named},
+        schemas={"stream_state": TABLES["stream_state"].arrow, **come, **of_sessions, **RULES},
+        words={
+            "protocol": words.PROTOCOLS, "transport": words.TRANSPORTS, "version_source": words.VERSION_SOURCES,
+            "possible": words.POSSIBLE_VERSIONS, "version": words.VERSIONS, "close_kind": words.CLOSE_KINDS, "raw_kind": words.RAW_KINDS,
+            "delimited_by": words.DELIMITERS, "mode": words.ACK_MODES, "delivery": words.DELIVERY_STATUSES,
+            "transaction": words.TRANSACTION_OUTCOMES, "command": grammar.NAMES,
+            "history": tuple(chr(letter) for letter in history.HISTORY_LETTERS),
+        },
+        meanings=MEANINGS,
+    )  # fmt: skip
+
+
+def declared(module: Any, first: str, behind: str) -> tuple[str, ...]:
+    """The constants of a module that number columns, from one of them to before another, in lower case; they count from 0."""
+    names = list(vars(module))
+    found = names[names.index(first) : names.index(behind)]
+    if [getattr(module, name) for name in found] != list(range(len(found))):
+        raise TypeError(f"{module.__name__}: {first} and those up to {behind} number columns, and must count from 0")
+    return tuple(name.lower() for name in found)
+
+
+def of_column(part: str, name: str) -> Value:
+    """What a column of a table of the lake is in states without it; LOST if it is none, or has a value in every row."""
+    table = TABLES.get(OF_TABLES.get(part, ""))
+    column = next((one for one in table.columns if one.name == name), None) if table else None
+    return LOST if column is None or (column.before is None and not column.nullable) else column.before
