@@ -161,11 +161,7 @@ def _reassembler(octets: Array, said: Said) -> Array:
     with np.load(io.BytesIO(octets.tobytes()), allow_pickle=False) as found:
         arrays = dict(found)
     begun = nothing_carried()
-    of = len(said["numbers"]["connection"])
-    width = len(said["numbers"]["side"])
-    state = [_numbers(arrays["state"][:, :of], "connection", said)]
-    state += [_numbers(arrays["state"][:, of + side * width : of + (side + 1) * width], "side", said) for side in range(2)]
-    arrays["state"] = np.concatenate(state, axis=1)
+    arrays["state"] = _connections(arrays["state"], said)
     arrays["tallies"] = _numbers(arrays["tallies"], "tallies", said)
     if tuple(said["numbers"]["copies"]) != now().numbers["copies"] or arrays["memory"].shape != begun.memory.shape:
         arrays["memory"] = empty_memory()  # a packet of the last milliseconds that comes again counts as sent again
@@ -185,15 +181,27 @@ def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:
     return {name + one: np.full(count, _before(part, one, count) or 0, getattr(kind, one).dtype) for one in lacking}
 
 
-def _numbers(matrix: Array, part: str, said: Said) -> Array:
-    """A matrix of numbers whose columns are a part of the layout."""
+def _connections(state: Array, said: Said) -> Array:
+    """The numbers of connections (stompcap.tcp.state): their own, then those of both sides."""
+    of, width = (len(said["numbers"][part]) for part in ("connection", "side"))
+    low, high = (state[:, of + side * width : of + (side + 1) * width] for side in range(2))
+    beside = {f"{name} {one}": column for name, side in (("low", low), ("high", high))
+              for one, column in zip(said["numbers"]["side"], side.T, strict=True)}  # fmt: skip
+    sides = [_numbers(one, "side", said) for one in (low, high)]
+    return np.concatenate([_numbers(state[:, :of], "connection", said, beside), *sides], axis=1)
+
+
+def _numbers(matrix: Array, part: str, said: Said, beside: Arrays | None = None) -> Array:
+    """A matrix of numbers whose columns are a part of the layout; `beside` are columns of others, for functions of them."""
     then, count = list(said["numbers"][part]), len(matrix)
     if matrix.shape[1] != len(then):
         raise StateError(f"it has {matrix.shape[1]} numbers in {part}, not {len(then)}")
-    columns = [
-        matrix[:, then.index(name)] if name in then else np.full(count, _before(part, name, count) or 0) for name in now().numbers[part]
-    ]
-    return np.stack(columns, axis=1).astype(matrix.dtype)
+    columns = dict(beside or {}) | {name: matrix[:, at] for at, name in enumerate(then)}
+    for name in now().numbers[part]:
+        if name not in columns:
+            said_before = _before(part, name, count)
+            columns[name] = said_before(columns) if callable(said_before) else np.full(count, said_before or 0)
+    return np.stack([columns[name] for name in now().numbers[part]], axis=1).astype(matrix.dtype)
 
 
 def _coded(learned: Array, said: Said) -> Array:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
 from typing import Any, Final, cast
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stompcap.assembly.parts import HEAVY, LEARNED, SESSION_TABLES
 from stompcap.rules.pending import PENDING
@@ -38,10 +40,28 @@ class Nothing(Enum):
 
 
 LOST: Final = Nothing.LOST
-Value = int | str | bool | None | Nothing
+Columns = dict[str, NDArray[np.int64]]
+Value = int | str | bool | None | Nothing | Callable[[Columns], NDArray[np.int64]]
 
-BEFORE: Mapping[str, Mapping[str, Value]] = {}
-"""By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these."""
+
+def _first_reset(of: Columns) -> NDArray[np.int64]:
+    """RST_BY. The kind of close was RST where one came behind a FIN, too; now it is that of the first of both."""
+    rst = np.stack([of["low rst_ns"], of["high rst_ns"]])
+    fin = np.stack([np.where(of[f"{side} fin_seen"] != 0, of[f"{side} fin_ns"], np.iinfo(np.int64).max) for side in ("low", "high")])
+    at = np.where(rst != 0, rst, np.iinfo(np.int64).max)
+    fins_first = (of["close_kind"] == connection.CLOSE_RST) & (fin.min(axis=0) < at.min(axis=0))
+    of["close_kind"] = np.where(fins_first, connection.CLOSE_FIN, of["close_kind"])
+    return np.where((rst != 0).any(axis=0), 1 + at.argmin(axis=0), 0)
+
+
+BEFORE: Mapping[str, Mapping[str, Value]] = {
+    "connection": {"rst_by": _first_reset},
+}
+"""By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
+
+Of numbers it may be a function of the other columns, by name, in which it may change what has another meaning now; those of a connection's
+sides are `low ...` and `high ...`.
+"""
 
 MEANINGS: tuple[str, ...] = ()
 """Changes of what fields mean that neither names nor types show, oldest first: states from before one of them are not taken up."""

@@ -130,6 +130,26 @@ def test_numbers_of_a_connection_are_found_by_name(monkeypatch: pytest.MonkeyPat
     assert state == [0, 1, 2, *range(4, len(connection)), 5, *sides]
 
 
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "found"),
+    [
+        ("open", {}, {}, ("open", 0)), ("fin", {"fin_ns": 5}, {}, ("fin", 0)), ("rst", {}, {"rst_ns": 7}, ("rst", 2)),
+        ("rst", {"fin_ns": 5}, {"rst_ns": 7}, ("fin", 2)), ("rst", {"rst_ns": 4}, {"fin_ns": 5, "rst_ns": 7}, ("rst", 1)),
+    ],
+)  # fmt: skip
+def test_the_first_close_is_found_where_the_worst_was_kept(
+    kind: str, low: dict[str, int], high: dict[str, int], found: tuple[str, int]
+) -> None:
+    columns = {"close_kind": np.array([words.CLOSE_KINDS.index(kind)])}
+    for name, side in (("low", low), ("high", high)):
+        said = {"fin_seen": int("fin_ns" in side), "fin_ns": 0, "rst_ns": 0} | side
+        columns |= {f"{name} {one}": np.array([value]) for one, value in said.items()}
+    rst_by = layouts.BEFORE["connection"]["rst_by"]
+    assert callable(rst_by)
+    by = rst_by(columns).tolist()
+    assert (words.CLOSE_KINDS[columns["close_kind"][0]], by[0]) == found
+
+
 def test_codes_are_found_by_their_words() -> None:
     said = now()
     said["words"]["protocol"] = ["other", *words.PROTOCOLS[:-1]]
