@@ -1,5 +1,7 @@
 """Gold: what people ask, aggregated over the sessions of a lake (`pipelines.aggregates` keeps it current)."""
 
+# ruff: noqa: S608  the SQL consists of our own constants and of times
+
 from __future__ import annotations
 
 import datetime
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stompcap.lake.query import Query
+from stompcap.tables import outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,17 +55,13 @@ ACK_LATENCY = Aggregate(
     period="hour_ts",
     unit=datetime.timedelta(hours=1),
     rows="deliveries",
-    periods="SELECT date_trunc('HOUR', delivered_ts) AS period FROM {rows} WHERE status <> 'auto'",
+    periods=f"SELECT date_trunc('HOUR', delivered_ts) AS period FROM {{rows}} WHERE {outcomes.ASKING.sql()}",
     attributes="server_product",
     times={"deliveries": ("delivered_ts",), "sessions": LIFE, "streams": TRAFFIC},
     by="d.delivered_ts",
-    sql="""
+    sql=f"""
     SELECT hour_ts, source, destination, ack_mode, settled_by, server_product,
-           count(*) AS deliveries,
-           count_if(status = 'settled') AS settled,
-           count_if(status = 'settled' AND octets_missing) AS uncertain,
-           count_if(status IN ('unsettled', 'open', 'voided')) AS unsettled,
-           count_if(status = 'unknown') AS unknown,
+           {outcomes.figures()},
            CAST(round(percentile_cont(0.50) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p50_us,
            CAST(round(percentile_cont(0.90) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p90_us,
            CAST(round(percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us)) AS BIGINT) AS p95_us,
@@ -70,11 +69,12 @@ ACK_LATENCY = Aggregate(
            max(latency_us) AS max_us,
            CAST(round(avg(latency_us)) AS BIGINT) AS mean_us
     FROM (
-        SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, c.source, d.destination, d.ack_mode, d.settled_by, s.server_product,
-               d.status, d.octets_missing,
-               CASE WHEN d.status = 'settled' AND NOT d.octets_missing THEN d.ack_latency_us END AS latency_us
+        SELECT date_trunc('HOUR', d.delivered_ts) AS hour_ts, c.source, d.destination, d.ack_mode, s.server_product,
+               d.status, d.octets_missing, d.ack_latency_us,
+               CASE WHEN {outcomes.SETTLED.sql("d")} THEN d.settled_by END AS settled_by,
+               CASE WHEN {outcomes.MEASURED.sql("d")} THEN d.ack_latency_us END AS latency_us
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id LEFT JOIN streams c ON c.stream_id = d.stream_id
-        WHERE d.status <> 'auto' AND {within}
+        WHERE {outcomes.ASKING.sql("d")} AND {{within}}
     ) asking
     GROUP BY hour_ts, source, destination, ack_mode, settled_by, server_product
     ORDER BY hour_ts, source, destination, ack_mode, settled_by, server_product""",

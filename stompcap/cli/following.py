@@ -138,7 +138,7 @@ class Follower:
         for number, line in enumerate(dialogue.lines):
             if number >= decided and line.kind != "silence":
                 continue  # more octets may come to it
-            key: object = (line.kind, line.direction, line.offset if line.offset is not None and line.kind != "silence" else line.ns)
+            key = line.key
             new = [one for one in line.findings if (one["rule_id"], one["direction"], one["stream_offset"], one["evidence"]) not in printed]
             if key in printed:
                 if self.printer.selection.takes(line):

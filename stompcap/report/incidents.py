@@ -6,6 +6,7 @@ As those of `stompcap.report.queries`: small answers for any lake, SQL for both 
 from __future__ import annotations
 
 from stompcap.lake.query import Query
+from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED
 
 STORM = 10
 """Connections of one client to one broker within a minute, from which on they are listed."""
@@ -14,7 +15,7 @@ CONSUMERS = 20  # listed
 SILENCES = 12  # session directions drawn with their silences
 TIME_SLICES = 60  # of the time line of connections
 
-_DIRECT = "d.status = 'settled' AND d.octets_missing IS NOT TRUE AND d.settled_by = 'direct'"
+_DIRECT = DIRECT.sql("d")
 _WORST = "unsettled DESC, p95_us DESC NULLS LAST, deliveries DESC, stream_id, subscription"
 _SLOWEST = "p95_us DESC NULLS LAST, deliveries DESC, stream_id, subscription"
 
@@ -24,11 +25,11 @@ def _consumers(order: str) -> str:
     return f"""
         SELECT * FROM (
             SELECT d.stream_id, d.subscription, max(d.destination) AS destination, max(d.ack_mode) AS ack_mode,
-                   count(*) AS deliveries, count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
+                   count(*) AS deliveries, count_if({NOT_SETTLED.sql("d")}) AS unsettled,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p50_us,
                    percentile_cont(0.95) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS p95_us,
                    max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
-            FROM deliveries d WHERE d.status <> 'auto' GROUP BY d.stream_id, d.subscription) one
+            FROM deliveries d WHERE {ASKING.sql("d")} GROUP BY d.stream_id, d.subscription) one
         ORDER BY {order} LIMIT {CONSUMERS}"""  # noqa: S608
 
 
@@ -60,7 +61,7 @@ INCIDENTS = (
         SELECT d.stream_id, d.subscription, CAST(floor({BINS_PER_DECADE} * log10(greatest(d.ack_latency_us, 1))) AS INT) AS bin,
                count(*) AS deliveries
         FROM deliveries d JOIN c ON c.stream_id = d.stream_id AND c.subscription IS NOT DISTINCT FROM d.subscription
-        WHERE {_DIRECT} AND d.ack_latency_us IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT {CONSUMERS * 100}""",  # noqa: S608
+        WHERE {_DIRECT} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT {CONSUMERS * 100}""",  # noqa: S608
     ),
     Query(
         "silences",

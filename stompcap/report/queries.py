@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from stompcap.lake.query import Query
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
+from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
 
 def _percentile(share: float, column: str, where: str) -> str:
@@ -18,17 +19,10 @@ def _percentile(share: float, column: str, where: str) -> str:
     return f"percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) FILTER (WHERE {where})"
 
 
-# Latencies of settled deliveries. A cumulative ACK gives only an upper bound, so it is never mixed with direct ones, and neither is an ACK
-# with missing octets before it.
-_SURE = "status = 'settled' AND octets_missing IS NOT TRUE"
-_DIRECT = f"{_SURE} AND settled_by = 'direct'"
-_CUMULATIVE = f"{_SURE} AND settled_by = 'cumulative'"
+# A cumulative ACK gives only an upper bound of the latency, so it is never mixed with direct ones.
+_DIRECT, _CUMULATIVE = DIRECT.sql(), CUMULATIVE.sql()
 _ACK_FIGURES = f"""
-    count(*) AS deliveries,
-    count(*) FILTER (WHERE status = 'settled') AS settled,
-    count(*) FILTER (WHERE status = 'settled' AND octets_missing) AS uncertain,
-    count(*) FILTER (WHERE status IN ('unsettled', 'open', 'voided')) AS unsettled,
-    count(*) FILTER (WHERE status = 'unknown') AS unknown,
+    {figures()},
     count(*) FILTER (WHERE settlement = 'nack') AS nacked,
     count(*) FILTER (WHERE {_DIRECT}) AS direct,
     {_percentile(0.5, "ack_latency_us", _DIRECT)} AS p50_us,
@@ -103,14 +97,14 @@ QUERIES = {
             f"""
             SELECT {_ACK_FIGURES},
                    count(*) FILTER (WHERE redelivered) AS redelivered
-            FROM deliveries WHERE status <> 'auto'""",
+            FROM deliveries WHERE {ASKING.sql()}""",
         ),
         Query(
             "ack_destinations",
             ("deliveries",),
             f"""
             SELECT destination, ack_mode, {_ACK_FIGURES}
-            FROM deliveries WHERE status <> 'auto' GROUP BY destination, ack_mode
+            FROM deliveries WHERE {ASKING.sql()} GROUP BY destination, ack_mode
             ORDER BY p95_us DESC NULLS LAST, deliveries DESC, destination, ack_mode LIMIT 25""",
         ),
         Query(
@@ -119,7 +113,7 @@ QUERIES = {
             f"""
             SELECT CAST(floor({BINS_PER_DECADE} * log10(greatest(ack_latency_us, 1))) AS INT) AS bin,
                    settled_by, count(*) AS deliveries
-            FROM deliveries WHERE {_SURE} AND ack_latency_us IS NOT NULL
+            FROM deliveries WHERE {MEASURED.sql()}
             GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
         ),
         Query(
@@ -233,7 +227,7 @@ QUERIES = {
         Query(
             "sessions",
             ("sessions", "compliance_findings", "heartbeats", "deliveries"),
-            """
+            f"""
             SELECT s.stream_id, s.client_ip, s.client_port, s.server_ip, s.server_port, s.transport, s.opened_ns,
                    s.closed_ns, s.version, s.server_product, s.server_version, s.client_product, s.outcome,
                    s.error_message, s.end_kind, s.ended_by, s.frames_c2s, s.frames_s2c, s.gap_octets,
@@ -245,7 +239,7 @@ QUERIES = {
                        FROM compliance_findings GROUP BY stream_id) f ON f.stream_id = s.stream_id
             LEFT JOIN (SELECT stream_id, max(CAST(max_gap_ms AS DOUBLE) / interval_ms) AS ratio
                        FROM heartbeats WHERE interval_ms > 0 GROUP BY stream_id) h ON h.stream_id = s.stream_id
-            LEFT JOIN (SELECT stream_id, count(*) AS unsettled FROM deliveries WHERE status = 'unsettled'
+            LEFT JOIN (SELECT stream_id, count(*) AS unsettled FROM deliveries WHERE {NOT_SETTLED.sql()}
                        GROUP BY stream_id) d ON d.stream_id = s.stream_id
             ORDER BY must DESC, CASE WHEN s.outcome = 'refused' THEN 0 ELSE 1 END, h.ratio DESC NULLS LAST, should DESC,
                      s.opened_ns, s.stream_id LIMIT 50""",

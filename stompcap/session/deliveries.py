@@ -42,10 +42,11 @@ from stompcap.session.outstanding import (
 from stompcap.session.records import Layout, Records, opened
 from stompcap.session.settling import Found, Frames
 from stompcap.session.subscriptions import modes_of, names_of
-from stompcap.tables import words
+from stompcap.tables import outcomes, words
 from stompcap.tables.silver import DELIVERIES
 
 AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, UNSETTLED, OPEN_STATUS, UNKNOWN_STATUS = range(6)  # words.DELIVERY_STATUSES
+NOT_SETTLED = [words.DELIVERY_STATUSES.index(word) for word in outcomes.NOT_SETTLED.statuses]
 BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 LAYOUT = Layout(
     {
@@ -241,7 +242,7 @@ def tally(rows: Records, subscriptions: Records) -> None:
     status, nack = rows["status"], rows["nack"] == 1
     for name, which in (
         ("acked", (status == SETTLED_STATUS) & ~nack), ("nacked", (status == SETTLED_STATUS) & nack),
-        ("unsettled", np.isin(status, (UNSETTLED, OPEN_STATUS, VOIDED_STATUS))),
+        ("unsettled", np.isin(status, NOT_SETTLED)),
     ):
         more = np.bincount(rows["subscription"][final & which], minlength=len(subscriptions))
         subscriptions[name] = subscriptions[name] + more

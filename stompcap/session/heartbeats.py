@@ -165,7 +165,7 @@ def follow(
     own = np.flatnonzero(number[segments.direction] >= 0)
     np.maximum.at(latest, number[segments.direction[own]], segments.ts_ns[own])
     stop = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
-    limit = np.floor(thresholds.heartbeat_late * interval * MILLISECOND).astype(np.int64)
+    limit = _in_time(interval, thresholds.heartbeat_late)
     watched = Watched(
         direction, rows["now_ns"], stop, np.where(shut, CLOSE, CAPTURE_END), limit, rows["gaps"], rows["longest_ns"]
     )
@@ -178,10 +178,18 @@ def follow(
     counted = _packets_lost(dialogue.streams)[gaps.direction]
     excuse = np.full(count, -1, np.int64)
     _excuses(found, watched, Lost(*(values[counted] for values in gaps)), stalls_of(stalls, dialogue.ids), excuse)
-    ratio = (found.stop_ns - found.start_ns) / (interval[found.watched] * MILLISECOND)
+    ratio = (found.stop_ns - found.start_ns) // MILLISECOND / interval[found.watched]
     severity = np.select([ratio > thresholds.heartbeat_dead, ratio > thresholds.heartbeat_violation], [DEAD, VIOLATION], LATE)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
     return rows, _violations(dialogue.ids, rows, interval, found, ratio, severity, excuse)
+
+
+def _in_time(interval: I64, late: float) -> I64:
+    """The longest silences that are not late, in nanoseconds; whole milliseconds are compared, as intervals are agreed on in these."""
+    most = np.floor(late * interval)
+    most += (most + 1) / interval <= late  # the product may be rounded down
+    longest: I64 = ((most + 1) * MILLISECOND - 1).astype(np.int64)
+    return longest
 
 
 def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records:

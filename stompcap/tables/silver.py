@@ -124,7 +124,7 @@ SUBSCRIPTIONS = Table(
         big("delivered", "MESSAGEs delivered to it", nullable=False),
         big("acked", "Deliveries settled by ACK", nullable=False),
         big("nacked", "Deliveries settled by NACK", nullable=False),
-        big("unsettled", "Deliveries that required an ACK and got none", nullable=False),
+        big("unsettled", "Deliveries that ask for an ACK and are not settled: of status unsettled, open or voided", nullable=False),
         big("max_in_flight", "Most deliveries unsettled at once", nullable=False),
         text("status", "What became of it", *words.SUBSCRIPTION_STATUSES, nullable=False),
     ),

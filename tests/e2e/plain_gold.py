@@ -51,14 +51,16 @@ def wrong_latencies(tables: Mapping[str, pa.Table]) -> Iterator[str]:
         if row["status"] != "auto":
             hour = EPOCH + datetime.timedelta(hours=row["delivered_ns"] // 3_600_000_000_000)
             point, broker = source[row["stream_id"]], products[row["stream_id"]]
-            held[hour, point, row["destination"], row["ack_mode"], row["settled_by"], broker].append(row)
+            settled_by = row["settled_by"] if row["status"] == "settled" else None
+            held[hour, point, row["destination"], row["ack_mode"], settled_by, broker].append(row)
     found = {tuple(row[name] for name in LATENCY_KEY): row for row in rows(tables["ack_latency"])}
     if len(found) != tables["ack_latency"].num_rows or set(found) != set(held):
         yield f"groups: {sorted(map(str, set(found) ^ set(held)))}"
     for key in set(found) & set(held):
         row, group = found[key], held[key]
         status = Counter(one["status"] for one in group)
-        sure = [one["ack_latency_us"] for one in group if one["status"] == "settled" and not one["octets_missing"]]
+        sure = [one["ack_latency_us"] for one in group if one["status"] == "settled" and not one["octets_missing"]
+                and one["ack_latency_us"] is not None]
         left = status["unsettled"] + status["open"] + status["voided"]
         counts = (len(group), status["settled"], status["settled"] - len(sure), left, status["unknown"])
         if tuple(row[name] for name in LATENCY_COUNTS) != counts:

@@ -64,7 +64,7 @@ DELIVERED = [
     *delivered("s", 59.99, "direct", "settled", 900, 200, 1000, 400, 800, 600),
     *delivered("s", 60, "direct", "settled", 5),
     *delivered("s", 30, "cumulative", "settled", 10, 21),
-    *delivered("s", 30, None, "unsettled", None), *delivered("s", 30, None, "open", None), *delivered("s", 30, None, "voided", 9),
+    *delivered("s", 30, None, "unsettled", None), *delivered("s", 30, None, "open", None), *delivered("s", 30, "direct", "voided", 9),
     *delivered("s", 30, None, "unknown", None, None), *delivered("s", 30, None, "auto", None),
     *delivered("t", 30, "direct", "settled", 1_000_000),
 ]  # fmt: skip

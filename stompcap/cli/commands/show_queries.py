@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stompcap.lake.query import Query
+from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED
 
 ROWS = 10
 """Rows of each table."""
@@ -21,7 +22,7 @@ class Shown:
     then: str
 
 
-_DIRECT = "status = 'settled' AND settled_by = 'direct' AND octets_missing IS NOT TRUE"  # a cumulative ACK gives an upper bound only
+_DIRECT = DIRECT.sql()  # a cumulative ACK gives an upper bound only
 _SESSION = """
     SELECT s.stream_id, s.client_ip, s.client_port, s.server_product AS broker, s.version, s.outcome, s.end_kind AS ended,
            s.opened_ns AS opened, (coalesce(s.closed_ns, s.last_ns) - s.opened_ns) / 1000 AS duration_us,
@@ -42,19 +43,20 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
         Shown("Sessions, longest", Query("longest", ("sessions",), f"""
             {_SESSION} ORDER BY duration_us DESC NULLS LAST, s.stream_id {limit}"""), session),
         Shown("Slowest destinations, by the latency of direct ACKs", Query("destinations", ("deliveries",), f"""
-            SELECT destination, count(*) AS deliveries, count(*) FILTER (WHERE status IN ('unsettled', 'open')) AS unsettled,
+            SELECT destination, count(*) AS deliveries, count_if({NOT_SETTLED.sql()}) AS unsettled,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us)
                        FILTER (WHERE {_DIRECT}) AS p50_us,
                    max(ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
-            FROM deliveries WHERE status <> 'auto' GROUP BY destination
+            FROM deliveries WHERE {ASKING.sql()} GROUP BY destination
             ORDER BY p50_us DESC NULLS LAST, destination {limit}"""),
-            "stompcap sql \"SELECT stream_id, message_id, ack_latency_us FROM deliveries ORDER BY 3 DESC LIMIT 20\" --lake {lake}"),
+            "stompcap sql \"SELECT stream_id, message_id, ack_latency_us FROM deliveries "
+            f"WHERE {_DIRECT} ORDER BY 3 DESC LIMIT 20\" --lake {{lake}}"),
         Shown("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query(
             "consumers", ("deliveries", "sessions"), f"""
             SELECT d.stream_id, s.client_ip, s.client_port, s.login, s.client_product AS client, count(*) AS deliveries,
-                   count(*) FILTER (WHERE d.status IN ('unsettled', 'open')) AS unsettled,
+                   count_if({NOT_SETTLED.sql("d")}) AS unsettled,
                    max(d.ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us
-            FROM deliveries d JOIN sessions s ON d.stream_id = s.stream_id WHERE d.status <> 'auto'
+            FROM deliveries d JOIN sessions s ON d.stream_id = s.stream_id WHERE {ASKING.sql("d")}
             GROUP BY d.stream_id, s.client_ip, s.client_port, s.login, s.client_product
             ORDER BY unsettled DESC, max_us DESC NULLS LAST, d.stream_id {limit}"""), session),
         Shown("Findings, by rule", Query("findings", ("compliance_findings", "rules"), f"""

@@ -54,8 +54,8 @@ class Line:
 
     @property
     def key(self) -> tuple[str, str | None, int | None]:
-        """What tells it from the other lines of its session."""
-        return self.kind, self.direction, self.offset
+        """What tells it from the other lines of its session: its place in the stream, or its time where it has none."""
+        return self.kind, self.direction, self.ns if self.offset is None else self.offset
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _silence(row: Row) -> Line:
     """The line of a silence that heart-beats should have broken."""
     excuse = f", excused by {row['excused']}" if row["excused"] else ""
     note = f"{duration(row['gap_ms'] * 1000)} without an octet, {row['ratio']:.2f} intervals of {duration(row['interval_ms'] * 1000)}"
-    return Line("silence", row["direction"], row["gap_start_ns"], row["gap_end_ns"], note=f"{row['severity']}: {note}{excuse}")
+    return Line("silence", row["direction"], None, row["gap_end_ns"], note=f"{row['severity']}: {note}{excuse}")
 
 
 def _joined(lines: Iterable[Line]) -> list[Line]:
@@ -188,7 +188,7 @@ def _joined(lines: Iterable[Line]) -> list[Line]:
 
 def _with_findings(lines: list[Line], findings: Iterable[Row]) -> list[Line]:
     """The lines, each with its findings."""
-    by_key = {(line.direction, line.offset): number for number, line in enumerate(lines) if line.kind != "silence"}
+    by_key = {(line.direction, line.offset): number for number, line in enumerate(lines)}
     at: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(findings, key=lambda row: (row["ts_ns"], row["rule_id"])):
         number = by_key.get((row["direction"], row["stream_offset"]))

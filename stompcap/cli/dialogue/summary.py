@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from stompcap.tables.outcomes import DIRECT, SETTLED
 from stompcap.units import count, duration, size
 
 if TYPE_CHECKING:
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 def figures(dialogue: Dialogue) -> dict[str, Any]:
     """The figures of a session's summary; ack latencies are those of direct ACKs, as a cumulative one gives an upper bound only."""
     session = dialogue.session
-    latencies = [
-        row["ack_latency_us"] for row in dialogue.deliveries
-        if row["status"] == "settled" and row["settled_by"] == "direct" and not row["octets_missing"] and row["ack_latency_us"] is not None
-    ]  # fmt: skip
+    latencies = [row["ack_latency_us"] for row in dialogue.deliveries if DIRECT.has(row)]
     ended = session["closed_ns"] or session["last_ns"]
     return {
         "version": session["version"],
@@ -37,7 +35,7 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
         "delivery_statuses": dict(Counter(row["status"] for row in dialogue.deliveries)),
         "ack_p50_us": median(latencies) if latencies else None,
         "ack_max_us": max(latencies, default=None),
-        "cumulative": sum(row["settled_by"] == "cumulative" for row in dialogue.deliveries),
+        "cumulative": sum(SETTLED.has(row) and row["settled_by"] == "cumulative" for row in dialogue.deliveries),
         "heartbeats": {row["direction"]: row["verdict"] for row in dialogue.heartbeats},
         "findings": dict(Counter(row["level"] for row in dialogue.findings)),
     }
