@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from stompcap import zones
+
 NOTHING = "–"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SIZES = ("octets", "kB", "MB", "GB", "TB", "PB")
@@ -100,12 +102,31 @@ def share(part: float | None, whole: float | None) -> str:
 
 
 def moment(ns: float | None, digits: int = 3) -> str:
-    """Nanoseconds since the epoch as UTC date and time, with so many decimals of the second (0 to 6)."""
+    """Nanoseconds since the epoch as date and time, with so many decimals of the second (0 to 6).
+
+    The zone is that of stompcap.zones; one other than UTC is told by its offset.
+    """
     if ns is None:
         return NOTHING
-    when = _EPOCH + timedelta(microseconds=int(ns) // 1000)
-    text = when.strftime("%Y-%m-%d %H:%M:%S.%f")
-    return text[: digits - 6 or None] if digits else text[:-7]
+    when = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.shown()).isoformat(" ", "microseconds")
+    time, offset = when[:26], when[26:]
+    return (time[: digits - 6 or None] if digits else time[:-7]) + ("" if zones.is_utc() else offset)
+
+
+def stamp(ns: float | None, digits: int = 3) -> str:
+    """A moment that stands alone: UTC is named too."""
+    return moment(ns, digits) + (" UTC" if ns is not None and zones.is_utc() else "")
+
+
+def offset_ms(ns: float) -> float:
+    """How far the clocks of the zone that is shown are ahead of UTC at a moment."""
+    ahead = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.shown()).utcoffset()
+    return 0 if ahead is None else ahead / timedelta(milliseconds=1)
+
+
+def iso(ns: int | None) -> str | None:
+    """A moment in ISO 8601, to the microsecond; None as it is."""
+    return None if ns is None else moment(ns, 6).replace(" ", "T") + ("Z" if zones.is_utc() else "")
 
 
 def endpoint(address: str | None, port: int | None) -> str:

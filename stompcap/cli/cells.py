@@ -7,7 +7,7 @@
   written as numbers, negative ones too.
 - JSON is for programs: exact values, everything beyond ASCII escaped, octets in base64.
 
-Timestamps are UTC, ISO 8601; intervals are as DuckDB writes them.
+Timestamps are in ISO 8601, in the zone of stompcap.zones; those without a zone have none. Intervals are as DuckDB writes them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from stompcap import zones
 from stompcap.cli.intervals import interval
 from stompcap.visible import visible, visible_octets
 
@@ -52,8 +53,11 @@ def plain(value: Any) -> Any:
 
 
 def _moment(value: datetime) -> str:
-    """A timestamp in UTC; one without a zone is local time, as Spark hands TIMESTAMPs to Python."""
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    """A moment, in the zone that is shown; a timestamp without a zone as it is."""
+    if value.tzinfo is None:
+        return value.isoformat()
+    text = value.astimezone(zones.shown()).isoformat()
+    return text.removesuffix("+00:00") + "Z" if zones.is_utc() else text
 
 
 def text(value: Any, limit: int | None = None) -> str:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap import units
+from stompcap import units, zones
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -63,6 +65,9 @@ MaxDecompressed = Annotated[
         help=f"Most octets that a compressed capture may decompress to; default {LIMIT_VARIABLE}, else 64 GiB.",
     ),
 ]  # fmt: skip
+TimeZone = Annotated[
+    str, typer.Option("--time-zone", metavar="ZONE", help="Time zone of the times shown: an IANA name such as Europe/Berlin, or local.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print more, with tracebacks of errors.")]
@@ -179,6 +184,14 @@ def with_seconds(words: Sequence[str]) -> list[str]:
     for word, after in zip(words, [*words[1:], ""], strict=True):
         found.append("--wait=inf" if word == "--wait" and not after.replace(".", "", 1).isdecimal() else word)
     return found
+
+
+def times_in(given: str) -> AbstractContextManager[None]:
+    """Times are shown in the zone that --time-zone names; raises UsageError where there is none."""
+    try:
+        return zones.showing(zones.find(given))
+    except ValueError as error:
+        raise UsageError(f"--time-zone {visible(given, 40)}: {error}") from error
 
 
 def seconds(option: str, text: str) -> int:

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stompcap.units import count, duration, moment, share, size
+from stompcap.units import count, duration, moment, share, size, stamp
 from stompcap.visible import visible
 
 TOP_RULES = 5
@@ -120,7 +120,7 @@ def _period(total: dict[str, Any] | None) -> Text | None:
         return None
     span = duration((total["last_ns"] - total["first_ns"]) / 1000)
     return Text(
-        f"{moment(total['first_ns'], 0)} to {moment(total['last_ns'], 0)} UTC ({span}); "
+        f"{moment(total['first_ns'], 0)} to {stamp(total['last_ns'], 0)} ({span}); "
         f"{count(total['packets'])} packets, "
         f"{size(total['size_octets'])} in {count(total['captures'])} captures"
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from stompcap import zones
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.data_files import Files
@@ -67,20 +68,38 @@ def files(lake: str, table: str) -> Files:
 
 @contextmanager
 def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[list[object]]]]:
-    """The columns and rows that answer a statement, of the tables as they are now.
+    """The columns and rows that answer a statement, of the tables as they are now; days and hours are those of stompcap.zones.
 
     Raises UsageError for one that does not read, and what DuckDB raises for one that makes no sense.
     """
-    import duckdb
-
     demand_reading(statement)
     with _opened(lake, named(statement)) as database:
         if found := _refused(database).search(_without_texts(statement)):
             raise UsageError(f"{found[1]}(): {UNREAD}")
-        if [one.type for one in duckdb.extract_statements(explained(statement))] != [duckdb.StatementType.SELECT]:
+        if not _reads(explained(statement)):
             raise UsageError(REFUSED)
-        reader = database.execute(statement).to_arrow_reader(BATCH_ROWS)
+        reader = _run(database, statement).to_arrow_reader(BATCH_ROWS)
         yield reader.schema.names, _rows(reader)
+
+
+def _reads(statement: str) -> bool:
+    """Whether it is one query. PIVOT without a list of values becomes one behind statements of DuckDB's own, which have no text."""
+    import duckdb
+
+    *before, last = duckdb.extract_statements(statement) or (None,)
+    kind = duckdb.StatementType
+    return last is not None and last.type == kind.SELECT and all(one.type == kind.CREATE and not one.query for one in before)
+
+
+def _run(database: DuckDBPyConnection, statement: str) -> DuckDBPyConnection:
+    """Execute a statement up to the part that has rows; what DuckDB puts around an explained PIVOT would end with none."""
+    import duckdb
+
+    for part in duckdb.extract_statements(statement):
+        database.execute(part)
+        if part.type in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+            break
+    return database
 
 
 def _without_texts(statement: str) -> str:
@@ -121,6 +140,7 @@ def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
     """Leave DuckDB with these files alone; intermediate results that memory has no room for go to a folder of their own."""
     allowed = ", ".join(map(_quoted, uris))
     for setting in (
+        f"TimeZone = {_quoted(zones.name())}",
         f"allowed_paths = [{allowed}]",
         f"temp_directory = {_quoted(spilled)}",
         "python_enable_replacements = false",
@@ -138,14 +158,13 @@ def _quoted(text: str) -> str:
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[list[object]]:
-    """The rows one by one; a TIMESTAMP without zone is UTC, as all times of a lake are, and a map is a dict."""
+    """The rows one by one; a TIMESTAMP has no zone, one WITH TIME ZONE has that of stompcap.zones, and a map is a dict."""
     for batch in reader:
-        columns = [_utc(column).to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+        columns = [_micros(column).to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
         yield from map(list, zip(*columns, strict=True))
 
 
-def _utc(column: pa.Array) -> pa.Array:
+def _micros(column: pa.Array) -> pa.Array:
+    """A column of times in microseconds, the most that Python has."""
     kind = column.type
-    if not pa.types.is_timestamp(kind):
-        return column
-    return column.cast(pa.timestamp("us"), safe=False).cast(pa.timestamp("us", "UTC"))
+    return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column

@@ -20,11 +20,12 @@ PIECE = re.compile(
 )
 """A comment, a text or name in quotes (DuckDB's E'..' and $tag$..$tag$ too), a semicolon, or what lies between such."""
 EXPLAINED = re.compile(r"EXPLAIN\b\s*(?:ANALYZE\b|\([^()]*\))?", re.IGNORECASE)
-QUERIES = ("SELECT", "VALUES", "TABLE", "PIVOT", "UNPIVOT")
+QUERIES = ("SELECT", "VALUES", "TABLE", "PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
 MIXED = ("WITH", "FROM")
 """A query, or an INSERT, UPDATE or DELETE behind it: by the parser."""
 QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "EXPLAIN")
-REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, SHOW, DESCRIBE or EXPLAIN"
+REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, PIVOT, UNPIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN"
+SETS = "sql keeps no settings; times are shown in the zone that --time-zone names"
 OUTSIDE = ("reflect", "try_reflect", "java_method", "identifier")
 """Functions of Spark that call any method of Java, and the clause that hides a function's name."""
 
@@ -75,8 +76,9 @@ def first_word(statement: str) -> str:
 
 def demand_reading(statement: str) -> None:
     """Raise UsageError for a statement that begins as none that reads."""
-    if first_word(statement) not in QUERIES + MIXED + QUESTIONS:
-        raise UsageError(REFUSED)
+    word = first_word(statement)
+    if word not in QUERIES + MIXED + QUESTIONS:
+        raise UsageError(SETS if word in ("SET", "RESET") else REFUSED)
 
 
 def calls(names: Iterable[str]) -> re.Pattern[str]:

@@ -29,7 +29,7 @@ from stompcap.report.layout import (
     word,
 )
 from stompcap.report.queries import TIME_SLICES
-from stompcap.units import count, duration, endpoint, moment
+from stompcap.units import count, duration, endpoint, moment, stamp
 
 PERCENTILES = {"p50_us": ("median", "median"), "p95_us": ("p95", "95th percentile"), "p99_us": ("p99", "99th percentile")}
 DIRECT, CUMULATIVE = "named by the ACK (direct)", "settled by a later ACK (cumulative)"
@@ -145,7 +145,7 @@ def _timeline(rows: Rows, layout: Layout) -> Markup:
     words = (
         "Ack latency over time",
         f"Median and 95th percentile of direct acks in {TIME_SLICES} slices "
-        f"from {moment(first, 0)} to {moment(last, 0)} UTC, logarithmic axis.",
+        f"from {moment(first, 0)} to {stamp(last, 0)}, logarithmic axis.",
     )
     return layout.markup(layers, "latency-timeline", words, 180, Room(70 if layout.names else 60, 20, bottom=46))
 

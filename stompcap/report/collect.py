@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from stompcap.report.packets import packets
 from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.writing import replace
+from stompcap.units import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,7 +69,7 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | 
     """
     from stompcap.lake import capture_points
 
-    made = f"made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by stompcap {_version()}"
+    made = f"made {stamp(time.time_ns(), 0)} by stompcap {_version()}"
     points = capture_points.chosen(lake, source)
     parts = {}
     for point in points[: capture_points.MOST]:

@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from stompcap.report.svg import element
-from stompcap.units import duration, moment
+from stompcap.units import duration, moment, offset_ms, stamp
 from stompcap.visible import visible
 
 Rows = list[dict[str, Any]]
@@ -154,17 +154,17 @@ def durations(name: str, values: Sequence[float]) -> Spec:
 
 
 def times(name: str, first_ns: int, last_ns: int, layout: Layout) -> Spec:
-    """A channel of UTC times, as `instant` gives them."""
+    """A channel of times, as `instant` gives them."""
     return {
         "field": name, "type": "temporal", "scale": {"type": "utc", "domain": [instant(first_ns), instant(last_ns)]},
         "axis": {"tickCount": 8 if layout.names else 3, "labelOverlap": True, "grid": False, "format": CLOCK,
-                 "title": f"{moment(first_ns, 0)} to {moment(last_ns, 0)} UTC"},
+                 "title": f"{moment(first_ns, 0)} to {stamp(last_ns, 0)}"},
     }  # fmt: skip
 
 
 def instant(ns: float) -> float:
-    """Nanoseconds since the epoch as what Vega takes for a time."""
-    return ns / 1e6
+    """Nanoseconds since the epoch as what Vega takes for a time of UTC: the time of day in the zone that is shown."""
+    return ns / 1e6 + offset_ms(ns)
 
 
 def counts(name: str, ticks: int = 4, **scale: Any) -> Spec:

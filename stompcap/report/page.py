@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from stompcap import units
+from stompcap import units, zones
 from stompcap.report import grouping
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
@@ -188,6 +188,7 @@ def _part(answers: dict[str, Rows], lake_word: str) -> str:
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
         lake_word=lake_word,
         STORM=STORM,
+        zone=zones.name(),
         products=products,
         by_product=by_product,
         charts=_charts(answers),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from stompcap.report.gap_charts import ID_DIGITS
 from stompcap.report.incidents import TIME_SLICES
 from stompcap.report.layout import Layout, Room, Rows, Y, amount, counts, drawn, instant, layer, times, word
-from stompcap.units import count, duration, milliseconds, moment
+from stompcap.units import count, duration, milliseconds, moment, stamp
 from stompcap.visible import visible
 
 SILENCES = {"late": "var(--late)", "violation": "var(--violation)", "dead": "var(--dead)", "excused": "var(--c)"}
@@ -41,7 +41,7 @@ def _openings(rows: Rows, layout: Layout) -> Markup:
     }, x2Offset=-1)  # fmt: skip
     words = (
         "Sessions opened over time",
-        f"Number of sessions opened in {TIME_SLICES} slices from {moment(first, 0)} to {moment(last, 0)} UTC; on top those that were "
+        f"Number of sessions opened in {TIME_SLICES} slices from {moment(first, 0)} to {stamp(last, 0)}; on top those that were "
         "refused or got no answer.",
     )
     return layout.markup([bar], "openings", words, 120, Room(60 if layout.names else 44, 20, bottom=46))

@@ -11,6 +11,8 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
+from stompcap import zones
+from stompcap.cli import cells
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import tables as lakes
 from stompcap.lake.mistakes import mistake
@@ -58,10 +60,42 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
 
 
 def test_values_come_as_python_has_them(lake: str) -> None:
-    (row,) = rows(lake, "SELECT map {'a': 1}, TIMESTAMP '2026-01-01 00:00:00', CAST(NULL AS INT), sum(1), [1, 2]")
+    (row,) = rows(lake, "SELECT map {'a': 1}, TIMESTAMPTZ '2026-01-01 00:00:00', CAST(NULL AS INT), sum(1), [1, 2]")
     assert row[0] == {"a": 1}
     assert row[1].isoformat() == "2026-01-01T00:00:00+00:00"
     assert row[2:4] == [None, 1]
+
+
+@pytest.mark.parametrize("of", ["{}", "[{}]"], ids=["alone", "in a list"])
+def test_a_timestamp_has_the_zone_that_it_has(lake: str, of: str) -> None:
+    kinds = "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TIMESTAMPTZ"
+    (row,) = rows(lake, "SELECT " + ", ".join(of.format(f"CAST('2026-07-01 12:00:00' AS {kind})") for kind in kinds))
+    found = [value[0] if isinstance(value, list) else value for value in row]
+    assert [cells.plain(value) for value in found] == ["2026-07-01T12:00:00"] * 3 + ["2026-07-01T12:00:00Z"]
+    with zones.showing(zones.find("Asia/Kolkata")):
+        (row,) = rows(lake, f"SELECT {of.format('to_timestamp(1782907200)')}, date_trunc('day', to_timestamp(1782930600)) AS day")
+        shown = cells.plain(row[0][0] if isinstance(row[0], list) else row[0]), cells.plain(row[1])
+    assert shown == ("2026-07-01T17:30:00+05:30", "2026-07-02T00:00:00+05:30")
+
+
+LOGINS = "(SELECT login, stream_id FROM sessions)"
+PIVOTS = [
+    ("PIVOT {0} ON login USING count(*)", [["a" * 20, 1, 0], ["b" * 20, 0, 1]]),
+    ("(PIVOT_WIDER {0} ON login USING count(*)) -- all", [["a" * 20, 1, 0], ["b" * 20, 0, 1]]),
+    ("PIVOT {0} ON login IN ('bob') USING count(*) GROUP BY stream_id", [["a" * 20, 0], ["b" * 20, 1]]),
+    ("WITH p AS (PIVOT {0} ON login USING count(*)) SELECT sum(ann), sum(bob) FROM p", [[1, 1]]),
+    ("PIVOT {0} ON login, stream_id USING count(*)", None),
+    ("UNPIVOT (SELECT 1 AS a, 2 AS b) ON a, b", [["a", 1], ["b", 2]]),
+    ("DESCRIBE PIVOT {0} ON login USING count(*)", None), ("SUMMARIZE {0}", None), ("SHOW sessions", None), ("DESC sessions", None),
+    ("EXPLAIN PIVOT {0} ON login USING count(*)", None), ("EXPLAIN ANALYZE PIVOT {0} ON login USING count(*)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "found"), PIVOTS)
+def test_what_reads_is_answered(lake: str, statement: str, found: list[list[Any]] | None) -> None:
+    answer = rows(lake, statement.replace("{0}", LOGINS))
+    assert answer
+    assert found is None or sorted(answer) == found
 
 
 def test_the_tables_that_a_statement_names() -> None:
@@ -82,6 +116,10 @@ REFUSED = [
     "SELECT * FROM query('SELECT 1')", "SELECT * FROM enable_logging(storage = 'file', storage_path = 'OUT')",
     "SELECT * FROM duckdb_secrets()",
     "SELECT * FROM sqlite_scan('OTHER', 'a')", "SELECT getenv('HOME')", "SELECT * FROM python_variable", "SELECT 1; DROP VIEW deliveries",
+    "PIVOT sessions ON login USING count(*); DROP VIEW sessions", "PIVOT sessions ON login USING count(*); SELECT 1",
+    "PIVOT sessions ON login USING count(*); CREATE TABLE x AS PIVOT sessions ON login USING count(*)",
+    "PIVOT (SELECT * FROM read_text('OTHER')) ON content USING count(*)", "CREATE TABLE x AS PIVOT sessions ON login USING count(*)",
+    "PIVOT 'OTHER.csv' ON a USING count(*)", "SET TimeZone = 'Asia/Tokyo'", "SUMMARIZE 'OTHER.parquet'",
     "CREATE TABLE x AS SELECT 1", "DELETE FROM deliveries", "DROP VIEW deliveries", "WITH a AS (SELECT 1) DELETE FROM deliveries", "",
 ]  # fmt: skip
 

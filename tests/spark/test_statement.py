@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stompcap.cli import cells
 from stompcap.errors import UsageError
 from stompcap.lake.statement import demand_reading, first_word, read
+from stompcap.spark import times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +27,7 @@ def test_the_word_a_statement_begins_with(statement: str, word: str) -> None:
 
 
 COMMANDS = [
-    "DELETE FROM t", "insert into t values (1)", "/* SELECT */ DROP TABLE t", "SET x=1", "", "CREATE TABLE t(a INT)", "TRUNCATE TABLE t",
+    "DELETE FROM t", "insert into t values (1)", "/* SELECT */ DROP TABLE t", "", "CREATE TABLE t(a INT)", "TRUNCATE TABLE t",
     "MERGE INTO t USING s ON 1=1 WHEN MATCHED THEN DELETE", "CALL f()", "CACHE TABLE t",
 ]  # fmt: skip
 
@@ -34,6 +36,26 @@ COMMANDS = [
 def test_what_begins_as_a_command_is_refused(statement: str) -> None:
     with pytest.raises(UsageError, match="reads a lake and never writes"):
         demand_reading(statement)
+
+
+def test_a_setting_is_refused_with_what_there_is_instead() -> None:
+    with pytest.raises(UsageError, match=r"keeps no settings; .* --time-zone"):
+        demand_reading("SET TIME ZONE 'Asia/Tokyo'")
+
+
+@pytest.mark.spark
+def test_what_spark_reads_is_answered_and_its_times_have_the_zones_that_they_have(spark: SparkSession) -> None:
+    spark.createDataFrame([("a", 1), ("b", 2)], "k STRING, n INT").createOrReplaceTempView("pairs")
+    assert read(spark, "SELECT * FROM pairs PIVOT (sum(n) FOR k IN ('a', 'b'))").collect() == [(1, 2)]
+    assert read(spark, "SELECT * FROM (SELECT 1 AS a, 2 AS b) UNPIVOT (n FOR k IN (a, b))").count() == 2
+    for statement in ("SHOW VIEWS", "DESCRIBE pairs", "DESC pairs", "EXPLAIN SELECT * FROM pairs"):
+        assert read(spark, statement).count()
+    kinds = "TIMESTAMP '2026-07-01 12:00:00Z'", "TIMESTAMP_NTZ '2026-07-01 12:00:00'"
+    columns = ", ".join(form.format(kind) for kind in kinds for form in ("{}", "array({0}, NULL)", "map('k', {})", "struct({} AS f)"))
+    [row] = times.rows(read(spark, f"SELECT {columns}"))
+    moment, clock = "2026-07-01T12:00:00Z", "2026-07-01T12:00:00"
+    expected = [form for one in (moment, clock) for form in (one, [one, None], {"k": one}, {"f": one})]
+    assert [cells.plain(value) for value in row] == expected
 
 
 @pytest.mark.spark

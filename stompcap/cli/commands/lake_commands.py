@@ -38,6 +38,7 @@ def report(
     lake: common.Lake,
     output: Out = "report.html",
     source: common.OfSource = None,
+    time_zone: common.TimeZone = "UTC",
     master: common.Master = None,
     conf: common.Conf = None,
     quiet: common.Quiet = False,
@@ -47,9 +48,10 @@ def report(
     del verbose
     from stompcap.report import write
 
+    in_zone = common.times_in(time_zone)
     common.demand_place(output)
     lakes.demand(lake)
-    with shown(quiet) as progress:
+    with in_zone, shown(quiet) as progress:
         progress.begin("writing the report")
         write(lake, output, common.session(master, conf), source)
     if not quiet:

@@ -69,23 +69,30 @@ def peek(
     from stompcap.cli.dialogue.text import style_for
 
     form = form_of(output.form, as_json=output.as_json)
+    in_zone = common.times_in(output.time_zone)
     options = common.options(common.Reading(**vars(packets)), settings=settings)
     wanted = selection(frames.command, frames.destination, stream, frames.rule)
     live = PIPE in captures
     if live and len(captures) > 1:
         raise UsageError("- reads a pipe and cannot be combined with other captures")
     printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers, named=live), wanted, frames.count)
+    with in_zone:
+        refused = _shown(captures, printer, options, live=live)
+    if refused:
+        raise SystemExit(UNREADABLE)
+
+
+def _shown(captures: list[str], printer: Printer, options: Options, *, live: bool) -> int:
+    """Print the sessions of a pipe or of files; how many of these could not be read."""
     try:
         if live:
             from stompcap.cli import following
 
             following.follow(sys.stdin.buffer, printer, options)
-            return
-        refused = _files(captures, printer, options)
+            return 0
+        return _files(captures, printer, options)
     except Enough:  # of a pipe
-        return
-    if refused:
-        raise SystemExit(UNREADABLE)
+        return 0
 
 
 def _files(captures: list[str], printer: Printer, options: Options) -> int:

@@ -56,12 +56,19 @@ def show(
     form = form_of(output.form, as_json=output.as_json)
     if frames != FRAMES and stream_id is None:
         raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
+    in_zone = common.times_in(output.time_zone)
     lakes.demand(lake)
-    if stream_id is None:
-        _overview(lake, shown(rows), form, source)
-        return
-    if source is not None:
+    if stream_id is not None and source is not None:
         raise UsageError("--source selects what is summed up; a STREAM_ID is of one capture point anyway")
+    with in_zone:
+        if stream_id is None:
+            _overview(lake, shown(rows), form, source)
+        else:
+            _session(lake, stream_id, frames, output, form)
+
+
+def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: str) -> None:
+    """Print a session as a dialogue."""
     from stompcap.cli.dialogue.selection import selection
     from stompcap.cli.dialogue.text import style_for
 

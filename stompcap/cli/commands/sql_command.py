@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stompcap import zones
 from stompcap.cli import common, render
 from stompcap.errors import UsageError
 from stompcap.lake import mistakes, statement
@@ -45,6 +46,7 @@ def sql(
     file: FromFile = None,
     style: Format = "table",
     limit: Limit = 1000,
+    time_zone: common.TimeZone = "UTC",
     spark: BySpark = False,
     master: common.Master = None,
     conf: common.Conf = None,
@@ -54,20 +56,22 @@ def sql(
     del verbose
     if style not in render.FORMATS:
         raise UsageError(f"--format {style}: must be one of {', '.join(render.FORMATS)}")
+    in_zone = common.times_in(time_zone)
     lakes.demand(lake)
     shell = query is None and file is None and sys.stdin.isatty()
     given = [] if shell else statement.statements(_text(query, file))
     for one in given:
         statement.demand_reading(one)
-    ask = _engine(lake, spark, master, conf)
-    if shell:
-        from stompcap.cli.sql_shell import run
+    with in_zone:
+        ask = _engine(lake, spark, master, conf)
+        if shell:
+            from stompcap.cli.sql_shell import run
 
-        run(visible(lake), lambda one: answer(ask, one, style, limit), lambda name: described(ask, name))
-    for number, one in enumerate(given):
-        if number and style != "json":
-            print()
-        answer(ask, one, style, limit)
+            run(visible(lake), lambda one: answer(ask, one, style, limit), lambda name: described(ask, name))
+        for number, one in enumerate(given):
+            if number and style != "json":
+                print()
+            answer(ask, one, style, limit)
 
 
 def answer(ask: Ask, one: str, style: str, limit: int) -> None:
@@ -118,14 +122,17 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) 
     session = common.session(master, conf)()
     lakes.views(session, lake)
     session.conf.set("spark.sql.runSQLOnFiles", "false")  # no FROM csv.`/any/file`
+    session.conf.set("spark.sql.session.timeZone", zones.name())
     return lambda one: _by_spark(session, one)
 
 
 @contextmanager
 def _by_spark(session: SparkSession, one: str) -> Iterator[Answer]:
+    from stompcap.spark import times
+
     found = statement.read(session, one)
     try:
-        yield found.columns, (list(row) for row in found.toLocalIterator())
+        yield found.columns, times.rows(found)
     except KeyboardInterrupt:
         session.sparkContext.cancelAllJobs()
         raise

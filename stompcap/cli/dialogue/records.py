@@ -11,7 +11,7 @@ from typing import Any
 from stompcap.cli import cells
 from stompcap.cli.dialogue.lines import Dialogue, Line, Row
 from stompcap.cli.dialogue.summary import figures
-from stompcap.units import moment
+from stompcap.units import iso
 
 COLUMNS = (
     "type", "stream_id", "time", "ns", "relative_us", "capture", "packet", "direction", "stream_offset", "octets", "command",
@@ -88,5 +88,4 @@ def csv_row(found: dict[str, Any]) -> str:
 
 
 def _when(dialogue: Dialogue, ns: int | None) -> dict[str, Any]:
-    time = None if ns is None else moment(ns, 6).replace(" ", "T") + "Z"
-    return {"time": time, "ns": ns, "relative_us": None if ns is None else (ns - dialogue.session["opened_ns"]) // 1000}
+    return {"time": iso(ns), "ns": ns, "relative_us": None if ns is None else (ns - dialogue.session["opened_ns"]) // 1000}

@@ -16,14 +16,14 @@ from unicodedata import east_asian_width
 from stompcap.cli.dialogue import headers
 from stompcap.cli.dialogue.lines import Dialogue, Line, Row
 from stompcap.cli.dialogue.summary import summary
-from stompcap.units import count, endpoint, moment, size
+from stompcap.units import count, endpoint, moment, size, stamp
 from stompcap.visible import CUT, visible
 
 ARROWS = {"c2s": "→", "s2c": "←"}
 LEVELS = {"M": "MUST", "S": "SHOULD", "I": "INFO"}
 COLOURS = {"M": "31", "S": "33", "I": "36", "c2s": "32", "s2c": "34", "head": "1", "dim": "2", "bad": "35"}
 LONGEST_VALUE, LONGEST_LINE, LONGEST_EVIDENCE = 80, 2000, 300
-TIMES = {"relative": 11, "absolute": 26}
+RELATIVE = 11  # characters of a time
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Writer:
         what = [f"session {dialogue.stream_id}", ends, f"STOMP {session['version'] or '?'}", broker or "broker unknown"]
         if not self.style.named:  # else it is not known yet
             what.append(session["outcome"])
-        return self._cut("  ".join(map(visible, [*what, f"{moment(session['opened_ns'], 6)} UTC"])), "head")
+        return self._cut("  ".join(map(visible, [*what, stamp(session["opened_ns"], 6)])), "head")
 
     def remark(self, text: str) -> str:
         """A line that belongs to no session."""
@@ -101,7 +101,7 @@ class Writer:
 
     def _line(self, dialogue: Dialogue, line: Line) -> str:
         packet = "" if line.packet is None else str(line.packet)
-        time = self._time(dialogue, line).rjust(TIMES["absolute" if self.style.absolute else "relative"])
+        time = self._time(dialogue, line).rjust(len(moment(0, 6)) if self.style.absolute else RELATIVE)
         start = f"{self._name(dialogue)}{time} {packet:>7} {ARROWS.get(line.direction or '', '·')} "
         colour = "bad" if line.kind in ("gap", "junk", "partial", "silence") else "dim" if line.kind != "frame" else line.direction or ""
         return self._cut(start + self._what(line), colour)
