@@ -158,7 +158,8 @@ def build_parts(
         parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, word), at)})
         quality = answers["quality"]
     return render(
-        "document.html", "STOMP traffic report", lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality
+        "document.html", "STOMP traffic report",
+        lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 HOUR = datetime.datetime(2026, 11, 21, 7, tzinfo=datetime.UTC)
 COUNTED = [
-    ("settled", 100, False), ("settled", 300, False), ("settled", 9_000, True),
+    ("settled", 100, False), ("settled", 300, False), ("settled", 9_000, True), ("settled", None, False),
     ("voided", 7, False), ("unsettled", None, None), ("unknown", None, True), ("auto", None, None),
 ]  # fmt: skip
 
@@ -31,7 +31,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_uncertain_latency_is_counted_and_in_no_figure(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_no_latency_counts_of_is_counted_and_in_no_figure(spark: SparkSession, tmp_path: Path) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
     deliveries: list[dict[str, Any]] = [
@@ -42,10 +42,11 @@ def test_an_uncertain_latency_is_counted_and_in_no_figure(spark: SparkSession, t
     lakes.append(lake, "deliveries", table("deliveries", deliveries), ["unit"], "run")
     lakes.append(lake, "sessions", table("sessions", [{"stream_id": "s", "server_product": "RabbitMQ"}]), ["unit"], "run")
     aggregates.refresh(lake, gold.ACK_LATENCY, [], "run", lambda: spark)
-    [row] = lakes.small(lake, "ack_latency").to_pylist()
-    assert (row["hour_ts"], row["server_product"]) == (HOUR, "RabbitMQ")
+    others, row = sorted(lakes.small(lake, "ack_latency").to_pylist(), key=lambda row: row["settled_by"] or "")
+    assert (row["hour_ts"], row["server_product"], row["settled_by"]) == (HOUR, "RabbitMQ", "direct")
     counts = ("deliveries", "settled", "uncertain", "unsettled", "unknown")
-    assert [row[name] for name in counts] == [6, 3, 1, 2, 1]
+    assert [row[name] for name in counts] == [4, 4, 2, 0, 0]
+    assert [others[name] for name in ("settled_by", *counts)] == [None, 3, 0, 0, 2, 1]
     assert (row["p50_us"], row["p99_us"], row["max_us"], row["mean_us"]) == (200, 298, 300, 200)
 
 
