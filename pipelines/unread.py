@@ -1,4 +1,4 @@
-"""What connections of a batch carried that cannot be read, in words: TLS, WebSocket, and where no STOMP was found all else."""
+"""What connections of a batch carried that is not read, in words: TLS, WebSocket and other protocols; where no STOMP was found, all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MOST_NAMED = 4
-NAMES = {("tls", "tls"): "TLS", ("http", "websocket"): "WebSocket", ("http", "tcp"): "HTTP"}
-OPAQUE = ("TLS", "WebSocket")
-REMEDY = {"TLS": "not decrypted", "WebSocket": "not read"}
+NAMES = {
+    "tls": "TLS", "http": "HTTP", "amqp": "AMQP", "mqtt": "MQTT", "openwire": "OpenWire", "core": "Artemis Core",
+    "other": "an unknown protocol",
+}  # fmt: skip
+WEBSOCKET = "WebSocket"
+WHY = {"TLS": "not decrypted", WEBSOCKET: "not read"}
+NOT_KEPT = "not kept"
 
 
 def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], SparkSession]) -> list[str]:
-    """Lines on the connections of a batch that may carry STOMP and cannot be read; `ports` are those where STOMP is expected."""
+    """Lines on the connections of a batch of which no octets are read; `ports` are those where STOMP is expected."""
     sql = f"""
-        SELECT protocol, transport, server_port, count(*) AS connections FROM streams WHERE batch_id = '{batch}'
-        GROUP BY protocol, transport, server_port
+        SELECT protocol, transport, server_port, count(*) AS connections FROM streams
+        WHERE batch_id = '{batch}' AND outer_octets_c2s + outer_octets_s2c > 0 GROUP BY protocol, transport, server_port
     """  # noqa: S608  the batch is a digest of our own
     files = data_files.of(open_tables.table(location(lake, "streams")), ["batch_id"])
     mine = {"streams": data_files.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
@@ -33,19 +37,21 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
 def lines(rows: Iterable[dict[str, Any]], ports: Collection[int]) -> list[str]:
     """The lines for rows of protocol, transport, server_port, connections."""
     counts: Counter[tuple[str, int]] = Counter()
+    spoken = False
     for row in rows:
-        name = "STOMP" if row["protocol"] == "stomp" else NAMES.get((row["protocol"], row["transport"]), "other")
-        counts[name, 0 if name == "other" else row["server_port"]] += row["connections"]
-    spoken = any(name == "STOMP" for name, _ in counts)
-    opaque = [(name, port, n) for (name, port), n in counts.most_common() if name in OPAQUE and (port in ports or not spoken)]
-    named = [f"{_connections(name, n)} to port {port}, {REMEDY[name]}" for name, port, n in opaque]
-    if spoken or not counts:
-        return named
-    rest = [_connections(name, n) + (f" to port {port}" if port else "") for (name, port), n in counts.most_common() if name not in OPAQUE]
-    seen = [*named, *rest]
-    more = [f"and {len(seen) - MOST_NAMED} more kinds"] if len(seen) > MOST_NAMED else []
-    return ["no connection spoke STOMP, but there were: " + "; ".join([*seen[:MOST_NAMED], *more])]
+        if row["protocol"] == "stomp":
+            spoken = True
+            continue
+        name = WEBSOCKET if row["transport"] == "websocket" else NAMES[row["protocol"]]
+        told = row["server_port"] in ports or row["protocol"] != "other"
+        counts[name, row["server_port"] if told else 0] += row["connections"]
+    found = [_line(name, n, port) for (name, port), n in counts.most_common() if port in ports or not spoken]
+    if spoken or not found:
+        return found
+    more = [f"and {len(found) - MOST_NAMED} more kinds"] if len(found) > MOST_NAMED else []
+    return ["no connection spoke STOMP, but there were: " + "; ".join([*found[:MOST_NAMED], *more])]
 
 
-def _connections(name: str, number: int) -> str:
-    return f"{number:,} {name} connection{'' if number == 1 else 's'}"
+def _line(name: str, number: int, port: int) -> str:
+    where = f" on port {port}" if port else ""
+    return f"{number:,} connection{'' if number == 1 else 's'} of {name}{where}, {WHY.get(name, NOT_KEPT)}"

@@ -16,7 +16,7 @@ from stompcap import tcp
 from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.large_flow import LargeFlow
-from stompcap.assembly.open_flows import Detected, OpenFlows, flow_numbers
+from stompcap.assembly.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
@@ -65,17 +65,16 @@ class Assembly(Task):
         """The rows of flows that are reassembled together."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
-        everything = np.ones(len(reassembly.streams), np.bool_)
-        kept, said = choice.detect_protocols(reassembly, flows, self.sources, self.options, everything)
-        if (without := choice.not_kept(kept, reassembly, flows)).size:
+        found = choice.detect(reassembly, flows, self.sources, self.options)
+        if (without := choice.not_kept(found.kept, reassembly, flows)).size:
             yield from self._together(_as_not_captured(flows, without))
             return
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
-        going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, Detected(kept, said), o, self.now_ns)
-        batch = Batch(self, flows, reassembly, said, conflicts, kept, going_on)
-        for window in windows(reassembly, kept, flows, self.sources, self.window):
+        going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
+        batch = Batch(self, flows, reassembly, found, conflicts, going_on)
+        for window in windows(reassembly, found.kept, flows, self.sources, self.window):
             yield from batch.parts(window)
-        others = np.flatnonzero(~kept)
+        others = np.flatnonzero(~found.kept)
         if others.size:
             yield batch.others(others)
         if going_on is not None and going_on.streams.any():

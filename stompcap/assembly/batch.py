@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp
-from stompcap.assembly import choice
+from stompcap.assembly import choice, serving
 from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
@@ -40,8 +40,8 @@ class Open(Protocol):
 class Batch:
     """One reassembly, window by window; learns clients, protocols and versions.
 
-    `segments` is what was reassembled, `said` and `kept` are from `choice.detect_protocols`, `conflicts` per side of each stream. `lasting`
-    are stalls that have not ended: sessions get them as they stand, the table does not.
+    `segments` is what was reassembled, `detected` is from `choice.detect`, `conflicts` are per side of each stream. `lasting` are stalls
+    that have not ended: sessions get them as they stand, the table does not.
     """
 
     def __init__(
@@ -49,9 +49,8 @@ class Batch:
         assembly: Task,
         segments: pa.Table,
         reassembly: Reassembly,
-        said: NDArray[np.int8],
+        detected: choice.Detected,
         conflicts: Ints,
-        kept: NDArray[np.bool_],
         going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
     ) -> None:
@@ -60,10 +59,10 @@ class Batch:
         self.conflicts = conflicts
         self.lasting = lasting
         self.going_on = going_on if going_on is not None and going_on.streams.any() else None
-        self.spoken = choice.spoken_by(said)
-        self.protocol = choice.protocols(kept, said)
-        self.transport = choice.transports(said)
-        self.client = choice.clients(reassembly, self.spoken, assembly.options)
+        self.spoken = serving.spoken_by(detected.roles)
+        self.protocol = choice.protocols(detected)
+        self.transport = choice.transports(detected.roles)
+        self.client = serving.clients(reassembly, self.spoken, assembly.options)
         self.passcodes: dict[int, frozenset[bytes]] = {}  # of streams that go on in another window
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
@@ -175,7 +174,7 @@ class Batch:
         unclear = self.spoken[streams] < 0
         self.spoken[streams[unclear & (lead > 0)]] = 0
         self.spoken[streams[unclear & (lead < 0)]] = 1
-        self.client[streams] = choice.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
+        self.client[streams] = serving.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
         framed = np.zeros(2 * streams.size, bool)
         framed[rows.direction[is_frame]] = True
         odd = np.zeros(2 * streams.size, bool)

@@ -1,7 +1,8 @@
 """One large flow, block by block: what its connections leave undecided in one block is taken up in the next.
 
 Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. The protocol
-of a connection is detected a block after its first octets were settled, so that the answer to them is there too: then it stands.
+of a connection is detected a block after its first octets were settled, so that the answer to them is there too, or when as many octets
+were examined as are: then it stands. Until then the headers of its segments are held, and none of its octets.
 
 Where captures to come may go on with the flow, its connections are given out as they stand, and what they had left undecided before is
 kept: a later run takes that up as the next block would have (stompcap.assembly.flow_state).
@@ -10,7 +11,7 @@ kept: a later run takes that up as the next block would have (stompcap.assembly.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +22,12 @@ from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
 from stompcap.assembly.kept_octets import KeptOctets
-from stompcap.assembly.open_flows import Detected
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
 from stompcap.capture.columns import SEGMENTS
 from stompcap.places import END
-from stompcap.stomp.peek import OTHER, UNKNOWN
+from stompcap.stomp.prefixes import EOLS, OTHER, UNKNOWN
 from stompcap.tcp.block import column
 from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end, in_order
@@ -36,6 +36,8 @@ from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, Extents, Rea
 
 Ints = NDArray[np.int64]
 NOT_STALLED = NO_STALLS, NO_REPEATS
+MOST_UNDECIDED = 1 << 16
+"""Segments that are held of a connection which has shown no protocol: what of it may be STOMP behind them is not kept."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Underway:
     """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls that have no rows yet.
 
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
-    those that it gave, in memory alone; `connects` is where they stand.
+    those that it gave, in memory alone; `connects` is where they stand. `missing` are octets of each side that an earlier run did not keep
+    and that cannot be read again.
     """
 
     learned: dict[str, int] | None
@@ -54,17 +57,18 @@ class Underway:
     stalls: tuple[ZeroWindows, Retransmissions]
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
+    missing: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
 
 
 class OpenFlow:
     """The connections of a flow as they stand, while captures to come may go on with it: what tables show of their octets."""
 
-    def __init__(self, together: Together, detected: Detected) -> None:
-        self.together, self.detected = together, detected
+    def __init__(self, together: Together, kept: NDArray[np.bool_], roles: NDArray[np.int8]) -> None:
+        self.together = together
         found = together.reassembly
         side = np.where(column(together.segments, "forward"), 0, 1)
-        self.role: NDArray[np.int8] = detected.roles[found.stream_of, side]
-        self.octets = KeptOctets(together.segments, detected.held(found.streams.sides.synced)[found.stream_of, side])
+        self.role: NDArray[np.int8] = roles[found.stream_of, side]
+        self.octets = KeptOctets(together.segments, kept[found.stream_of])
         self.streams = np.ones(len(found.streams), np.bool_)
 
     def ids(self) -> pa.Array:
@@ -94,18 +98,19 @@ class Flow:
         segments, reassembly = together.segments, together.reassembly
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        kept, said = choice.detect_protocols(reassembly, segments, a.sources, a.options, unknown)
-        if (without := choice.not_kept(kept, reassembly, segments)).size:
-            reassembly = replace(reassembly, extents=reassembly.extents.take(~np.isin(reassembly.extents.row, without)))
-        conflicts = tcp.count_conflicts(found, step.segments, a.sources)
-        detected = found.over.copy()
+        shown = choice.detect(reassembly, segments, a.sources, a.options, unknown)
+        kept, detected, missing = shown.kept, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
-            detected[stream] |= one.learned is not None or len(one.extents) > 0
+            held, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
+            detected[stream] |= one.learned is not None or held > (MOST_UNDECIDED if waits else 0)
             kept[stream] |= one.resumed is not None
+            missing[stream] = one.missing
+        reassembly = _without(choice.not_kept(kept, reassembly, segments), reassembly, missing)
+        conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
-            roles = np.where((~unknown & ~kept)[:, None] & (said == UNKNOWN), np.int8(OTHER), said)
-            self.open = OpenFlow(replace(together, reassembly=reassembly), Detected(kept, roles))
-        batch = Batch(a, segments, reassembly, said, conflicts, kept, self.open, step.lasting)
+            ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (UNKNOWN, EOLS))
+            self.open = OpenFlow(replace(together, reassembly=reassembly), kept, np.where(ended, np.int8(OTHER), shown.roles))
+        batch = Batch(a, segments, reassembly, shown, conflicts, self.open, step.lasting)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             batch.passcodes[stream] = one.passcodes
@@ -132,7 +137,7 @@ class Flow:
             stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
             passcodes = batch.passcodes.get(stream, frozenset())
             self.underway[step.first + stream] = Underway(
-                learned, position, conflicts[stream], left, rows, stalls, passcodes, connects.get(stream, NO_CONNECTS)
+                learned, position, conflicts[stream], left, rows, stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream]
             )
 
     def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
@@ -185,6 +190,15 @@ class Together:
             stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
         return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to)
+
+
+def _without(rows: Ints, reassembly: Reassembly, missing: Ints) -> Reassembly:
+    """A reassembly in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
+    e, streams = reassembly.extents, reassembly.streams
+    gone = np.isin(e.row, rows)
+    np.add.at(missing, (e.stream[gone], e.side[gone]), e.length[gone])
+    sides = replace(streams.sides, gap_octets=streams.sides.gap_octets + missing)
+    return replace(reassembly, extents=e.take(~gone), streams=replace(streams, sides=sides)) if missing.any() else reassembly
 
 
 def _left(stream: int, reassembly: Reassembly, segments: pa.Table, position: Resumed | None) -> tuple[Extents, pa.Table]:

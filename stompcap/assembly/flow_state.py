@@ -117,7 +117,8 @@ class _Context:
         stalls = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         extents = self._columns(Extents, name + "extents")
         passcodes = connects.passcodes(self.task.sources)
-        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, stalls, passcodes, connects)
+        missing = found.get(name + "missing", np.zeros(2, np.int64))
+        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, stalls, passcodes, connects, missing)
 
     def paused(self, name: str) -> Paused:
         """A session."""
@@ -137,7 +138,10 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
     nothing = KeptOctets(connects.segments, np.zeros(connects.segments.num_rows, np.bool_))
     every, none = np.arange(connects.segments.num_rows), pa.array([""] * connects.segments.num_rows)
     rows = state_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
-    arrays: Arrays = {name + "conflicts": one.conflicts, name + "frames": np.array(connects.frames), name + "connects": _ipc(rows)}
+    arrays: Arrays = {
+        name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
+        name + "connects": _ipc(rows),
+    }  # fmt: skip
     parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "connect": connects.extents}
     for part, columns in parts.items():
         arrays |= {f"{name}{part}.{field.name}": getattr(columns, field.name) for field in fields(cast("Any", columns))}

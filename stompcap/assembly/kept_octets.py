@@ -40,12 +40,8 @@ class KeptOctets:
         copy_runs(octets, begins[mine], extents.length[mine], (targets + extents.skip)[mine], self._octets)
         self._known[extents.row[mine]] = True
 
-    def complete(self, reassembly: Reassembly, kept: Bools, sources: Mapping[int, Source]) -> None:
-        """Take what no table shows: octets captured again, and those of streams that are not `kept` by themselves."""
-        e = reassembly.extents
-        mine = e.take(np.flatnonzero((self._place[e.row] >= 0) & ~kept[e.stream]))
-        if len(mine):  # held all the same: nothing in them is to be masked
-            self.take(mine, tcp.gather(mine, self.segments, sources))
+    def complete(self, reassembly: Reassembly, sources: Mapping[int, Source]) -> None:
+        """Take what no table shows: octets captured again."""
         if not len(reassembly.overlaps):
             return
         one, two = captured_twice(reassembly)

@@ -1,26 +1,24 @@
 """Flows that later captures may go on with: their segments, to be reassembled again together with those that come.
 
 What is kept of a segment is its header and the place of its octets in the capture, and what of its octets tables show
-(`stompcap.assembly.kept_octets`). Of connections that do not speak STOMP no octets are kept, but what they showed the sender to be. A
+(`stompcap.assembly.kept_octets`). Of connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A
 flow of many packets goes through the machines one by one instead, and their state is kept (`stompcap.assembly.flow_state`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from stompcap.assembly import state_rows
-from stompcap.assembly.kept_octets import Bools, KeptOctets
+from stompcap.assembly.choice import Bools, Detected
+from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.parts import Part
 from stompcap.capture.files import Source
 from stompcap.options import Options
-from stompcap.stomp.peek import UNKNOWN
 from stompcap.tcp.block import column
 from stompcap.tcp.matching import may_go_on
 from stompcap.tcp.octets import Octets
@@ -29,22 +27,6 @@ from stompcap.tcp.results import Extents, Int64s, Reassembly
 MOST_PACKETS = 1 << 18
 MOST_OCTETS = 1 << 27
 """Packets and octets that are kept of a flow: the connections of one that has more end with the run, and go on as others."""
-
-
-@dataclass(frozen=True)
-class Detected:
-    """Per stream, whether its octets are kept; and the role of each side, shape (streams, 2)."""
-
-    kept: Bools
-    roles: NDArray[np.int8]
-
-    def held(self, synced: Bools) -> Bools:
-        """Per side of each stream, whether later runs need its octets: those of STOMP, and of a stream that may become STOMP.
-
-        Where the true beginning of a stream does not tell its protocol, it is EOLs and a part of a command, and no secret.
-        """
-        found: Bools = self.kept[:, None] | (self.roles == UNKNOWN) & synced
-        return found
 
 
 class OpenFlows:
@@ -64,7 +46,7 @@ class OpenFlows:
         self._rows: Int64s = np.flatnonzero(self.streams[reassembly.stream_of])
         self._side: Int64s = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
-        held[self._rows] = detected.held(reassembly.streams.sides.synced)[reassembly.stream_of[self._rows], self._side[self._rows]]
+        held[self._rows] = detected.kept[reassembly.stream_of[self._rows]]
         self._octets = KeptOctets(segments, held)
 
     def ids(self) -> pa.Array:
@@ -77,7 +59,7 @@ class OpenFlows:
 
     def part(self, capture_ids: pa.Array, sources: Mapping[int, Source]) -> Part:
         """The rows of table stream_state, when all octets were taken."""
-        self._octets.complete(self.reassembly, self.detected.kept, sources)
+        self._octets.complete(self.reassembly, sources)
         stream = self.reassembly.stream_of[self._rows]
         ids, role = self.reassembly.streams.stream_id.take(pa.array(stream)), self.detected.roles[stream, self._side[self._rows]]
         rows = state_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source)

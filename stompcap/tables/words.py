@@ -9,11 +9,14 @@ UNREADABLE = "unreadable"
 
 CAPTURE_STATUSES = ("complete", "truncated", "damaged", UNREADABLE)
 
-ROLES = ("unknown", "client", "server", "tls", "http", "websocket", "other")
-"""What the first octets of a direction show its sender to be, by the codes of stompcap.stomp.peek."""
+ROLES = (
+    "unknown", "client", "server", "tls", "http", "websocket", "other", "eols", "amqp", "mqtt", "openwire", "core", "tls_client",
+    "tls_server", "http_server", "websocket_server",
+)
+"""What the first octets of a direction show its sender to be, by the codes of stompcap.stomp.prefixes."""
 
-TRANSPORTS = ("tcp", "tls", "websocket", "wss")
-PROTOCOLS = ("stomp", "tls", "http", "other")
+TRANSPORTS = ("tcp", "tls", "websocket", "wss", "sockjs")
+PROTOCOLS = ("stomp", "tls", "http", "amqp", "mqtt", "openwire", "core", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
 STALLS = ("zero_window", "retransmission")
 CLOSERS = ("client", "server", "both")

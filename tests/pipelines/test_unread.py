@@ -22,23 +22,31 @@ PORTS = {61612, 15674, 61613}
     [
         ([], []),
         ([("stomp", "tcp", 61613, 5), ("http", "tcp", 80, 3), ("tls", "tls", 443, 9), ("other", "tcp", 22, 1)], []),
-        ([("stomp", "tcp", 61613, 5), ("tls", "tls", 61612, 3)], ["3 TLS connections to port 61612, not decrypted"]),
-        ([("stomp", "tcp", 61613, 5), ("http", "websocket", 15674, 1)], ["1 WebSocket connection to port 15674, not read"]),
+        ([("stomp", "tcp", 61613, 5), ("tls", "tls", 61612, 3)], ["3 connections of TLS on port 61612, not decrypted"]),
+        ([("stomp", "tcp", 61613, 5), ("http", "websocket", 15674, 1)], ["1 connection of WebSocket on port 15674, not read"]),
+        (
+            [("stomp", "tcp", 61613, 5), ("mqtt", "tcp", 61613, 3), ("mqtt", "tcp", 1883, 9), ("other", "tcp", 61612, 1)],
+            ["3 connections of MQTT on port 61613, not kept", "1 connection of an unknown protocol on port 61612, not kept"],
+        ),
         (
             [("tls", "tls", 61612, 3), ("http", "tcp", 80, 1), ("other", "tcp", 22, 1), ("other", "tcp", 23, 1)],
             [
-                "no connection spoke STOMP, but there were: 3 TLS connections to port 61612, not decrypted; 2 other connections; "
-                "1 HTTP connection to port 80"
+                "no connection spoke STOMP, but there were: 3 connections of TLS on port 61612, not decrypted; 2 connections of an unknown "
+                "protocol, not kept; 1 connection of HTTP on port 80, not kept"
             ],
         ),
         (
-            [("tls", "tls", port, 10 - port) for port in range(6)],
+            [("openwire", "tcp", port, 10 - port) for port in range(1, 7)],
             [
-                "no connection spoke STOMP, but there were: 10 TLS connections to port 0, not decrypted; 9 TLS connections to port 1, "
-                "not decrypted; 8 TLS connections to port 2, not decrypted; 7 TLS connections to port 3, not decrypted; and 2 more kinds"
+                "no connection spoke STOMP, but there were: 9 connections of OpenWire on port 1, not kept; 8 connections of OpenWire "
+                "on port 2, not kept; 7 connections of OpenWire on port 3, not kept; 6 connections of OpenWire on port 4, not kept; and 2 "
+                "more kinds"
             ],
         ),
-        ([("other", "tcp", 5, 1234)], ["no connection spoke STOMP, but there were: 1,234 other connections"]),
+        (
+            [("other", "tcp", 5, 1234)],
+            ["no connection spoke STOMP, but there were: 1,234 connections of an unknown protocol, not kept"],
+        ),
     ],
 )
 def test_lines(rows: list[tuple[str, str, int, int]], expected: list[str]) -> None:
@@ -46,16 +54,17 @@ def test_lines(rows: list[tuple[str, str, int, int]], expected: list[str]) -> No
     assert lines([dict(zip(names, row, strict=True)) for row in rows], PORTS) == expected
 
 
-def test_only_connections_of_the_batch_count(tmp_path: Path) -> None:
+def test_only_connections_of_the_batch_with_octets_count(tmp_path: Path) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
     for batch in "abc":
         row = {"stream_id": batch, "batch_id": batch, "protocol": "tls", "transport": "tls", "server_port": 61612}
-        lakes.append(lake, "streams", table("streams", [row]), [batch], "run")
+        rows = [row | {"outer_octets_c2s": 9, "outer_octets_s2c": 0}, row | {"outer_octets_c2s": 0, "outer_octets_s2c": 0}]
+        lakes.append(lake, "streams", table("streams", rows), [batch], "run")
 
     def no_spark() -> SparkSession:
         raise AssertionError("this lake is small")
 
     assert unread(lake, "b", PORTS, no_spark) == [
-        "no connection spoke STOMP, but there were: 1 TLS connection to port 61612, not decrypted"
+        "no connection spoke STOMP, but there were: 1 connection of TLS on port 61612, not decrypted"
     ]

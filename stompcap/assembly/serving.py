@@ -1,0 +1,65 @@
+"""Which side of a connection is the server.
+
+The handshake tells it. Where none was captured the commands do, then the first octets of another protocol, then the ports. A client's port
+may be any, one where STOMP is expected too: systems that take ports from 49152 on (RFC 6335, 6) use 61613 now and then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.options import Options
+from stompcap.stomp import prefixes as p
+from stompcap.tables.words import ROLES
+from stompcap.tcp.results import Reassembly, Streams
+
+Bools = NDArray[np.bool_]
+Sides = NDArray[np.int8]
+LOW, HIGH, UNKNOWN = 0, 1, -1
+
+# IANA's Service Name and Transport Protocol Port Number Registry: all system ports, and user ports of protocols that are often found
+WELL_KNOWN = (
+    *range(1, 1024),
+    1080, 1194, 1352, 1414, 1433, 1434, 1521, 1723, 1883,  # SOCKS, OpenVPN, Notes, MQ, SQL Server, Oracle, PPTP, MQTT
+    2049, 2375, 2376, 2379, 2380, 2404, 2483, 2484, 3128, 3260, 3306, 3389,  # NFS, Docker, etcd, IEC 104, Oracle, proxy, iSCSI, MySQL, RDP
+    4369, 4840, 5060, 5061, 5222, 5269, 5432, 5671, 5672, 5900,  # EPMD, OPC UA, SIP, XMPP, PostgreSQL, AMQP, VNC
+    6000, 6379, 6514, 6667, 6697, 8000, 8008, 8080, 8443, 8883,  # X11, Redis, syslog, IRC, HTTP, MQTT
+    9100, 9418, 11211, 19999, 20000, 27017, 44818,  # printers, Git, memcached, DNP3, MongoDB, EtherNet/IP
+)  # fmt: skip
+SENDER = np.full(len(ROLES), UNKNOWN, np.int8)
+"""By role: whether it is that of a client (0) or of a server (1); -1 where both may say it."""
+SENDER[[p.CLIENT, p.HTTP, p.WEBSOCKET, p.MQTT, p.CORE, p.TLS_CLIENT]] = 0
+SENDER[[p.SERVER, p.HTTP_SERVER, p.WEBSOCKET_SERVER, p.TLS_SERVER]] = 1
+
+
+def spoken_by(said: NDArray[np.int8]) -> Sides:
+    """The side that the first octets show to be the client, by the roles of both; -1 if they show neither."""
+    sender = SENDER[said]
+    low = (sender[:, LOW] == 0) | (sender[:, HIGH] == 1)
+    high = (sender[:, HIGH] == 0) | (sender[:, LOW] == 1)
+    return np.select([low & ~high, high & ~low], [LOW, HIGH], default=UNKNOWN).astype(np.int8)
+
+
+def clients(reassembly: Reassembly, spoken: Sides, options: Options) -> Sides:
+    """The client's side of each stream: by the handshake, by `spoken` (the side that says what clients say, or -1), by the ports."""
+    streams = reassembly.streams
+    by_ports = _server_by_ports(streams, options)
+    # ports that tell nothing: servers listen on the smaller one
+    by_size = np.where(streams.low_port > streams.high_port, LOW, HIGH)
+    choices = [streams.initiator >= 0, spoken >= 0, by_ports >= 0]
+    return np.select(choices, [streams.initiator, spoken, 1 - by_ports], default=by_size).astype(np.int8)
+
+
+def stomp_expected(streams: Streams, options: Options) -> Bools:
+    """Whether the server's port, as far as the handshake and the ports tell it, is one where STOMP is expected."""
+    low, high = (np.isin(port, list(options.ports)) for port in (streams.low_port, streams.high_port))
+    server = np.where(streams.initiator >= 0, 1 - streams.initiator, _server_by_ports(streams, options))
+    return np.select([server == LOW, server == HIGH], [low, high], default=low | high)
+
+
+def _server_by_ports(streams: Streams, options: Options) -> Sides:
+    """The side with a port of servers: a well-known one of another protocol comes before one where STOMP is expected; else -1."""
+    others = [port for port in WELL_KNOWN if port not in options.ports]
+    low, high = (2 * np.isin(port, others) + np.isin(port, list(options.ports)) for port in (streams.low_port, streams.high_port))
+    return np.select([low > high, high > low], [LOW, HIGH], default=UNKNOWN).astype(np.int8)
