@@ -23,8 +23,8 @@ class Options:
     Except `split_octets`, how much of a capture one task reads, and `max_decompressed`, the size beyond which a compressed one is
     refused (None: the default of `stompcap.capture.compressed`).
 
-    `ports` are server ports that mark a connection as STOMP if it was captured mid-stream and shows no whole frame; `all_ports` searches
-    further for one. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
+    `ports` are those of servers on which a command's line shows STOMP where a frame may begin, or EOLs alone do; `all_ports` searches
+    further for a whole frame. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
     `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
     `idle_timeout`: seconds of silence after which packets of the same endpoints are another connection.
     `vlan`: VLAN ids separate connections. `tunnels`: the innermost packet of a tunnel counts, not the outer one.

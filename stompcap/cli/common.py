@@ -43,8 +43,8 @@ Ports = Annotated[
     str,
     typer.Option(
         "--ports", show_default=False,
-        help="Ports, comma-separated, that mark a connection as STOMP if it was captured mid-stream and shows no whole frame; "
-        f"always: {', '.join(map(str, sorted(STOMP_PORTS)))}. Other STOMP connections are found on any port.",
+        help="Ports of servers, comma-separated, on which a command's line shows STOMP in a connection captured mid-stream, and EOLs alone "
+        f"do; always: {', '.join(map(str, sorted(STOMP_PORTS)))}. Other STOMP connections are found on any port.",
     ),
 ]  # fmt: skip
 AllPorts = Annotated[

@@ -79,7 +79,7 @@ STREAMS = Table(
         text("encapsulation", "Layers around the inner IP header of its first captured packet, outermost first: vlan/vxlan; null if none"),
         text("vlan", "VLAN ids of that packet, at most the innermost two: 100.7; null if none"),
         text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
-        text("protocol", "Application protocol", *words.PROTOCOLS, nullable=False),
+        text("protocol", "Application protocol; of connections that show no STOMP no octets are kept", *words.PROTOCOLS, nullable=False),
         big("first_ns", "Time of its first captured packet", nullable=False),
         big("last_ns", "Time of its last captured packet", nullable=False),
         moment("first_ts", "first_ns in microseconds, UTC"),

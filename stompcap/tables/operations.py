@@ -99,7 +99,7 @@ STREAM_STATE = Table(
         ),
         replace(big("layers", "Encapsulation (stompcap.capture.outer)", nullable=False, least=None), formerly="outer"),
         text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
-        Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection does not speak STOMP"),
+        Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection has shown no STOMP"),
         integer("pieces", "Of a row that is no segment: how many have the state of this flow, in order of packet"),
     ),
     key=("stream_id", "capture_id", "packet"),
