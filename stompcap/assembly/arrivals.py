@@ -1,4 +1,4 @@
-"""When the octets of a raw frame arrived, and in which packets.
+"""When the octets of a raw frame arrived, in which packets, and where they stand in wire order.
 
 Rows tile a stream direction and so do extents and gaps, both in offset order; one walk over both tells each row the packet of its
 first octet and the latest packet among its octets. A run of EOLs is cut where the capture time changes: each heart-beat is a row.
@@ -19,13 +19,17 @@ GAP = RAW_KINDS.index("gap")
 
 
 class Placed(NamedTuple):
-    """Rows with their packets: `source` is the row's index before EOL runs were cut; first and last are segment rows, -1 for gaps."""
+    """Rows with their packets: `source` is the row's index before EOL runs were cut; first and last are segment rows, -1 for gaps.
+
+    `order` is the place in wire order of the last octet, of a gap that of the octet behind it; 0 where there is none.
+    """
 
     source: NDArray[np.int64]
     offset: NDArray[np.int64]
     length: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
+    order: NDArray[np.int64]
 
 
 @kernel
@@ -38,6 +42,7 @@ def _walk(
     extent_offset: NDArray[np.int64],
     extent_length: NDArray[np.int64],
     extent_row: NDArray[np.int64],
+    extent_order: NDArray[np.int64],
     ts_ns: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> int:
@@ -47,14 +52,16 @@ def _walk(
         d = row_direction[r]
         begin = row_offset[r]
         end = begin + row_length[r]
-        out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = r, begin, row_length[r], -1, -1
-        if row_kind[r] == GAP:
-            n += 1
-            continue
+        out[0, n], out[1, n], out[2, n], out[3, n], out[4, n], out[5, n] = r, begin, row_length[r], -1, -1, 0
         while e < extent_direction.size and (
             extent_direction[e] < d or (extent_direction[e] == d and extent_offset[e] + extent_length[e] <= begin)
         ):
             e += 1
+        if row_kind[r] == GAP:
+            if e < extent_direction.size and extent_direction[e] == d:
+                out[5, n] = extent_order[e]
+            n += 1
+            continue
         at = e
         while at < extent_direction.size and extent_direction[at] == d and extent_offset[at] < end:
             segment = extent_row[at]
@@ -68,6 +75,7 @@ def _walk(
                 out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = r, cut, end - cut, segment, segment
             elif segment > out[4, n]:
                 out[4, n] = segment
+            out[5, n] = extent_order[at]
             at += 1
         n += 1
     return n
@@ -80,12 +88,14 @@ def place(
     kind: NDArray[np.uint8],
     extents: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     ts_ns: NDArray[np.int64],
+    order: NDArray[np.int64] | None = None,
 ) -> Placed:
     """Give rows their packets and cut EOL runs by arrival.
 
     Rows and `extents` (direction, offset, length, segment row) are sorted by direction and offset; segment rows count in wire
-    order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row.
+    order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row; `order` has the place of each extent in wire
+    order.
     """
-    out = np.empty((5, direction.size + extents[0].size + 1), np.int64)
-    n = _walk(direction, offset, length, kind, *extents, ts_ns, out)
+    out = np.empty((6, direction.size + extents[0].size + 1), np.int64)
+    n = _walk(direction, offset, length, kind, *extents, np.zeros(extents[0].size, np.int64) if order is None else order, ts_ns, out)
     return Placed(*(np.ascontiguousarray(column[:n]) for column in out))

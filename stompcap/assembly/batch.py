@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly import choice, serving
+from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
@@ -19,7 +20,6 @@ from stompcap.assembly.windows import Window
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
-from stompcap.tcp.flows import places
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
@@ -41,7 +41,8 @@ class Batch:
     """One reassembly, window by window; learns clients, protocols and versions.
 
     `segments` is what was reassembled, `detected` is from `choice.detect`, `conflicts` are per side of each stream. `lasting` are stalls
-    that have not ended: sessions get them as they stand, the table does not.
+    that have not ended: sessions get them as they stand, the table does not. `listing` is that of the segments, if some were left from
+    earlier.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Batch:
         conflicts: Ints,
         going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
+        listing: Listing | None = None,
     ) -> None:
         self.assembly = assembly
         self.reassembly = reassembly
@@ -67,9 +69,7 @@ class Batch:
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
-        self.places = places(segments)
-        number = np.arange(self.places.size)  # the first row of each packet: one left from earlier may stand beside itself
-        self.packets = np.maximum.accumulate(np.where(np.diff(self.places, prepend=-1) != 0, number, 0))
+        self.listing = listing or Listing.of(np.arange(segments.num_rows), reassembly.extents)
         side = reassembly.extents.stream.astype(np.int64)
         self.bounds = np.searchsorted(side, np.arange(len(reassembly.streams) + 1))
 
@@ -193,9 +193,9 @@ class Batch:
         streams = window.streams
         begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
         index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
-        came = self.places[self.reassembly.extents.row[index]]
+        came = self.listing.order[self.reassembly.extents.row[index]]
         e = self.reassembly.extents.take(index[(came >= window.since) & (came < window.upto)])
-        rows, first, inverse = np.unique(self.packets[e.row], return_index=True, return_inverse=True)
+        rows, first, inverse = np.unique(self.listing.packet[e.row], return_index=True, return_inverse=True)
         octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
         order = np.argsort(first, kind="stable")
         first, rows, octets = first[order], rows[order], octets[order]
@@ -208,6 +208,7 @@ class Batch:
             "new_octets": pa.array(octets),
             "capture_id": self.lineage.capture_ids.take(pa.array(self.lineage.capture[rows])),
             "packet": pa.array(self.lineage.packet[rows]),
+            "wire_order": pa.array(self.listing.order[rows]),
             "batch_id": constant(self.assembly.batch_id, rows.size),
         }
         return as_table("segments", columns)

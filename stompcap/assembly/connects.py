@@ -70,4 +70,5 @@ def _of_frame(e: Extents, begin: int, end: int, segments: pa.Table) -> Connects:
     start, stop = np.maximum(e.offset, begin), np.minimum(e.offset + e.length, end)
     used, row = np.unique(e.row, return_inverse=True)
     stream: NDArray[np.int32] = np.zeros(len(e), np.int32)
-    return Connects(Extents(stream, e.side, start, stop - start, row, e.skip + start - e.offset), segments.take(pa.array(used)), 1)
+    found = replace(e, stream=stream, offset=start, length=stop - start, row=row, skip=e.skip + start - e.offset)
+    return Connects(found, segments.take(pa.array(used)), 1)

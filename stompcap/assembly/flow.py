@@ -22,14 +22,13 @@ from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
 from stompcap.assembly.kept_octets import KeptOctets
+from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
-from stompcap.capture.columns import SEGMENTS
 from stompcap.places import END
 from stompcap.stomp.prefixes import EOLS, OTHER, UNKNOWN
 from stompcap.tcp.block import column
-from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
@@ -39,6 +38,8 @@ NOT_STALLED = NO_STALLS, NO_REPEATS
 MOST_UNDECIDED = 1 << 16
 """Segments that are held of a connection which has shown no protocol: what of it may be STOMP behind them is not kept."""
 
+NO_ROWS = np.empty(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Underway:
@@ -46,7 +47,8 @@ class Underway:
 
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
     those that it gave, in memory alone; `connects` is where they stand. `missing` are octets of each side that an earlier run did not keep
-    and that cannot be read again.
+    and that cannot be read again. `number` and `order` of each segment: that of its packet in the flow, and the place in wire order of the
+    first octets that it brought.
     """
 
     learned: dict[str, int] | None
@@ -54,6 +56,8 @@ class Underway:
     conflicts: Ints
     extents: Extents
     segments: pa.Table
+    number: Ints
+    order: Ints
     stalls: tuple[ZeroWindows, Retransmissions]
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
@@ -110,7 +114,7 @@ class Flow:
         if stays_open:
             ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (UNKNOWN, EOLS))
             self.open = OpenFlow(replace(together, reassembly=reassembly), kept, np.where(ended, np.int8(OTHER), shown.roles))
-        batch = Batch(a, segments, reassembly, shown, conflicts, self.open, step.lasting)
+        batch = Batch(a, segments, reassembly, shown, conflicts, self.open, step.lasting, together.listing)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             batch.passcodes[stream] = one.passcodes
@@ -119,7 +123,7 @@ class Flow:
         resumed = {stream: one.resumed for stream, one in before.items()}
         connects = {stream: one.connects for stream, one in before.items()}
         written = np.zeros(len(found.streams), np.bool_)
-        going = self._going(step, resumed)
+        going = self._going(step, together, resumed)
         for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going):
             yield from batch.parts(window)
             written[window.streams] = True
@@ -133,18 +137,19 @@ class Flow:
         for stream in np.flatnonzero(~found.over).tolist():
             learned, position = (batch.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
             dropped = detected[stream] and not kept[stream]
-            left, rows = (NO_EXTENTS, SEGMENTS.empty_table()) if dropped else _left(stream, reassembly, segments, position)
+            left, rows = (NO_EXTENTS, NO_ROWS) if dropped else _left(stream, reassembly, together.listing, position)
             stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
             passcodes = batch.passcodes.get(stream, frozenset())
             self.underway[step.first + stream] = Underway(
-                learned, position, conflicts[stream], left, rows, stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream]
-            )
+                learned, position, conflicts[stream], left, segments.take(pa.array(rows)), together.number[rows],
+                together.listing.order[rows], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
+            )  # fmt: skip
 
-    def _going(self, step: Settled, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
+    def _going(self, step: Settled, together: Together, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""
-        found, where = step.reassembly, np.append(places(step.segments), 0)
-        behind = int(where.max()) + 1
-        upto = np.where(step.unsettled > step.number.max(initial=-1), behind, where[np.searchsorted(step.number, step.unsettled)])
+        found, extents, upto = step.reassembly, together.reassembly.extents, step.reassembly.ordered + 1
+        partly = together.number[extents.row] >= step.unsettled[extents.stream]  # more may come of the octets of these packets
+        np.minimum.at(upto, extents.stream[partly], together.listing.order[extents.row[partly]])
         idle = np.ones((len(found.streams), 2), np.bool_)
         idle[found.extents.stream, found.extents.side] = False
         return {
@@ -158,12 +163,15 @@ class Flow:
 class Together:
     """The segments of a block and those left before, in wire order, and what was found of both.
 
-    `row` of each: first those of the block, in its order, then those left of each connection, in theirs.
+    `row` of each: first those of the block, in its order, then those left of each connection, in theirs. `number` of each row: that of its
+    packet in the flow.
     """
 
     segments: pa.Table
     reassembly: Reassembly
     row: Ints
+    number: Ints
+    listing: Listing
 
     @staticmethod
     def of(step: Settled, before: Mapping[int, Underway]) -> Together:
@@ -171,16 +179,20 @@ class Together:
         found, tables, stream_of = step.reassembly, [step.segments], [step.reassembly.stream_of]
         extents, closed, again = [found.extents], [found.zero_windows], [found.retransmissions]
         row = step.segments.num_rows
+        number, listed = [step.number], [np.full(row, END)]
         for stream, one in before.items():
             of = np.int32(stream)
             tables.append(one.segments)
+            number.append(one.number)
+            listed.append(one.order)
             stream_of.append(np.full(one.segments.num_rows, of, np.int32))
             extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
             closed.append(replace(one.stalls[0], stream=one.stalls[0].stream + of))
             again.append(replace(one.stalls[1], stream=one.stalls[1].stream + of))
             row += one.segments.num_rows
         segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
-        order = np.argsort(places(segments), kind="stable")
+        numbers = np.concatenate(number)
+        order = np.argsort(numbers, kind="stable")
         to = np.empty(len(order), np.int64)
         to[order] = np.arange(len(order))
         merged = in_order(replace(merged, row=to[merged.row]))
@@ -189,7 +201,8 @@ class Together:
             found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(closed), retransmissions=end_to_end(again),
             stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
-        return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to)
+        listing = Listing.of(numbers[order], merged, np.concatenate(listed)[order])
+        return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to, numbers[order], listing)
 
 
 def _without(rows: Ints, reassembly: Reassembly, missing: Ints) -> Reassembly:
@@ -201,13 +214,13 @@ def _without(rows: Ints, reassembly: Reassembly, missing: Ints) -> Reassembly:
     return replace(reassembly, extents=e.take(~gone), streams=replace(streams, sides=sides)) if missing.any() else reassembly
 
 
-def _left(stream: int, reassembly: Reassembly, segments: pa.Table, position: Resumed | None) -> tuple[Extents, pa.Table]:
-    """The extents of a stream that are needed again, and their segments."""
+def _left(stream: int, reassembly: Reassembly, listing: Listing, position: Resumed | None) -> tuple[Extents, Ints]:
+    """The extents of a stream that are needed again, and the rows of their segments."""
     e = reassembly.extents.take(reassembly.extents.stream == stream)
     if position is not None:
-        e = e.take((e.offset + e.length > position.state.pending[e.side]) | (places(segments)[e.row] >= position.since))
+        e = e.take((e.offset + e.length > position.state.pending[e.side]) | (listing.order[e.row] >= position.since))
     rows, row = np.unique(e.row, return_inverse=True)
-    return replace(e, stream=e.stream - np.int32(stream), row=row), segments.take(pa.array(rows))
+    return replace(e, stream=e.stream - np.int32(stream), row=row), rows
 
 
 def _stalls(stream: int, reassembly: Reassembly) -> tuple[ZeroWindows, Retransmissions]:

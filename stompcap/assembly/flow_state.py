@@ -25,7 +25,6 @@ from stompcap.assembly.layouts import COME
 from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
-from stompcap.places import moved
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
 from stompcap.tcp.machine import Saved
@@ -68,13 +67,13 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
 def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
     """The state that `packed` wrote, and whether captures had another order then than this task says of the run before.
 
-    Only where the order is the same, places are by the ranks of this run. A state of any version is taken up; raises
+    Only where the order is the same, the next run goes on with it. A state of any version is taken up; raises
     stompcap.assembly.earlier.StateError where it lacks what cannot be known any more.
     """
     with np.load(io.BytesIO(octets), allow_pickle=False) as held:
         found = earlier.of_machines(held)
         other = found["captures"].tobytes() != task.digests[0]
-        context = _Context(found, task, None if other else task.ranks)
+        context = _Context(found, task)
         segments = context.segments("rows")
         tables, at = [], 0
         for count in found["counts"].tolist():
@@ -93,18 +92,13 @@ def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
 class _Context:
     """What is read of a state's arrays."""
 
-    def __init__(self, found: Mapping[str, NDArray[Any]], task: Task, ranks: Ints | None) -> None:
-        self.found, self.task, self.ranks = found, task, ranks
+    def __init__(self, found: Mapping[str, NDArray[Any]], task: Task) -> None:
+        self.found, self.task = found, task
 
     def segments(self, name: str) -> pa.Table:
         """Rows of table stream_state, as an Arrow stream, as segments of this run."""
         table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all()
         return state_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
-
-    def place(self, name: str) -> int:
-        """A place on the wire, by the ranks of this run."""
-        place = self.found[name].reshape(1)
-        return int(place[0] if self.ranks is None else moved(place, self.ranks)[0])
 
     def underway(self, name: str, rows: pa.Table) -> Underway:
         """A connection whose arrays' names begin with `name`, and the segments left of it."""
@@ -112,21 +106,20 @@ class _Context:
         learned = dict(zip(LEARNED, found[name + "learned"].tolist(), strict=True)) if name + "learned" in found else None
         resumed = None
         if name + "state" in found:
-            resumed = Resumed(State(found[name + "state"]), self.place(name + "since"), found[name + "wait"], found[name + "presented"])
+            resumed = Resumed(State(found[name + "state"]), int(found[name + "since"]), found[name + "wait"], found[name + "presented"])
         connects = Connects(self._columns(Extents, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
         stalls = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         extents = self._columns(Extents, name + "extents")
         passcodes = connects.passcodes(self.task.sources)
-        missing = found.get(name + "missing", np.zeros(2, np.int64))
-        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, stalls, passcodes, connects, missing)
+        missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
+        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, *listed, stalls, passcodes, connects, missing)
 
     def paused(self, name: str) -> Paused:
         """A session."""
         come = None
         if name + "come" in self.found:
-            come = Sessions(**earlier.of_pieces(self.found[name + "come"].tobytes()), upto=self.place(name + "upto"))
-        state = pieces.from_bytes(self.found[name + "state"].tobytes())
-        return Paused(state if self.ranks is None else state.moved(self.ranks), come)
+            come = Sessions(**earlier.of_pieces(self.found[name + "come"].tobytes()), upto=int(self.found[name + "upto"]))
+        return Paused(pieces.from_bytes(self.found[name + "state"].tobytes()), come)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
         return kind(*(self.found[f"{name}.{field.name}"] for field in fields(cast("Any", kind))))
@@ -140,7 +133,7 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
     rows = state_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
     arrays: Arrays = {
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
-        name + "connects": _ipc(rows),
+        name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order,
     }  # fmt: skip
     parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "connect": connects.extents}
     for part, columns in parts.items():

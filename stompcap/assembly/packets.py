@@ -27,7 +27,7 @@ from stompcap.capture.segments import read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest
 from stompcap.errors import CaptureError
-from stompcap.tcp import WIRE_ORDER, reassemble_columns
+from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.matching import IDLE_NS
 
@@ -141,7 +141,7 @@ class _Flow:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
                 segments = segments.set_column(segments.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))
-        segments = segments.sort_by(WIRE_ORDER).combine_chunks()
+        segments = as_they_crossed(segments.sort_by(WIRE_ORDER).combine_chunks())
         if not segments.num_rows:
             return None
         found = reassemble_columns(segments, stream["source"], idle_ns=NEVER if alone else IDLE_NS)

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import session
 from stompcap.assembly import earlier
-from stompcap.places import moved
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
 from stompcap.session import state as tables_of
-from stompcap.session.columns import flat, integers, with_integers
+from stompcap.session.columns import flat
 from stompcap.settings import Settings
 
 
@@ -33,15 +30,6 @@ class State:
     def of(self, streams: pa.Array) -> State:
         """The part that belongs to these streams."""
         return State(self.session.of(streams), self.rules.of(streams))
-
-    def moved(self, ranks: NDArray[np.int64]) -> State:
-        """The state where captures have other ranks now, by those they had."""
-        tables = {}
-        for name, table in self.session.tables.items():
-            for column in (one for one in table.column_names if one.endswith("place")):
-                table = with_integers(table, column, moved(integers(table.column(column)), ranks))
-            tables[name] = table
-        return State(session.State(tables), self.rules)
 
     def to_bytes(self) -> bytes:
         """The state as octets: Arrow IPC streams."""

@@ -62,6 +62,7 @@ def stream_rows(
         "rst_by": coded(words.SIDES, np.where(resetter < 0, -1, resetter ^ client[which])),
         "rst_ns": pa.array(rst_ns, mask=rst_ns < 0),
         "final": pa.array(final[which]),
+        "acks_against_time": pa.array(s.acks_against_time[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
         "batch_id": constant(batch_id, which.size),
     }
@@ -77,7 +78,7 @@ def _side(
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
     outer = sides.octets[which, side]
-    fin = sides.fin_ns[which, side]
+    fin, closed = sides.fin_ns[which, side], sides.close_order[which, side]
     return {
         # octets count the inner STOMP octets: none can be read inside TLS or WebSocket
         f"octets_{suffix}": pa.array(np.where(transport == PLAIN, outer, 0)),
@@ -91,6 +92,7 @@ def _side(
         f"gap_octets_{suffix}": pa.array(sides.gap_octets[which, side]),
         f"truncated_octets_{suffix}": pa.array(sides.truncated_octets[which, side]),
         f"fin_ns_{suffix}": pa.array(fin, mask=fin < 0),
+        f"close_order_{suffix}": pa.array(closed, mask=closed < 0),
     }
 
 

@@ -9,7 +9,7 @@ tell before it is delimited.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from stompcap.assembly.arrivals import Placed, place
 from stompcap.capture.files import Source
 from stompcap.places import END
 from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
-from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import Extents, Reassembly
 
@@ -36,7 +35,7 @@ class Resumed:
     """Where the windows of a stream go on.
 
     state      of the delimiter, both directions
-    since      place on the wire: segments before it came with earlier windows
+    since      place in wire order: segments before it came with earlier windows
     wait       per side, octets that must have come, those left undecided among them, until it is presented again
     presented  per side, the offset up to which it was presented
     """
@@ -51,7 +50,7 @@ class Resumed:
 class Going:
     """A stream of which more may come, or that began earlier.
 
-    upto   place on the wire: what comes later was brought from there on; END where the stream ends
+    upto   place in wire order: what comes later stands there or behind; END where the stream ends
     idle   per side, whether nothing came since the windows before
     """
 
@@ -71,7 +70,7 @@ class Window:
     extents: Extents
     first: bool = True  # the streams begin here
     fresh: bool = True  # no window of them came before of what was reassembled together
-    since: int = 0  # of the segments of the streams, those from this place on the wire on come with this window,
+    since: int = 0  # of the segments of the streams, those from this place in wire order on come with this window,
     upto: int = END  # and before this one: what comes later has its place there or behind
     resumed: Resumed | None = None  # how the stream goes on; None where it ends
 
@@ -125,7 +124,6 @@ class _Reader:
         self.segments = segments
         self.sources = sources
         self.ts_ns = segments.column("ts_ns").to_numpy()
-        self.places = places(segments)
         side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
         self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
 
@@ -181,7 +179,7 @@ class _Reader:
             # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
             undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
             wait = np.where(~due, position.wait, np.where(state.pending > pending, 0, undecided))
-            upto = END if final.all() else going.upto if everything else min(going.upto, int(self.places[arrived[count]]))
+            upto = END if final.all() else going.upto if everything else min(going.upto, int(arrived[count]))
             since, position = position.since, Resumed(state, max(position.since, upto), wait, np.maximum(position.presented, reach))
             yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else position)
             first = fresh = False
@@ -192,18 +190,18 @@ class _Reader:
         return slice(int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1]))
 
     def _arrivals(self, stream: int) -> tuple[Ints, Ints]:
-        """The segment rows that brought octets of a stream, in wire order, and how many octets had come with each."""
+        """The places of the octets of a stream in wire order, ascending, and how many octets had come with each."""
         both = slice(self._side(stream, 0).start, self._side(stream, 1).stop)
-        row, length = self.reassembly.extents.row[both], self.reassembly.extents.length[both]
-        order = np.argsort(row, kind="stable")
-        return row[order], np.cumsum(length[order])
+        places, length = self.reassembly.extents.order[both], self.reassembly.extents.length[both]
+        order = np.argsort(places, kind="stable")
+        return places[order], np.cumsum(length[order])
 
     def _reach(self, stream: int, until: int, total: Ints) -> Ints:
-        """The offset, per side, up to which all octets came with segment rows up to `until`."""
+        """The offset, per side, up to which all octets stand at the place `until` in wire order or before."""
         e, reach = self.reassembly.extents, total.copy()
         for side in (0, 1):
             part = self._side(stream, side)
-            later = np.flatnonzero(e.row[part] > until)
+            later = np.flatnonzero(e.order[part] > until)
             if later.size:
                 reach[side] = e.offset[part][later[0]]
         return reach
@@ -217,7 +215,7 @@ class _Reader:
         piece = e.take(slice(first, max(first, last)))
         start = np.maximum(piece.offset, begin)
         stop = np.minimum(piece.offset + piece.length, end)
-        return Extents(piece.stream, piece.side, start, stop - start, piece.row, piece.skip + start - piece.offset)
+        return replace(piece, offset=start, length=stop - start, skip=piece.skip + start - piece.offset)
 
     def _gather(self, extents: Extents) -> NDArray[np.uint8]:
         return tcp.gather(extents, self.segments, self.sources)
@@ -230,7 +228,7 @@ class _Reader:
         rows = stomp.delimit(octets, runs, state)
         return rows, place(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
-            (direction, extents.offset, extents.length, extents.row), self.ts_ns,
+            (direction, extents.offset, extents.length, extents.row), self.ts_ns, extents.order,
         )
 
 

@@ -21,7 +21,7 @@ class Batch:
     streams   one row per stream, by what is known of it now; of its close, all that was captured before `upto`. The times of FIN and RST
               stand in it as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`
     stalls    stream_id, direction, kind (zero_window or retransmission), begin_ns, end_ns: they excuse silences
-    upto      per row of `streams`, a wire position (stompcap.places): all rows whose last octet came before are here or came earlier
+    upto      per row of `streams`, a place in wire order: all rows whose last octet stands before it are here or came earlier
     closing   per row of `streams`: it is over, or is to be given out as it stands
     """
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from stompcap.places import END
 from stompcap.session import counters, firsts
-from stompcap.session.arrivals import LINE
 from stompcap.session.columns import I64, Bools, flat, integers, with_integers
 from stompcap.session.lifetime import GIVEN_OUT, known
 from stompcap.session.options import Options
 from stompcap.session.records import Records
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, kept
 from stompcap.session.step import Step
-from stompcap.session.wire import EARLIER, directions
+from stompcap.session.wire import EARLIER, PLACE, WIRE_ORDER, directions
 
 
 def carry(done: Step, options: Options) -> State:
@@ -69,8 +69,8 @@ def _rows(done: Step, going: Bools) -> pa.Table:
     at = np.concatenate([last, np.flatnonzero(waits)])
     table = done.rows.take(pa.array(raw.row[at]))
     earlier = np.arange(len(at)) < len(last)
-    place = np.where(earlier, raw.place[at], raw.last_place[at])
-    for name, values in (("first_place", raw.first_place[at]), ("last_place", place), (EARLIER, earlier.astype(np.int64))):
+    order = np.where(raw.order[at] < END, raw.order[at], -1)
+    for name, values in ((WIRE_ORDER, order), (PLACE, np.where(earlier, raw.place[at], -1)), (EARLIER, earlier.astype(np.int64))):
         table = with_integers(table, name, values)
     return kept(ROWS, table)
 
@@ -81,20 +81,9 @@ def _frames(done: Step, going: Bools) -> pa.Table:
     own = np.flatnonzero(going[d.session])
     last = own[_latest(d.session[own] * 2 + d.side[own], d.offset[own], 2 * len(going))]
     table = d.frames.take(pa.array(d.row[last]))
-    for name, values in (("last_place", d.position[last]), ("ordinal", d.ordinal[last]), (EARLIER, np.ones(len(last), np.int64))):
+    for name, values in ((PLACE, d.position[last]), ("ordinal", d.ordinal[last]), (EARLIER, np.ones(len(last), np.int64))):
         table = with_integers(table, name, values)
-    waiting = done.waiting_frames
-    if waiting.num_rows:
-        waiting = _placed(waiting, done)
-    return pa.concat_tables([kept(FRAMES, table), kept(FRAMES, waiting)]).combine_chunks()
-
-
-def _placed(frames: pa.Table, done: Step) -> pa.Table:
-    """Waiting frames with the places of their rows."""
-    raw = done.analysis.dialogue.rows
-    key = directions(frames, done.analysis.dialogue.ids) * LINE + integers(frames.column("stream_offset"))
-    at = np.searchsorted(raw.direction * LINE + raw.offset, key)
-    return with_integers(with_integers(frames, "first_place", raw.first_place[at]), "last_place", raw.last_place[at])
+    return pa.concat_tables([kept(FRAMES, table), kept(FRAMES, done.waiting_frames)]).combine_chunks()
 
 
 def _of_sessions(table: pa.Table, schema: pa.Schema, ids: pa.Array, going: Bools) -> pa.Table:

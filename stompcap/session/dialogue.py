@@ -1,8 +1,8 @@
 """The dialogue: the frames of all sessions as columns of numbers, in the order in which they crossed the wire.
 
-A session is one stream. Its frames stand together, both directions interleaved: each where its last octet was captured, and never
-before an earlier frame of its own direction, as TCP delivers in order. State machines and rules read these columns; text is looked up
-by `column` and `header`, a whole column at a time.
+A session is one stream. Its frames stand together, both directions interleaved: each where its last octet stands in wire order
+(stompcap.tcp.interleave), and never before an earlier frame of its own direction, as TCP delivers in order. State machines and rules
+read these columns; text is looked up by `column` and `header`, a whole column at a time.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class RawRows:
     """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
     `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `first_place` and `last_place`: wire positions (stompcap.places) of the first and the last octet; `place`: of the last octet, but never
-    less than that of the row before, which is what a gap has too. `row` is the index in the table that was given.
+    `order`: the place in wire order of the last octet, of a gap that of the octet behind it, END where there is none. `place`: that of
+    the last octet, which for a gap is that of the row before. `joined`: the row before ends in the packet in which it begins. `row` is
+    the index in the table that was given.
     `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
     `unheard`: the other side was not captured behind it for long (stompcap.session.queue); `trusted`: it surely is what it seems
     (stompcap.session.trust).
@@ -68,9 +69,9 @@ class RawRows:
     first_ns: I64
     last_ns: I64
     redacted: Bools
-    first_place: I64
-    last_place: I64
+    order: I64
     place: I64
+    joined: Bools
     row: I64
     beside: Bools
     unheard: Bools
@@ -106,7 +107,7 @@ class Dialogue:
     first_ns     capture time of the first octet
     last_ns      latest arrival among the octets
     syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
-    position     wire position of its last octet (stompcap.places), never falling inside a direction
+    position     place in wire order of its last octet, never falling inside a direction
     row          index of the frame in `frames`
     ordinal      how many frames of its session came before it
     earlier      an earlier step had it, and it is here as the last of its direction before the new ones

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stompcap.places import END
 from stompcap.session.columns import I64, Bools, first_above, rising, truth
 from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, SERVER, STOMP, Dialogue, RawRows
 
@@ -88,11 +87,9 @@ def greeted(dialogue: Dialogue) -> Bools:
 
 
 def _edges(rows: RawRows, gap: I64) -> tuple[I64, I64]:
-    """Per gap the places of the octet before it and of the one behind it; -1 and END where there is none."""
-    before, behind = np.maximum(gap - 1, 0), np.minimum(gap + 1, max(len(rows) - 1, 0))
-    first = np.where(rows.follows[gap], rows.last_place[before], -1)
-    follows = (behind > gap) & (rows.direction[behind] == rows.direction[gap])
-    return first, np.where(follows, rows.first_place[behind], END)
+    """Per gap the places in wire order of the octet before it and of the one behind it; -1 and END where there is none."""
+    first = np.where(rows.follows[gap], rows.place[np.maximum(gap - 1, 0)], -1)
+    return first, rows.order[gap]
 
 
 def _passed(dialogue: Dialogue, session: I64, at: I64) -> I64:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session import counters, deliveries, firsts, heartbeats, receipts, subscriptions, transactions
-from stompcap.session.wire import EARLIER
+from stompcap.session.wire import EARLIER, PLACE
 from stompcap.tables import TABLES
 
 NAME = b"stompcap.state"
@@ -28,9 +28,9 @@ def _placed(table: str, *numbers: str) -> pa.Schema:
     return pa.schema([*columns, *(pa.field(name, pa.int64()) for name in numbers)])
 
 
-FRAMES = _placed("frames", "first_place", "last_place", "ordinal", EARLIER)
-ROWS = _placed("raw_frames", "first_place", "last_place", EARLIER)
-SEGMENTS = _placed("segments", "place")
+FRAMES = _placed("frames", PLACE, "ordinal", EARLIER)
+ROWS = _placed("raw_frames", PLACE, EARLIER)
+SEGMENTS = _placed("segments")
 RECORDS = {
     "counters": counters.LAYOUT, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
     "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT,

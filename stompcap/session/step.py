@@ -35,7 +35,7 @@ from stompcap.session.lifetime import Open, finish
 from stompcap.session.options import Options
 from stompcap.session.records import Records, opened
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SCHEMAS, SEGMENTS, State, joined
-from stompcap.session.wire import build, directions, earlier, place, raw_rows, speaking
+from stompcap.session.wire import WIRE_ORDER, build, directions, earlier, raw_rows, speaking, wire_order
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     if (directions(batch.frames, ids) < 0).any():
         raise ValueError("a frame belongs to none of the streams given")
     counted = _counters(state["counters"], ids)
-    rows_table = _after(ROWS, state["rows"], batch.rows, order, "first_", "last_")
+    rows_table = _after(ROWS, state["rows"], batch.rows)
     raw = raw_rows(rows_table, ids, order)
-    segments = _after(SEGMENTS, state["segments"], batch.segments, order, "")
-    came = arrivals.come(segments, place(segments, "", order), raw, ids)
+    segments = _after(SEGMENTS, state["segments"], batch.segments)
+    came = arrivals.come(segments, wire_order(segments, "", order), raw, ids)
     bare = arrivals.first_bare(came, 2 * len(ids)).reshape(-1, 2).min(axis=1)
     released = queue.release(raw, batch.upto, bare, closing, retention)
     raw = replace(raw, beside=~released.rows)
     trusted_before = counters.both(counted, "untrusted") == 0
     raw = replace(raw, unheard=queue.unheard(raw, len(ids), retention), trusted=trust.trusted(raw, trusted_before))
     counters.keep(counted, "untrusted", ~trust.at_end(raw, trusted_before))
-    frames = _after(FRAMES, state["frames"], batch.frames, order, "last_")
+    frames = _after(FRAMES, state["frames"], batch.frames)
     waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
-    dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
+    dialogue = build(streams, raw, where(frames, ~waits), counters.both(counted, "frames").sum(axis=1))
 
     trusted = dialogue.of_rows(raw.trusted)
     started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)
@@ -125,17 +125,13 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     }
     said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), options.thresholds)
     analysis = Analysis(tables, dialogue, said, facts, first, closing, subs.rows, txns.rows, requests.rows, delivered.rows)
-    left = where(with_integers(segments, "place", came.place), ~ready)
+    left = where(with_integers(segments, WIRE_ORDER, came.place), ~ready)
     return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)
 
 
-def _after(schema: pa.Schema, before: pa.Table, new: pa.Table, order: Mapping[str, int], *places: str) -> pa.Table:
-    """New rows behind those of the state, with the places on the wire that `places` name; alone as they are."""
-    if before.num_rows == 0:
-        return new
-    for which in places:
-        new = with_integers(new, f"{which}place", place(new, which, order))
-    return joined(schema, before, new)
+def _after(schema: pa.Schema, before: pa.Table, new: pa.Table) -> pa.Table:
+    """New rows behind those of the state; alone as they are."""
+    return joined(schema, before, new) if before.num_rows else new
 
 
 def _speaking(batch: Batch) -> Batch:

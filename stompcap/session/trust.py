@@ -24,7 +24,7 @@ def anchors(raw: RawRows) -> Bools:
     joined = np.zeros(count + 1, bool)  # row i begins in the packet in which the row before it ends
     same = (direction[1:] == direction[:-1]) & (raw.offset[:-1] + raw.length[:-1] == raw.offset[1:])
     octets = (raw.kind[1:] != GAP) & (raw.kind[:-1] != GAP)
-    joined[1:-1] = same & octets & (raw.first_place[1:] == raw.place[:-1])
+    joined[1:-1] = same & octets & raw.joined[1:]
     met = raw.offset == 0  # the octets before it are known, or there are none
     met[1:] |= same & (raw.kind[:-1] != GAP)
     trailed = joined[1:] & (np.append(raw.kind[1:], FRAME) == EOL)

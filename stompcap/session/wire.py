@@ -1,7 +1,7 @@
 """Wire order: from tables of frames and raw rows to the dialogue.
 
-A row's place on the wire is that of its last octet (rank of the capture and packet in one number, stompcap.places); inside a direction it
-never falls, because TCP delivers in order. Sorting is linear where the tables come in the order of their keys, as the pipeline gives them.
+A row stands where its last octet does (`wire_order` of table raw_frames); inside a direction that never falls, because TCP delivers in
+order. Sorting is linear where the tables come in the order of their keys, as the pipeline gives them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.places import PACKET_BITS
+from stompcap.places import END, PACKET_BITS
 from stompcap.session.columns import I64, Bools, flat, integers, repeated_codes, rising, truth
 from stompcap.session.dialogue import COMMANDS, GAP, SERVER, Dialogue, RawRows
 from stompcap.tables import words
 
 SHORTENED = pa.array(["content_length_shortened"])
 EARLIER = "earlier"  # column of rows and frames of an earlier step, 1 there
+WIRE_ORDER, PLACE = "wire_order", "place"
 
 
 def sides(column: pa.Array | pa.ChunkedArray) -> I64:
@@ -34,13 +35,20 @@ def directions(table: pa.Table, streams: pa.Array) -> I64:
     return np.where(session >= 0, session * 2 + sides(table.column("direction")), -1)
 
 
-def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
-    """Wire position of each row's first or last octet, as `which` begins the columns' names (`first_`, `last_`); or of its only one.
+def wire_order(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
+    """The place of each row in wire order; of rows that an older version wrote without it, the packet of the octet `which` (`place`)."""
+    if WIRE_ORDER not in table.column_names:
+        return place(table, which, order)
+    found = integers(table.column(WIRE_ORDER))
+    missing = found < 0
+    return np.where(missing, place(table, which, order), found) if missing.any() else found
 
-    `order` ranks the captures. Positions that an earlier step has found stand in a column of the table.
+
+def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
+    """The packet of each row as one number that grows in order of capture; `order` ranks the captures.
+
+    That of its first or last octet, as `which` begins the columns' names (`first_`, `last_`), or of its only one.
     """
-    if f"{which}place" in table.column_names:
-        return integers(table.column(f"{which}place"))
     captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
     capture = repeated_codes(table.column(f"{which}capture_id"), captures)
     packet = integers(table.column(f"{which}packet"), 0)
@@ -66,7 +74,10 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
     row = own if sort is None else own[sort]
     direction, kind = direction[row], repeated_codes(rows.column("kind"), pa.array(words.RAW_KINDS))[row]
 
-    last = place(rows, "last_", order)[row]
+    first, last = (place(rows, which, order)[row] for which in ("first_", "last_"))
+    at = _rows_in_order(rows, order, direction, kind == GAP, first, row)
+    joined = np.zeros(len(row), np.bool_)
+    joined[1:] = (direction[1:] == direction[:-1]) & (first[1:] == last[:-1])
 
     def column(name: str, missing: int = -1) -> I64:
         return integers(rows.column(name), missing)[row]
@@ -82,14 +93,33 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=truth(rows.column("redacted"))[row],
-        first_place=place(rows, "first_", order)[row],
-        last_place=last,
-        place=rising(direction, np.where(kind == GAP, -1, last)),
+        order=at,
+        place=_rising(rows, direction, np.where(kind == GAP, -1, at), row),
+        joined=joined,
         row=row,
         beside=earlier(rows)[row],
         unheard=np.zeros(len(row), np.bool_),
         trusted=np.ones(len(row), np.bool_),
     )
+
+
+def _rows_in_order(rows: pa.Table, order: Mapping[str, int], direction: I64, gap: Bools, first: I64, row: I64) -> I64:
+    """Where rows stand; a gap of which the table does not say it, where the row behind it begins."""
+    known = np.full(len(row), -1, np.int64) if WIRE_ORDER not in rows.column_names else integers(rows.column(WIRE_ORDER))[row]
+    found = np.where(gap, known, wire_order(rows, "last_", order)[row])
+    unknown = np.flatnonzero(gap & (known < 0))
+    behind = np.minimum(unknown + 1, max(len(row) - 1, 0))
+    follows = (behind > unknown) & (direction[behind] == direction[unknown])
+    found[unknown] = np.where(follows, first[behind], END)
+    return found
+
+
+def _rising(rows: pa.Table, direction: I64, at: I64, row: I64) -> I64:
+    """Places that do not fall in a direction; those of rows of earlier steps stand in the table."""
+    if PLACE in rows.column_names:
+        known = integers(rows.column(PLACE))[row]
+        at = np.where(known >= 0, known, at)
+    return rising(direction, at)
 
 
 def earlier(table: pa.Table) -> Bools:
@@ -131,14 +161,26 @@ def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None
     starts[len(starts) - 1] = i
 
 
-def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str, int], before: I64) -> Dialogue:
+def _position(frames: pa.Table, rows: RawRows, direction: I64, offset: I64) -> I64:
+    """Where frames stand: as their raw rows, those of an earlier step as the table says."""
+    line = max(int(offset.max(initial=0)), int(rows.offset.max(initial=0))) + 1
+    keys = rows.direction * line + rows.offset
+    at = np.minimum(np.searchsorted(keys, direction * line + offset), max(len(rows) - 1, 0))
+    found = rows.order[at] if len(rows) else np.zeros(len(offset), np.int64)
+    if PLACE in frames.column_names:
+        known = integers(frames.column(PLACE))
+        found = np.where(known >= 0, known, found)
+    return found
+
+
+def build(streams: pa.Table, rows: RawRows, frames: pa.Table, before: I64) -> Dialogue:
     """The dialogue of the frames given; `before` counts the frames of each session that earlier steps had."""
     known = flat(streams.column("stream_id"))
     direction, offset = directions(frames, known), integers(frames.column("stream_offset"))
     sort = by_key(direction, offset)
     if sort is None:
         sort = np.arange(len(direction))
-    position = place(frames, "last_", order)[sort].copy()
+    position = _position(frames, rows, direction, offset)[sort]
     merged, starts = np.empty(len(sort), np.int64), np.zeros(len(known) + 1, np.int64)
     _interleave(direction[sort], position, merged, starts)
     row = sort[merged]

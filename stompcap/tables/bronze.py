@@ -91,9 +91,12 @@ STREAMS = Table(
         text("closed_by", "Side of that first FIN or RST; null while open, or where an earlier one may have been lost", *words.CLOSERS),
         big("fin_ns_c2s", "Time of the client's first FIN"),
         big("fin_ns_s2c", "Time of the server's first FIN"),
+        big("close_order_c2s", "The last wire_order before the client's first FIN or RST"),
+        big("close_order_s2c", "The last wire_order before the server's first FIN or RST"),
         text("rst_by", "Side of the first RST, behind a FIN too; null where there is none", *words.SIDES),
         big("rst_ns", "Time of the first RST"),
         flag("final", "No later capture can change the rows of the stream: its connection ended, or was silent for the idle timeout"),
+        big("acks_against_time", "Segments that stand behind some of the other direction with a later time, as they acknowledge these"),
         big("clock_steps_back", "Packets with an earlier time than the packet before them; packets are not ordered by time"),
         *_per_direction(),
         BATCH_ID,
@@ -108,6 +111,10 @@ STREAMS = Table(
     ),
 )
 
+WIRE_ORDER = (
+    "Where it stands in wire order: from 1 along the connection, over both directions. A segment stands behind the octets that it "
+    "acknowledges; where two crossed, time decides, then the place in the captures"
+)
 LINEAGE = (
     text("first_capture_id", "Capture of the packet that brought the first octet"),
     big("first_packet", "Its number in that capture, from 1 as Wireshark counts"),
@@ -131,6 +138,7 @@ RAW_FRAMES = Table(
         big("last_ns", "Latest arrival among its octets; null for a gap"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         *LINEAGE,
+        big("wire_order", "Where its last octet stands in wire order, as in segments; of a gap the octet behind it, null if there is none"),
         big("syntax", "Bit set of the delimiter's observations (stompcap.stomp.syntax)", nullable=False),
         BATCH_ID,
         Column("raw", pa.binary(), "The octets; null for a gap"),
@@ -152,6 +160,7 @@ SEGMENTS = Table(
         big("new_octets", "How many octets it brought", nullable=False),
         text("capture_id", "Its capture", nullable=False),
         big("packet", "Its number in that capture", nullable=False),
+        big("wire_order", WIRE_ORDER),
         BATCH_ID,
     ),
     key=("stream_id", "direction", "stream_offset"),

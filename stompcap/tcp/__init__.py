@@ -1,7 +1,7 @@
 """TCP: segments to byte streams, as columns; `reassemble` gives any protocol's streams, connection by connection."""
 
 from stompcap.tcp.connections import ByteStream, Connection, reassemble
-from stompcap.tcp.flows import WIRE_ORDER
+from stompcap.tcp.flows import WIRE_ORDER, as_they_crossed
 from stompcap.tcp.history import history_for
 from stompcap.tcp.machine import Reassembler, Settled
 from stompcap.tcp.octets import count_conflicts, gather
@@ -17,6 +17,7 @@ __all__ = [
     "Reassembly",
     "Settled",
     "Streams",
+    "as_they_crossed",
     "count_conflicts",
     "gather",
     "history_for",

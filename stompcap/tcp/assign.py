@@ -16,7 +16,7 @@ from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
-from stompcap.tcp.events import handshake, keep_alive, take_ack, take_close
+from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
 from stompcap.tcp.matching import find_stream, find_syn, first_after_idle, idle, last_time
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
@@ -88,12 +88,14 @@ class Segments(NamedTuple):
 class Assigned(NamedTuple):
     """Results for each segment: its connection, the position of its first payload octet, its marks.
 
-    `stalls` gets a row for each zero-window period that ended: stream, blocked side, begin, end.
+    `heard` is the position up to which its sender had received the other side's octets, 0 where it does not say. `stalls` gets a row for
+    each zero-window period that ended: stream, blocked side, begin, end.
     """
 
     stream_of: NDArray[np.int32]
     position: Int64s
     marks: NDArray[np.uint8]
+    heard: Int64s
     stalls: Int64s
 
 
@@ -169,6 +171,15 @@ def take_segment(state: State, history: NDArray[np.uint8], stream: Int, seg: Seg
     return marks
 
 
+@inline
+def note_close(state: State, stream: Int, side: Int, flags: Int, number: Int) -> None:
+    """Note a side's first FIN or RST."""
+    mine = SIDES + side * WIDTH
+    accepted = state[stream, mine + s.FIN_SEEN] or state[stream, mine + s.RST_NS]
+    if flags & (FIN | RST) and accepted and not state[stream, mine + s.CLOSE_NUMBER]:
+        state[stream, mine + s.CLOSE_NUMBER], state[stream, mine + s.CLOSE_ORDER] = number + 1, state[stream, s.ORDERED]
+
+
 @kernel
 def assign(
     rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
@@ -179,7 +190,7 @@ def assign(
     than `idle_ns` a flow goes on as another connection.
     """
     flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
-    stream_of, position, marks, stalls = found
+    stream_of, position, marks, heard, stalls = found
     streams, first, ended = np.int64(known), np.int64(first_after_idle(state, known)), np.int64(0)
     last_ns, after_idle = np.int64(last_time(state, known)), False
     for row in range(len(flow)):
@@ -226,12 +237,15 @@ def assign(
             state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, at + octets
         if flags & RST and take_reset(state, history, stream, seg, at + octets, away):
             marks[row] = s.STRAY
+            note_close(state, stream, side, flags, number[row])
             continue
         marks[row] = take_segment(state, history, stream, seg, at, believed)
+        note_close(state, stream, side, flags, number[row])
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
         if flags & ACK and not flags & RST:
             take_ack(state, stream, 1 - side, ack)
+            heard[row] = heard_at(state, stream, 1 - side, ack)
             state[stream, SIDES + (1 - side) * WIDTH + s.ACK_ROW] = number[row]
         if not flags & (SYN | FIN | RST):
             ended = take_window(state, history, stream, side, window[row], ts, stalls, ended)

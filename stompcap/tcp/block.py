@@ -42,6 +42,7 @@ class Carried:
     stream_of: NDArray[np.int32]
     position: Int64s
     marks: NDArray[np.uint8]
+    heard: Int64s
     born: Int64s
 
 
@@ -50,7 +51,7 @@ def nothing_carried() -> Carried:
     none = np.empty(0, np.int64)
     return Carried(
         np.empty((0, s.COLUMNS), np.int64), np.empty((0, HISTORY_WIDTH), np.uint8), np.empty((0, t.TALLIES), np.int64),
-        np.empty((0, ENDS), np.uint8), empty_memory(), 0, none, none.astype(np.int32), none, none.astype(np.uint8), none,
+        np.empty((0, ENDS), np.uint8), empty_memory(), 0, none, none.astype(np.int32), none, none.astype(np.uint8), none, none,
     )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def reassemble_block(
     held, known, fresh = len(before.number), len(before.state), segments.num_rows - len(before.number)
     number = np.concatenate((before.number, number))
     stream_of, position = np.concatenate((before.stream_of, np.empty(fresh, np.int32))), padded(before.position, fresh)
-    marks, born = padded(before.marks, fresh), padded(before.born, fresh)
+    marks, born, heard = (padded(array, fresh) for array in (before.marks, before.born, before.heard))
     stalls = np.empty((int(np.count_nonzero(columns["window"][held:] == 0)) + 2 * known, 4), np.int64)
     memory = before.memory.copy()
     new = Segments(
@@ -78,7 +79,7 @@ def reassemble_block(
         columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:],
         bad_checksum[held:], number[held:],
     )  # fmt: skip
-    assigned = Assigned(stream_of[held:], position[held:], marks[held:], stalls)
+    assigned = Assigned(stream_of[held:], position[held:], marks[held:], heard[held:], stalls)
     room = padded(before.state, ROOM), padded(before.letters, ROOM)
     state, letters, ended = assign(new, assigned, memory, *room, known, before.gone, idle_ns)
     first = held + state[known:, s.FIRST_ROW]
@@ -87,7 +88,7 @@ def reassemble_block(
     ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
-    placed = Placed(ts_ns, position, marks, wire, columns["captured_octets"], number, born, keep, late)
+    placed = Placed(ts_ns, position, marks, wire, columns["captured_octets"], number, heard, born, keep, late)
     extent_rows, overlap_rows = order(state, tallies, starts, rows, held, placed, overlap == "last", final)
     over = np.arange(len(state)) < (len(state) if final else len(state) - RECENT)
     by_offset = np.lexsort((overlap_rows[:, 2], overlap_rows[:, 1], overlap_rows[:, 0]))
@@ -100,12 +101,13 @@ def reassemble_block(
         zero_windows(state, over, stalls[:ended]),
         retransmissions(extents, overlaps, stream_of, forward, marks, np.flatnonzero(late), ts_ns),
         stream_of,
+        state[:, s.ORDERED].copy(),
     )
     kept, left = keep != 0, ~over
     after = Carried(
         state[left], letters[left], tallies[np.repeat(left, 2)], ends[left], recent(memory, int(ts_ns[-1])) if len(ts_ns) else memory,
         before.gone + int(over.sum()), number[kept], (stream_of[kept] - over.sum()).astype(np.int32), position[kept], marks[kept],
-        born[kept],
+        heard[kept], born[kept],
     )  # fmt: skip
     return found, after, kept
 
@@ -137,8 +139,8 @@ def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
 
 def as_extents(rows: Int64s) -> Extents:
     """The kernel's rows as columns."""
-    stream, side, offset, length, row, skip = (np.ascontiguousarray(rows[:, i]) for i in range(6))
-    return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip)
+    stream, side, offset, length, row, skip, place = (np.ascontiguousarray(rows[:, i]) for i in range(7))
+    return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip, place)
 
 
 def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: int = 0) -> ZeroWindows:

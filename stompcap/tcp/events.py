@@ -134,6 +134,17 @@ def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: I
 
 
 @inline
+def heard_at(state: State, stream: Int, peer: Int, ack: Int) -> Int:
+    """The position of an acknowledgement of the octets of side `peer` that was taken; 0 for one that the side cannot have reached."""
+    at = SIDES + peer * WIDTH
+    d = distance(ack, state[stream, at + ACKED])
+    found = state[stream, at + ACKED] + d
+    if d > 0 or d < -FAR or (state[stream, at + SEEN] and found > state[stream, at + REF] + CLOSE_BY):
+        return 0
+    return max(found, 0)
+
+
+@inline
 def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
     """Whether it is one octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
     at = SIDES + side * WIDTH

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from stompcap.capture import SEGMENTS
 from stompcap.places import PACKET_BITS
 from stompcap.tcp.block import column
+from stompcap.tcp.merging import Rows, crossed, in_doubt
 from stompcap.tcp.results import Int64s
 
 WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
@@ -83,6 +84,27 @@ def in_wire_order(segments: pa.Table) -> pa.Table:
         # two connections whose hashes collide, by chance or by attack: they must not be mixed
         return in_order.sort_by(WIRE_ORDER).combine_chunks()
     return in_order
+
+
+def as_they_crossed(segments: pa.Table) -> pa.Table:
+    """Rows in WIRE_ORDER with those of each flow in the order in which its packets crossed the wire (stompcap.tcp.merging)."""
+    names = ("capture", "ts_ns", "seq", "ack", "flags", "wire_octets")
+    capture, ts_ns, seq, ack, flags, wire = (column(segments, name) for name in names)
+    rows = Rows(capture, ts_ns, column(segments, "forward").astype(np.uint8), seq, ack, flags, wire)
+    edges = flow_edges(segments)
+    doubtful = in_doubt(edges, rows)
+    return segments.take(pa.array(crossed(edges, doubtful, rows))).combine_chunks() if doubtful.any() else segments
+
+
+def flow_edges(segments: pa.Table) -> Int64s:
+    """The first row of each flow, and one past the last; rows of a flow are adjacent."""
+    begins = np.ones(segments.num_rows, np.bool_)
+    if segments.num_rows:
+        begins[1:] = False
+    for name in ("flow", "endpoints"):
+        values = segments.column(name).combine_chunks()
+        begins[1:] |= pc.not_equal(values.slice(1), values.slice(0, max(len(values) - 1, 0))).to_numpy(zero_copy_only=False)
+    return np.append(np.flatnonzero(begins), segments.num_rows)
 
 
 def places(segments: pa.Table) -> Int64s:

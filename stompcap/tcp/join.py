@@ -49,7 +49,8 @@ def blocks(steps: Iterable[Settled]) -> Reassembly:
     for step in steps:
         part = shifted(step.reassembly, step.first, step.number)
         over = np.flatnonzero(part.over)
-        parts.append(replace(part, streams=part.streams.take(over), over=part.over[over], stream_of=part.stream_of[step.held :]))
+        streams, ordered = part.streams.take(over), part.ordered[over]
+        parts.append(replace(part, streams=streams, over=part.over[over], ordered=ordered, stream_of=part.stream_of[step.held :]))
     found = end_to_end(parts)
     return replace(found, extents=in_order(found.extents), overlaps=in_order(found.overlaps), zero_windows=by_time(found.zero_windows))
 

@@ -34,6 +34,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         synced=by_side[:, :, t.SYNCED] != 0,
         fin_ns=np.where(own[:, :, s.FIN_SEEN] != 0, own[:, :, s.FIN_NS], -1),
         rst_ns=np.where(own[:, :, s.RST_NS] != 0, own[:, :, s.RST_NS], -1),
+        close_order=np.where(own[:, :, s.CLOSE_NUMBER] != 0, own[:, :, s.CLOSE_ORDER], -1),
     )
     return Streams(
         stream_id=stream_ids(source, ends, state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ], keyed_ids(state[:, s.OUTER])),
@@ -55,6 +56,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         first_packet=state[:, s.FIRST_PACKET].copy(),
         outer=state[:, s.OUTER].copy(),
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
+        acks_against_time=state[:, s.AGAINST].copy(),
         after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )

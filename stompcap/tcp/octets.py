@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -158,7 +159,7 @@ def captured_twice(reassembly: Reassembly) -> tuple[Extents, Extents]:
     begin = np.maximum(extents.offset[kept], overlaps.offset[which])
     end = np.minimum(extents.offset[kept] + extents.length[kept], overlaps.offset[which] + overlaps.length[which])
     one = extents.take(kept)
-    one = Extents(one.stream, one.side, begin, end - begin, one.row, one.skip + begin - one.offset)
+    one = replace(one, offset=begin, length=end - begin, skip=one.skip + begin - one.offset)
     two = overlaps.take(which)
-    two = Extents(two.stream, two.side, begin, end - begin, two.row, two.skip + begin - two.offset)
+    two = replace(two, offset=begin, length=end - begin, skip=two.skip + begin - two.offset)
     return one, two

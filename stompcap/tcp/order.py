@@ -12,6 +12,7 @@ from stompcap.kernel import inline, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
+from stompcap.tcp.interleave import Laid, Placed, interleave
 from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE_ROW, SORT, as_they_come, in_order, swept
 from stompcap.tcp.matching import RECENT
 from stompcap.tcp.state import Int64s, State
@@ -21,14 +22,16 @@ NO_END = 1 << 62
 
 
 @kernel
-def put(rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int) -> NDArray[np.int64]:
+def put(
+    rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int
+) -> NDArray[np.int64]:
     """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
-        more = np.empty((2 * count + 16, 6), np.int64)
+        more = np.empty((2 * count + 16, 7), np.int64)
         more[:count] = rows
         rows = more
     rows[count, 0], rows[count, 1], rows[count, 2] = stream, side, offset
-    rows[count, 3], rows[count, 4], rows[count, 5] = length, row, skip
+    rows[count, 3], rows[count, 4], rows[count, 5], rows[count, 6] = length, row, skip, place
     return rows
 
 
@@ -133,20 +136,6 @@ def take_late(
             late[row] = ts_ns[row] > tally[t.SETTLED_NS] + COPY_NS
 
 
-class Placed(NamedTuple):
-    """Columns of a block's segments, those kept from earlier blocks first; `keep` and `late` are filled."""
-
-    ts_ns: Int64s
-    position: Int64s
-    marks: NDArray[np.uint8]
-    wire: Int64s
-    captured: Int64s
-    number: Int64s
-    born: Int64s
-    keep: NDArray[np.uint8]
-    late: NDArray[np.uint8]
-
-
 class Side(NamedTuple):
     """One side of a connection: where its stream begins, and how far it is settled now."""
 
@@ -158,7 +147,7 @@ class Side(NamedTuple):
 
 @inline
 def put_extents(
-    extents: NDArray[np.int64], n: Int, of: Side, pieces: Int64s, tally: Int64s, position: Int64s, marks: NDArray[np.uint8]
+    extents: NDArray[np.int64], n: Int, of: Side, pieces: Int64s, places: Int64s, tally: Int64s, position: Int64s, marks: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], Int]:
     """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
@@ -169,11 +158,11 @@ def put_extents(
             tally[t.TRUNCATED] += length
             continue
         tally[t.HAVE] += length
-        extents = put(extents, n, of.stream, of.side, begin - of.base, length, row, begin - position[row])
+        extents = put(extents, n, of.stream, of.side, begin - of.base, length, row, begin - position[row], places[p])
         n += 1
-        if marks[row] & s.BEHIND:
+        if marks[row] & s.BEHIND and not marks[row] & s.COUNTED:
             tally[t.OUT_OF_ORDER] += 1
-            marks[row] &= ~np.uint8(s.BEHIND)  # counted
+            marks[row] |= np.uint8(s.COUNTED)
     return extents, n
 
 
@@ -188,9 +177,69 @@ def put_overlaps(
             continue
         if losses[p, SORT] == CAPTURED:
             tally[t.AGAIN] += end - begin
-        overlaps = put(overlaps, n, of.stream, of.side, begin - of.base, end - begin, row, begin - position[row])
+        overlaps = put(overlaps, n, of.stream, of.side, begin - of.base, end - begin, row, begin - position[row], 0)
         n += 1
     return overlaps, n
+
+
+@kernel
+def lay_out(
+    state: State, tally: Int64s, stream: Int, side: Int, mine: Int64s, held: Int, placed: Placed, last_wins: bool, done: bool
+) -> Laid:
+    """Lay out one side, and settle it as far as its own octets tell."""
+    ts_ns, position, marks, wire, captured, number, _, _, _, late = placed
+    edge_before, reach_before = tally[t.EDGE], tally[t.REACH]
+    if len(mine) == 0 and not done:
+        none, cut = np.empty((0, 4), np.int64), tally[t.CUT]
+        return Laid(tally, mine, none, none, np.int64(0), tally[t.BASE], cut, cut, cut, cut, False, edge_before, reach_before)
+    base, limit = bounds(state, tally, stream, side, mine, position)
+    low = max(base, tally[t.CUT])
+    take_in(tally, mine, held, position, marks, wire, base, limit)
+    if tally[t.BASED]:
+        take_late(tally, mine, held, position, marks, captured, ts_ns, late)
+    if in_order(mine, position, wire, marks, low, limit):
+        pieces, losses = as_they_come(mine, position, wire, captured)
+    else:
+        pieces, losses = swept(mine, position, wire, captured, marks, low, limit, last_wins)
+    believed, reach = plausible(state, stream, side, pieces, number, low)
+    quiet = bool(len(mine) > 0 and mine[-1] < held and (s.closed(state, stream) or stream < len(state) - 1))
+    if done or quiet:
+        cut = reach
+        tally[t.STRAY] += len(pieces) - believed
+    else:
+        behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
+        cut = t.settle(tally, pieces, believed, low, reach, behind)
+    return Laid(tally, mine, pieces, losses, np.int64(believed), base, low, limit, reach, cut, quiet, edge_before, reach_before)
+
+
+@kernel
+def hand_on(
+    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool, extents: Int64s, n: Int, overlaps: Int64s,
+    lost: Int,
+) -> tuple[Int64s, Int, Int64s, Int]:  # fmt: skip
+    """Give both sides their places in wire order, and append what is settled of them."""
+    _, position, marks, wire, _, _, _, born, keep, _ = placed
+    places, cuts = interleave(state, stream, held, sides, placed, done)
+    for side in range(2):
+        one = sides[side]
+        tally, cut = one.tally, cuts[side]
+        if len(one.mine) == 0 and not done:
+            continue
+        of = Side(stream, side, one.base, cut)
+        extents, n = put_extents(extents, n, of, one.pieces[: one.believed], places[side], tally, position, marks)
+        overlaps, lost = put_overlaps(overlaps, lost, of, one.losses, tally, position)
+        if done:
+            tally[t.OCTETS] = length_known(state, stream, side, one.base, one.reach, one.limit) - one.base
+            continue
+        if cut > one.low or tally[t.BASED] or one.quiet:
+            tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, one.base, cut, cut - one.base
+            tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
+            state[stream, s.HANDED_ON] = 1
+        if cut < one.cut:
+            tally[t.EDGE], tally[t.REACH] = one.edge_before, one.reach_before  # as it was: it is examined again
+        if not one.quiet:
+            t.keep_open(tally, one.mine, held, position, wire, marks, born, keep)
+    return extents, n, overlaps, lost
 
 
 @kernel
@@ -200,46 +249,19 @@ def order(
     """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
-    to skip; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is carried on, as are
-    the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought settled octets again.
+    to skip, and the place in wire order; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is
+    carried on, as are the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought settled octets
+    again.
     """
-    ts_ns, position, marks, wire, captured, number, born, keep, late = placed
     streams = len(state)
-    extents, overlaps = np.empty((len(rows) + 16, 6), np.int64), np.empty((16, 6), np.int64)
+    extents, overlaps = np.empty((len(rows) + 16, 7), np.int64), np.empty((16, 7), np.int64)
     n = lost = np.int64(0)
-    for group in range(2 * streams):
-        stream, side = group >> 1, group & 1
-        mine, tally = rows[starts[group] : starts[group + 1]], tallies[group]
-        done = final or stream < streams - RECENT
-        if len(mine) == 0 and not done:
+    for stream in range(streams):
+        done = bool(final or stream < streams - RECENT)
+        first, middle, end = starts[2 * stream], starts[2 * stream + 1], starts[2 * stream + 2]
+        if first == end and not done:
             continue
-        base, limit = bounds(state, tally, stream, side, mine, position)
-        low = max(base, tally[t.CUT])
-        take_in(tally, mine, held, position, marks, wire, base, limit)
-        if tally[t.BASED]:
-            take_late(tally, mine, held, position, marks, captured, ts_ns, late)
-        if in_order(mine, position, wire, marks, low, limit):
-            pieces, losses = as_they_come(mine, position, wire, captured)
-        else:
-            pieces, losses = swept(mine, position, wire, captured, marks, low, limit, last_wins)
-        believed, reach = plausible(state, stream, side, pieces, number, low)
-        quiet = len(mine) > 0 and mine[-1] < held and (s.closed(state, stream) or stream < streams - 1)
-        if done or quiet:
-            cut = reach
-            tally[t.STRAY] += len(pieces) - believed
-        else:
-            behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
-            cut = t.settle(tally, pieces, believed, low, reach, behind)
-        of = Side(stream, side, base, cut)
-        extents, n = put_extents(extents, n, of, pieces[:believed], tally, position, marks)
-        overlaps, lost = put_overlaps(overlaps, lost, of, losses, tally, position)
-        if done:
-            tally[t.OCTETS] = length_known(state, stream, side, base, reach, limit) - base
-            continue
-        if cut > low or tally[t.BASED] or quiet:
-            tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, base, cut, cut - base
-            tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
-            state[stream, s.HANDED_ON] = 1
-        if not quiet:
-            t.keep_open(tally, mine, held, position, wire, marks, born, keep)
+        low = lay_out(state, tallies[2 * stream], stream, 0, rows[first:middle], held, placed, last_wins, done)
+        high = lay_out(state, tallies[2 * stream + 1], stream, 1, rows[middle:end], held, placed, last_wins, done)
+        extents, n, overlaps, lost = hand_on(state, stream, held, (low, high), placed, done, extents, n, overlaps, lost)
     return extents[:n], overlaps[:lost]

@@ -6,13 +6,14 @@ does not show the client, it is found from the octets, by the caller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
+_INT32, _INT8, _INT64 = np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Sides:
     synced: NDArray[np.bool_]  # offset 0 is the true beginning
     fin_ns: Int64s  # time of the side's FIN, -1: none captured
     rst_ns: Int64s  # time of its RST, -1: none captured
+    close_order: Int64s  # the last place in wire order before its first FIN or RST, -1: none captured
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Streams:
     first_packet: Int64s
     outer: Int64s  # encapsulation of its first packet (stompcap.capture.outer)
     clock_steps_back: Int64s  # packets earlier than the packet before them
+    acks_against_time: Int64s  # segments behind octets of the other side, as they acknowledge them, that have a later time
     after_idle: NDArray[np.bool_]  # it began behind a silence of its flow: none of the connections before it goes on
     sides: Sides
 
@@ -84,6 +87,8 @@ class Extents:
     length: Int64s
     row: Int64s  # row of the segment in the input
     skip: Int64s  # octets of its payload before the stretch
+    order: Int64s = field(default_factory=lambda: _INT64)
+    """Where it stands among those of both sides of the stream in wire order, from 1; 0 for octets captured again."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -93,8 +98,7 @@ class Extents:
         return Extents(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
-_INT32, _INT8, _INT64 = np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.int64)
-NO_EXTENTS = Extents(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64)
+NO_EXTENTS = Extents(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64, _INT64)
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ class Reassembly:
     zero_windows: ZeroWindows
     retransmissions: Retransmissions
     stream_of: NDArray[np.int32]  # stream of each input row
+    ordered: Int64s  # of each stream, the last place that was given in wire order: later results stand behind it
 
 
 def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int64s:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.tcp.block import column
-from stompcap.tcp.flows import by_flow, mapped
+from stompcap.tcp.flows import as_they_crossed, by_flow, mapped
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.machine import Reassembler, Settled
 from stompcap.tcp.piece_spill import PieceSpill
@@ -40,6 +40,7 @@ def sorted_runs(batches: Iterable[pa.Table], source: str, overlap: str, folder: 
 
 def _found(segments: pa.Table, source: str, overlap: str) -> pa.Table:
     """The connections of whole flows, in wire order."""
+    segments = as_they_crossed(segments)
     result = reassemble_columns(segments, source, overlap)
     numbers = incarnations(result.streams, result.stream_of, column(segments, "flow"))
     pieces = pieces_of(result.extents, segments)

@@ -24,10 +24,13 @@ HANDED_ON = 18  # octets of it were handed on, so its identity is final
 OUTER = 19  # encapsulation of its first packet (stompcap.capture.outer)
 AFTER_IDLE = 20  # it began behind a silence: nothing goes to the connections before it
 RST_BY = 21  # 1 + side of the first RST, 0: none
-SIDES, WIDTH = 22, 23  # where the sides' columns begin, and how many a side has
+ORDERED, AGAINST = 22, 23  # the last place given in wire order; how many acknowledgements decided against time
+SIDES, WIDTH = 24, 26  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
+HEARD = 23  # of the other side's octets, how many its segments in wire order had received
+CLOSE_NUMBER, CLOSE_ORDER = 24, 25  # of its first FIN or RST: 1 + number of the packet in the flow, the last place in wire order before it
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS
@@ -37,8 +40,8 @@ FAR = 1 << 30  # the largest window TCP can offer (RFC 7323, 2.3)
 CLOSE_BY = 1 << 24  # surely the same connection
 AFTER_CLOSE = 1 << 20  # how far late segments of a closed connection may lie
 
-# marks of a row: no octets of the stream; behind a later segment; a keep-alive; the same packet captured again
-STRAY, BEHIND, PROBE, COPY = 1, 2, 4, 8
+# marks of a row: no octets of the stream; behind a later segment; a keep-alive; the same packet captured again; counted as out of order
+STRAY, BEHIND, PROBE, COPY, COUNTED = 1, 2, 4, 8, 16
 
 
 @inline

@@ -1,0 +1,32 @@
+"""Which segments table `segments` has, and where: a packet may have several rows among segments, and bring octets in several stretches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.places import END
+from stompcap.tcp.results import Extents
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Per row of segments, the first row of its packet, and the place in wire order of the first octets that the packet brought."""
+
+    packet: Ints
+    order: Ints
+
+    @staticmethod
+    def of(number: Ints, extents: Extents, before: Ints | None = None) -> Listing:
+        """Those of rows by the number of their packet in its flow, ascending; `before` are the places that were found earlier, else END."""
+        rows = np.arange(len(number))
+        packet = np.maximum.accumulate(np.where(np.diff(number, prepend=-1) != 0, rows, 0))
+        order = np.full(len(number), END)
+        if before is not None:
+            np.minimum.at(order, packet, before)
+        np.minimum.at(order, packet[extents.row], extents.order)
+        return Listing(packet, order[packet])

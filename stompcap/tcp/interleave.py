@@ -1,0 +1,133 @@
+"""Both directions of a connection in one order: the wire order of its octets.
+
+Inside a direction octets stand in the order of the stream. Every segment with octets says how many of the other direction its sender
+had received, and these stand before it; that number never falls along a direction. A segment that was captured behind octets that follow
+its own may be sent again, with a newer number, so the number of what follows bounds its own. Where two segments acknowledge each other,
+the later one is such a copy too, and what was acknowledged comes first. Where neither acknowledges the other they crossed, and stand as
+their packets were captured (stompcap.tcp.merging). A FIN or RST stands behind all octets of its own direction, and those of the other
+whose packets were captured before it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline, kernel
+from stompcap.tcp import settle as t
+from stompcap.tcp import state as s
+from stompcap.tcp.layout import BEGIN, CUT_OFF, PIECE_ROW, SORT
+from stompcap.tcp.state import Int64s, State
+
+WAITS = 2  # blocks; what the other direction keeps from its place for so long is given it all the same
+
+
+class Placed(NamedTuple):
+    """Columns of a block's segments, those kept from earlier blocks first; `keep` and `late` are filled."""
+
+    ts_ns: Int64s
+    position: Int64s
+    marks: NDArray[np.uint8]
+    wire: Int64s
+    captured: Int64s
+    number: Int64s
+    heard: Int64s
+    born: Int64s
+    keep: NDArray[np.uint8]
+    late: NDArray[np.uint8]
+
+
+class Laid(NamedTuple):
+    """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and how far it is settled."""
+
+    tally: Int64s
+    mine: Int64s
+    pieces: Int64s
+    losses: Int64s
+    believed: Int
+    base: Int
+    low: Int
+    limit: Int
+    reach: Int
+    cut: Int
+    quiet: bool
+    edge_before: Int
+    reach_before: Int
+
+
+@kernel
+def heard_along(pieces: Int64s, believed: Int, heard: Int64s, marks: NDArray[np.uint8]) -> Int64s:
+    """Per piece how much of the other direction its sender had received."""
+    found = np.empty(believed, np.int64)
+    for p in range(believed - 1, -1, -1):
+        row = pieces[p, PIECE_ROW]
+        found[p] = heard[row]
+        if marks[row] & s.BEHIND and p + 1 < believed:
+            found[p] = min(found[p], found[p + 1])
+    return found
+
+
+@inline
+def comes_first(low: Int64s, high: Int64s, low_heard: Int, high_heard: Int, number: Int64s) -> bool:
+    """Whether the next piece of the low endpoint stands before that of the high one."""
+    waits, holds_back = high[BEGIN] < low_heard, low[BEGIN] < high_heard
+    if waits != holds_back:
+        return bool(holds_back)
+    return bool((number[low[PIECE_ROW]] < number[high[PIECE_ROW]]) != waits)
+
+
+@kernel
+def interleave(
+    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool
+) -> tuple[tuple[Int64s, Int64s], NDArray[np.int64]]:
+    """The places of both sides' pieces in wire order, behind those given before; and how far the sides have any, thus are settled.
+
+    A piece has its place only when all is settled that may stand before it, unless it has waited for that too long.
+    """
+    ts_ns, _, marks, _, _, number, heard, born, _, _ = placed
+    places = (np.zeros(sides[0].believed, np.int64), np.zeros(sides[1].believed, np.int64))
+    along = (
+        heard_along(sides[0].pieces, sides[0].believed, heard, marks), heard_along(sides[1].pieces, sides[1].believed, heard, marks),
+    )  # fmt: skip
+    at, received = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    for side in range(2):
+        received[side] = state[stream, s.SIDES + side * s.WIDTH + s.HEARD]
+    last, last_side, last_begin = np.int64(-1), 0, np.int64(0)
+    while at[0] < sides[0].believed or at[1] < sides[1].believed:
+        side = 0 if at[1] == sides[1].believed else 1
+        if at[0] < sides[0].believed and at[1] < sides[1].believed:
+            low_heard, high_heard = max(received[0], along[0][at[0]]), max(received[1], along[1][at[1]])
+            side = 0 if comes_first(sides[0].pieces[at[0]], sides[1].pieces[at[1]], low_heard, high_heard, number) else 1
+        if not done and sides[side].pieces[at[side], BEGIN] >= sides[side].cut:
+            side = 1 - side
+            if at[side] == sides[side].believed or sides[side].pieces[at[side], BEGIN] >= sides[side].cut:
+                break
+            row = sides[side].pieces[at[side], PIECE_ROW]
+            if not sides[side].quiet and (row >= held or sides[side].tally[t.BLOCKS] - born[row] < WAITS):
+                break
+        p = at[side]
+        row, begin = sides[side].pieces[p, PIECE_ROW], sides[side].pieces[p, BEGIN]
+        received[side] = max(received[side], along[side][p])
+        at[side] += 1
+        if sides[side].pieces[p, SORT] == CUT_OFF:
+            continue
+        if row != last:
+            state[stream, s.ORDERED] += 1
+            if last >= 0 and last_side != side and last_begin < received[side] and ts_ns[row] < ts_ns[last]:
+                state[stream, s.AGAINST] += 1
+        places[side][p] = state[stream, s.ORDERED]
+        for closer in range(2):
+            at_close = s.SIDES + closer * s.WIDTH
+            if side == closer or number[row] < state[stream, at_close + s.CLOSE_NUMBER]:
+                state[stream, at_close + s.CLOSE_ORDER] = state[stream, s.ORDERED]
+        last, last_side, last_begin = row, side, begin
+    cuts = np.empty(2, np.int64)
+    for side in range(2):
+        state[stream, s.SIDES + side * s.WIDTH + s.HEARD] = received[side]
+        cuts[side] = sides[side].cut
+        if not done and at[side] < sides[side].believed and sides[side].pieces[at[side], BEGIN] < cuts[side]:
+            cuts[side] = sides[side].pieces[at[side], BEGIN]
+    return places, cuts

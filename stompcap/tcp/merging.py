@@ -1,0 +1,333 @@
+"""Rows of a flow in the order in which they crossed the wire, as far as headers tell before reassembly.
+
+A flow is taken as its captures have it, one after the other, where times never fall and no packet acknowledges octets that come behind
+it. Any other is merged: the packets of each direction of each capture stay in their order, and among those that are next the earliest
+is taken, unless it acknowledges, or continues, octets that one of the others still holds: then it waits for these. So clocks that
+differ, files that begin again at an earlier time and neighbours that were written in the wrong order change nothing; where nothing but time
+tells, time decides, then rank of the capture and packet number.
+
+Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where packets wait for one another,
+the later one is a copy: its octets were acknowledged before it was captured, and come first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stompcap.capture.columns import ACK, FIN, RST, SYN
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline, kernel
+from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.state import CLOSE_BY, Int64s
+
+LINES = 64  # sequences of captures that a flow is merged from; captures that follow each other in time and numbers are one sequence
+UNSEEN = np.int64(-1)
+NEVER = np.int64(1) << np.int64(62)
+
+
+class Rows(NamedTuple):
+    """Columns of segments as in SEGMENTS; rows of a flow are adjacent, by capture and packet."""
+
+    capture: NDArray[np.int32]
+    ts_ns: Int64s
+    forward: NDArray[np.uint8]
+    seq: Int64s
+    ack: Int64s
+    flags: NDArray[np.int32]
+    wire: Int64s
+
+
+@inline
+def apart(number: Int, other: Int) -> Int:
+    """Signed 32-bit distance of a sequence number from another."""
+    d = (number - other) & 0xFFFFFFFF
+    return d - (1 << 32) if d >= 1 << 31 else d
+
+
+@inline
+def size_of(flags: Int, wire: Int) -> Int:
+    """How many sequence numbers a segment takes (RFC 9293, 3.4)."""
+    if flags & RST:
+        return 0
+    return wire + (1 if flags & SYN else 0) + (1 if flags & FIN else 0)
+
+
+@inline
+def brings(reach: Int, seq: Int, size: Int) -> bool:
+    """Whether a segment has numbers that its direction has not reached: of a new connection, too, whose numbers are far from those."""
+    if size == 0:
+        return False
+    ahead = apart(seq + size, reach)
+    return bool(reach == UNSEEN or ahead > 0 or ahead < -CLOSE_BY)
+
+
+@kernel
+def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
+    """Per flow, whether its rows may not be in order: a time falls, or octets come behind their acknowledgement, or behind later ones.
+
+    `begins` has the first row of each flow and one past the last.
+    """
+    capture, ts_ns, forward, seqs, acks, flag_bits, wire = rows
+    found = np.zeros(len(begins) - 1, np.bool_)
+    reach, acked, since = np.empty(2, np.int64), np.empty(2, np.int64), np.empty(2, np.int64)
+    for flow in range(len(begins) - 1):
+        reach[:] = UNSEEN
+        acked[:] = UNSEEN
+        since[:] = -1
+        last = ts_ns[begins[flow]]
+        for row in range(begins[flow], begins[flow + 1]):
+            if capture[row] < 0:
+                last = ts_ns[min(row + 1, len(ts_ns) - 1)]
+                continue
+            if ts_ns[row] < last:
+                found[flow] = True
+                break
+            last = ts_ns[row]
+            side, flags = 0 if forward[row] else 1, np.int64(flag_bits[row])
+            size = size_of(flags, wire[row])
+            if since[side] != capture[row]:
+                if since[side] >= 0 and -CLOSE_BY < apart(seqs[row] + size, reach[side]) < 0:
+                    found[flow] = True
+                    break
+                since[side] = capture[row]
+            if brings(reach[side], seqs[row], size):
+                if acked[side] != UNSEEN and 0 < apart(acked[side], seqs[row]) <= size:
+                    found[flow] = True
+                    break
+                reach[side] = (seqs[row] + size) & 0xFFFFFFFF
+            elif reach[side] == UNSEEN and not flags & RST:
+                reach[side] = seqs[row]
+            if flags & ACK and not flags & RST:
+                ahead = apart(acks[row], acked[1 - side])
+                if acked[1 - side] == UNSEEN or ahead > 0 or ahead < -CLOSE_BY:
+                    acked[1 - side] = acks[row]
+    return found
+
+
+@kernel
+def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
+    """Per row of a flow the sequence of captures that it belongs to, and how many there are; -1 for what is no segment.
+
+    A capture follows those of a sequence if neither its times nor its numbers begin before theirs end.
+    """
+    capture, ts_ns, forward, seqs, _, flag_bits, wire = rows
+    found = np.full(end - begin, -1, np.int64)
+    last, reach, first = np.empty(LINES, np.int64), np.full((LINES, 2), UNSEEN, np.int64), np.empty(2, np.int64)
+    count, row = 0, begin
+    while row < end and capture[row] < 0:
+        row += 1
+    while row < end:
+        stop, earliest, latest = row, ts_ns[row], ts_ns[row]
+        first[:] = UNSEEN
+        while stop < end and capture[stop] == capture[row]:
+            side = 0 if forward[stop] else 1
+            if first[side] == UNSEEN:
+                first[side] = seqs[stop]
+            earliest, latest = min(earliest, ts_ns[stop]), max(latest, ts_ns[stop])
+            stop += 1
+        line = 0
+        while line < count:
+            follows = earliest >= last[line]
+            for side in range(2):
+                if first[side] != UNSEEN and reach[line, side] != UNSEEN and -CLOSE_BY < apart(first[side], reach[line, side]) < 0:
+                    follows = False
+            if follows:
+                break
+            line += 1
+        if line == count:
+            if count < LINES:
+                count += 1
+            else:
+                line = LINES - 1
+        last[line] = latest
+        for at in range(row, stop):
+            found[at - begin] = line
+            side = 0 if forward[at] else 1
+            size = size_of(np.int64(flag_bits[at]), wire[at])
+            ahead = apart(seqs[at] + size, reach[line, side])
+            if reach[line, side] == UNSEEN or ahead > 0 or ahead < -CLOSE_BY:
+                reach[line, side] = (seqs[at] + size) & 0xFFFFFFFF
+        row = stop
+    return found, count
+
+
+@kernel
+def unswapped(chain: Int64s, rows: Rows) -> None:
+    """Put neighbours of one direction of one capture in order of time where they alone stand the other way: no clock was stepped there."""
+    for i in range(1, len(chain)):
+        before, at = chain[i - 1], chain[i]
+        if rows.ts_ns[at] >= rows.ts_ns[before] or rows.capture[at] != rows.capture[before]:
+            continue
+        ends = i + 1 == len(chain) or rows.ts_ns[chain[i + 1]] >= rows.ts_ns[before]
+        begins = i == 1 or rows.ts_ns[chain[i - 2]] <= rows.ts_ns[at]
+        if ends and begins and (i + 1 < len(chain) or i > 1):
+            chain[i - 1], chain[i] = at, before
+
+
+@kernel
+def steady(begin: Int, lines: Int64s, count: Int, rows: Rows) -> Int64s:
+    """The time of each row of a flow by a clock that never steps back inside a direction of its sequence of captures.
+
+    Where it did, later times of the sequence are moved by as much, until they are beyond all before them on their own.
+    """
+    ts_ns, forward = rows.ts_ns, rows.forward
+    found = np.empty(len(lines), np.int64)
+    top, tops, shift = np.full(count, -NEVER, np.int64), np.full((count, 2), -NEVER, np.int64), np.zeros(count, np.int64)
+    for i in range(len(lines)):
+        line, at, side = lines[i], ts_ns[begin + i], 0 if forward[begin + i] else 1
+        if line < 0:
+            found[i] = -NEVER
+            continue
+        if at >= top[line]:
+            shift[line] = 0
+        at += shift[line]
+        if at < tops[line, side]:
+            swapped = shift[line] == 0 and recovers(begin + i, tops[line, side], rows)
+            if not swapped:
+                shift[line] += tops[line, side] - at
+                at = tops[line, side]
+        found[i] = at
+        top[line], tops[line, side] = max(top[line], at), max(tops[line, side], at)
+    return found
+
+
+@inline
+def recovers(row: Int, top: Int, rows: Rows) -> bool:
+    """Whether the next packet of the same direction and capture is at a time or later."""
+    for after in range(row + 1, min(row + 64, len(rows.ts_ns))):
+        if rows.capture[after] != rows.capture[row]:
+            return False
+        if rows.forward[after] == rows.forward[row]:
+            return bool(rows.ts_ns[after] >= top)
+    return False
+
+
+@inline
+def waits_for(chain: Int64s, begin: Int, ack: Int, reach: Int, rows: Rows) -> bool:
+    """Whether the next packets of a direction, from `begin` on, have the octets before `ack`, beyond those it has reached."""
+    for i in range(begin, min(begin + BLOCK, len(chain))):
+        row = chain[i]
+        size, left = size_of(np.int64(rows.flags[row]), rows.wire[row]), apart(ack, rows.seq[row])
+        if abs(left) > CLOSE_BY or left <= 0:
+            return False  # of another connection, or behind octets that are missing
+        if left <= size:
+            return brings(reach, rows.seq[row], size)
+    return False
+
+
+@kernel
+def held_back(row: Int, line: Int, side: Int, heads: NDArray[np.int64], chains: Int64s, edges: NDArray[np.int64], reach: Int64s,
+              lines: Int, rows: Rows) -> Int:  # fmt: skip
+    """Whether a packet must wait for the next ones: 2 for octets before its own, 1 for octets that it acknowledges, 0 if not."""
+    for other in range(lines):
+        at = heads[other, side]
+        if other == line or at >= edges[2 * other + side + 1]:
+            continue
+        next_one = chains[at]
+        behind = apart(rows.seq[row], rows.seq[next_one])
+        if not -CLOSE_BY < behind < CLOSE_BY:
+            continue
+        size = size_of(np.int64(rows.flags[next_one]), rows.wire[next_one])
+        if behind > 0 and (size == 0 or brings(reach[side], rows.seq[next_one], size)):
+            return 2
+        if behind == 0 and 0 < apart(rows.ack[row], rows.ack[next_one]) < CLOSE_BY and rows.flags[next_one] & ACK:
+            return 2
+    flags, ack, peer = rows.flags[row], rows.ack[row], 1 - side
+    if not flags & ACK or flags & RST:
+        return 0
+    if reach[peer] != UNSEEN and -CLOSE_BY <= apart(ack, reach[peer]) <= 0:
+        return 0
+    for other in range(lines):
+        stop = edges[2 * other + peer + 1]
+        if waits_for(chains[:stop], heads[other, peer], ack, reach[peer], rows):
+            return 1
+    return 0
+
+
+@kernel
+def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
+    """The rows of a flow in order."""
+    lines, count = sequences(begin, end, rows)
+    times = steady(begin, lines, count, rows)
+    edges, chains = chained(begin, lines, count, rows)
+    found, n = np.empty(end - begin, np.int64), 0
+    for i in range(len(lines)):
+        if lines[i] < 0:
+            found[n] = begin + i
+            n += 1
+    heads, reach = edges[:-1].copy().reshape(count, 2), np.full(2, UNSEEN, np.int64)
+    while n < len(found):
+        best = latest = forced = np.int64(-1)
+        for chain in range(2 * count):
+            line, side = chain >> 1, chain & 1
+            at = heads[line, side]
+            if at >= edges[chain + 1]:
+                continue
+            row = chains[at]
+            if best >= 0 and not earlier(row, chains[best_head(heads, best)], times, begin):
+                continue
+            why = held_back(row, line, side, heads, chains, edges, reach, count, rows)
+            if why == 0:
+                best = np.int64(chain)
+            if why == 1 and (latest < 0 or earlier(chains[best_head(heads, latest)], row, times, begin)):
+                latest = np.int64(chain)
+            if why == 2 and (forced < 0 or earlier(row, chains[best_head(heads, forced)], times, begin)):
+                forced = np.int64(chain)
+        chosen = best if best >= 0 else latest if latest >= 0 else forced
+        row = chains[best_head(heads, chosen)]
+        line, side = chosen >> 1, chosen & 1
+        heads[line, side] += 1
+        found[n] = row
+        n += 1
+        size = size_of(np.int64(rows.flags[row]), rows.wire[row])
+        if brings(reach[side], rows.seq[row], size):
+            reach[side] = (rows.seq[row] + size) & 0xFFFFFFFF
+        elif reach[side] == UNSEEN and not rows.flags[row] & RST:
+            reach[side] = rows.seq[row]
+    return found
+
+
+@inline
+def best_head(heads: NDArray[np.int64], chain: Int) -> Int:
+    """The next row of a direction of a sequence of captures."""
+    return heads[chain >> 1, chain & 1]
+
+
+@inline
+def earlier(row: Int, other: Int, times: Int64s, begin: Int) -> bool:
+    """Whether a row is before another by time, then by its place."""
+    mine, its = times[row - begin], times[other - begin]
+    return bool(mine < its or (mine == its and row < other))
+
+
+@kernel
+def chained(begin: Int, lines: Int64s, count: Int, rows: Rows) -> tuple[Int64s, Int64s]:
+    """The rows of each direction of each sequence of captures: (where each begins and the last ends, rows)."""
+    edges = np.zeros(2 * count + 1, np.int64)
+    for i in range(len(lines)):
+        if lines[i] >= 0:
+            edges[2 * lines[i] + (0 if rows.forward[begin + i] else 1) + 1] += 1
+    for i in range(2 * count):
+        edges[i + 1] += edges[i]
+    chains, fill = np.empty(edges[2 * count], np.int64), edges.copy()
+    for i in range(len(lines)):
+        if lines[i] >= 0:
+            chain = 2 * lines[i] + (0 if rows.forward[begin + i] else 1)
+            chains[fill[chain]] = begin + i
+            fill[chain] += 1
+    for chain in range(2 * count):
+        unswapped(chains[edges[chain] : edges[chain + 1]], rows)
+    return edges, chains
+
+
+@kernel
+def crossed(begins: Int64s, doubtful: NDArray[np.bool_], rows: Rows) -> Int64s:
+    """All rows, those of doubtful flows in the order in which they crossed the wire."""
+    found = np.arange(len(rows.ts_ns))
+    for flow in range(len(begins) - 1):
+        if doubtful[flow]:
+            found[begins[flow] : begins[flow + 1]] = merged(begins[flow], begins[flow + 1], rows)
+    return found
