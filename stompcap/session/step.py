@@ -91,7 +91,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     counters.keep(counted, "untrusted", ~trust.at_end(raw, trusted_before))
     frames = _after(FRAMES, state["frames"], batch.frames)
     waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
-    dialogue = build(streams, raw, where(frames, ~waits), counters.both(counted, "frames").sum(axis=1))
+    dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
     trusted = dialogue.of_rows(raw.trusted)
     started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)

@@ -95,6 +95,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         redacted=truth(rows.column("redacted"))[row],
         order=at,
         place=_rising(rows, direction, np.where(kind == GAP, -1, at), row),
+        placed=integers(rows.column(WIRE_ORDER))[row] >= 0 if WIRE_ORDER in rows.column_names else np.zeros(len(row), np.bool_),
         joined=joined,
         row=row,
         beside=earlier(rows)[row],
@@ -161,26 +162,28 @@ def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None
     starts[len(starts) - 1] = i
 
 
-def _position(frames: pa.Table, rows: RawRows, direction: I64, offset: I64) -> I64:
+def _position(frames: pa.Table, rows: RawRows, order: Mapping[str, int], direction: I64, offset: I64) -> I64:
     """Where frames stand: as their raw rows, those of an earlier step as the table says."""
     line = max(int(offset.max(initial=0)), int(rows.offset.max(initial=0))) + 1
     keys = rows.direction * line + rows.offset
     at = np.minimum(np.searchsorted(keys, direction * line + offset), max(len(rows) - 1, 0))
     found = rows.order[at] if len(rows) else np.zeros(len(offset), np.int64)
+    if not (len(rows) and rows.placed[at].all()):
+        found = np.where(rows.placed[at], found, place(frames, "last_", order))
     if PLACE in frames.column_names:
         known = integers(frames.column(PLACE))
         found = np.where(known >= 0, known, found)
     return found
 
 
-def build(streams: pa.Table, rows: RawRows, frames: pa.Table, before: I64) -> Dialogue:
+def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str, int], before: I64) -> Dialogue:
     """The dialogue of the frames given; `before` counts the frames of each session that earlier steps had."""
     known = flat(streams.column("stream_id"))
     direction, offset = directions(frames, known), integers(frames.column("stream_offset"))
     sort = by_key(direction, offset)
     if sort is None:
         sort = np.arange(len(direction))
-    position = _position(frames, rows, direction, offset)[sort]
+    position = _position(frames, rows, order, direction, offset)[sort]
     merged, starts = np.empty(len(sort), np.int64), np.zeros(len(known) + 1, np.int64)
     _interleave(direction[sort], position, merged, starts)
     row = sort[merged]
