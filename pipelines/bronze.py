@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
+from stompcap.capture.rotation import in_rotation
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.open_state import OpenState
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from stompcap.capture import Split, Survey
+    from stompcap.capture.rotation import Name
     from stompcap.lake.data_files import File
     from stompcap.lake.places import DataFile
     from stompcap.lake.removal import Streams
@@ -50,15 +52,15 @@ def is_new(found: Survey, known: Container[str]) -> bool:
 
 
 def ranked(found: Iterable[Survey], known: Container[str]) -> list[Survey]:
-    """The captures not seen before, each content once, in wire order: by first packet, then id."""
+    """The captures not seen before, each content once, in order (`in_time`)."""
     once = {one.row["capture_id"]: one for one in sorted(found, key=lambda s: str(s.row["path"]), reverse=True)}
     new = [one for one in once.values() if is_new(one, known)]
     return sorted(new, key=lambda one: in_time(one.row))
 
 
-def in_time(row: Mapping[str, Any]) -> tuple[bool, int, str]:
-    """What orders captures, rows of table captures: the first packet's time, then the id."""
-    return row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]
+def in_time(row: Mapping[str, Any]) -> tuple[bool, int, Name, str]:
+    """What orders captures, rows of table captures: the first packet's time, then the name as programs count, then the id."""
+    return row["first_ns"] is None, row["first_ns"] or 0, in_rotation(row["path"] or ""), row["capture_id"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def before(
 
 
 class Ranks:
-    """The captures of a batch and those before it, in one order: by the first packet's time, then the id."""
+    """The captures of a batch and those before it, in one order (`in_time`)."""
 
     def __init__(self, captures: Sequence[Survey], past: Before) -> None:
         new = {one.row["capture_id"]: one for one in captures}

@@ -3,7 +3,8 @@
 A file that is named by itself is read whenever it has changed. One that is found in a folder or by a glob is read when it stands still: it
 is as it was at the last look, or was last modified longer ago than looks are apart. Nobody can tell from outside whether a
 program will write to a file again, so this rule needs no names and no signal from that program, and a mistake costs nothing but a cut: what
-is added to a capture later is read later, from where the lake has it (`stompcap.capture.survey`).
+is added to a capture later is read later, from where the lake has it (`stompcap.capture.survey`). Files of one period, whose names have
+the same numbers, are read together: those of several taps have the directions of one connection.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 from stompcap.capture import uris
 from stompcap.capture.find import find, sizes
+from stompcap.capture.rotation import period
 from stompcap.errors import CaptureError
 
 LONG_S = 3600
@@ -75,6 +77,7 @@ class Rotating:
                 due.written.append(path)
             elif path not in self._unreadable or self._unreadable[path][0] != seen or self._looks >= self._unreadable[path][2]:
                 due.files[path] = seen
+        self._held_for_partners(due)
         due.refused.extend(error for error in refused if str(error) not in self._refused)
         self._refused = {str(error) for error in refused}
         self._written_since = {path: self._written_since.get(path, now) for path in due.written}
@@ -85,6 +88,12 @@ class Rotating:
         self._taken = {path: seen for path, seen in self._taken.items() if path in self._last}
         self._unreadable = {path: tried for path, tried in self._unreadable.items() if path in self._last}
         return due
+
+    def _held_for_partners(self, due: Due) -> None:
+        """Leave out files for which another of their period is still being written: of two taps, each has a direction, or half a flow."""
+        written = {period(path) for path in due.written if self._written_since.get(path) != float("inf")} - {None}
+        for path in [path for path in due.files if path not in self._outright and period(path) in written]:
+            del due.files[path]
 
     def taken(self, due: Due, unreadable: Collection[str]) -> None:
         """Files were read, as they were seen, but for those that could not be."""

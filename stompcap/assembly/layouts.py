@@ -58,6 +58,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     "connection": {"rst_by": _first_reset, "ordered": LOST, "against": 0},  # places were by capture and packet
     "side": {"heard": 0, "close_number": 0, "close_order": 0},
     "Carried": {"heard": 0},
+    "session receipts": {"answered_order": -1},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 

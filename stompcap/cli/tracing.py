@@ -124,7 +124,9 @@ def _put(trace: Trace, parts: list[tuple[int, str, list[pa.RecordBatch]]]) -> No
     """Captures in order of time, each segment with the rank of its capture."""
     import pyarrow as pa
 
-    for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: part[:2])):
+    from stompcap.capture.rotation import in_rotation
+
+    for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: (part[0], in_rotation(part[1]), part[1]))):
         trace.paths.append(path)
         for batch in batches:
             table = pa.Table.from_batches([batch])

@@ -49,6 +49,7 @@ class SessionFacts:
     end_ns         per side: when nothing more could come from it: its FIN, an RST, else the stream's last captured packet
     shut           per side: that moment is a FIN or an RST
     fin            per side: its FIN was captured
+    close_order    per side: the last place in wire order before its first FIN or RST; -1 where none was captured
     frames         per side: frames so far
     spoke_ns       per side: when octets came last; -1 where none did
     heard_ns       when octets of either side came last before the first ERROR, or at all where there is none; -1
@@ -68,6 +69,7 @@ class SessionFacts:
     end_ns: I64
     shut: Bools
     fin: Bools
+    close_order: I64
     frames: I64
     spoke_ns: I64
     heard_ns: I64

@@ -37,13 +37,14 @@ ANSWERED, REFUSED_STATUS, UNANSWERED, OPEN = range(4)  # index in words.RECEIPT_
 LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "first_ns": -1, "asked_ns": -1, "command": OTHER, "answered_ordinal": -1, "answered_ns": -1,
+        "answered_order": -1,
         "by_error": 0, "transaction": -1, "inside": 0, "committed": 0, "since_ns": -1, "gaps_s2c": 0, "trusted": 0, "listed": 1, "final": 0,
     },
     ("value", "command_text"),
 )
 """One row per request. The frame that asks begins at `first_ns` and is whole at `asked_ns`; `transaction`: the ordinal of the transaction
 that a SEND is `inside` of, while that is open; `since_ns`: from when on an answer is due, the COMMIT of that transaction if it was
-`committed`. Not `listed`: asked for by CONNECT or STOMP.
+`committed`; `answered_order`: where the answer stands in wire order. Not `listed`: asked for by CONNECT or STOMP.
 """
 
 
@@ -186,6 +187,7 @@ def follow(
     )
     answers = np.flatnonzero(~asks & (row >= 0))
     rows["answered_ns"][row[answers]] = d.last_ns[at[answers]]
+    rows["answered_order"][row[answers]] = d.position[at[answers]]
     _commit(rows, transactions[0])
     own = np.where(asks & (row >= 0), row, -1)
     asked = spread(count, at, np.where(chosen(rows["listed"], own) == 1, own, -1))

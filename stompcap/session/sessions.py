@@ -83,6 +83,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
         end_ns=np.where(ends < 0, last[:, None], ends),
         shut=(ends >= 0) if dated else np.repeat(close_kind != OPEN, 2).reshape(-1, 2),
         fin=np.stack([truth(pc.match_substring(flat(streams.column("history")), letter)) for letter in "Ff"], axis=1),
+        close_order=np.stack([_moment(streams, f"close_order_{suffix}") for suffix in words.DIRECTIONS], axis=1),
         frames=counters.both(counted, "frames"),
         spoke_ns=counters.both(counted, "spoke_ns"),
         heard_ns=counted["heard_ns"],

@@ -14,9 +14,10 @@ from stompcap.tcp import state as s
 from stompcap.tcp.assign import Assigned, Segments, assign
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
+from stompcap.tcp.interleave import Placed
 from stompcap.tcp.matching import IDLE_NS, RECENT
 from stompcap.tcp.naming import as_streams
-from stompcap.tcp.order import Placed, grouped, order
+from stompcap.tcp.order import grouped, order
 from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
 
 ENDS = 36  # octets of the two endpoints

@@ -105,9 +105,10 @@ def ds_03(ctx: RuleContext) -> Judged:
     the server closed first, or the client gave up after `receipt_wait_s` (10 s).
     """
     index = _asking(ctx)
-    session, asked, answered = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns"))
+    session, asked, answered, place = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns", "answered_order"))
     closed = np.where(ctx.ends.closed_by_client, ctx.sessions.closed_ns, -1)[session]
-    waited = (answered >= 0) & ((closed < 0) | (answered <= closed))
+    behind = ctx.sessions.close_order[session, CLIENT]
+    waited = (answered >= 0) & ((closed < 0) | np.where(behind >= 0, place <= behind, answered <= closed))
     patient = closed - asked > ctx.limits.ns("receipt_wait_s")
     certain = (answered >= 0) | ctx.ends.whole[session, SERVER]
     left = ~waited & (closed >= 0) & ~patient & certain

@@ -175,7 +175,8 @@ def cn_07(ctx: RuleContext) -> Judged:
     connected, wherever the capture was taken; the reverse order proves nothing. Pipelining works with most brokers.
     """
     later = (ctx.dialogue.side == CLIENT) & ~ctx.of("CONNECT", "STOMP")
-    early = later & ((ctx.facts.connected_ns < 0) | (ctx.dialogue.first_ns < ctx.facts.connected_ns))
+    begun = (ctx.dialogue.first_ns < ctx.dialogue.last_ns) & (ctx.dialogue.first_ns < ctx.facts.connected_ns)  # of several packets
+    early = later & ((ctx.facts.connected_ns < 0) | begun)
     return Judged(later, early, "{command} before CONNECTED", unevaluable=early & ctx.facts.missed_s2c)
 
 
