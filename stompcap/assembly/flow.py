@@ -105,7 +105,9 @@ class Flow:
             detected[stream] |= one.learned is not None or held > (MOST_UNDECIDED if waits else 0)
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
-        reassembly = _without(choice.not_kept(kept, reassembly, segments), reassembly, missing)
+        if (without := choice.not_kept(kept, reassembly, segments)).size:
+            a.unread.add(segments.column("endpoints")[0].as_py())
+        reassembly = _without(without, reassembly, missing)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
             ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (UNKNOWN, EOLS))
