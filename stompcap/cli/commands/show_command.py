@@ -18,6 +18,7 @@ from stompcap.errors import UsageError
 from stompcap.lake import capture_points, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.places import location
+from stompcap.tables.levels import SPELLED
 from stompcap.units import duration, moment, size
 from stompcap.visible import visible
 
@@ -160,4 +161,6 @@ def _cell(name: str, value: Any) -> Any:
         return duration(value)
     if name == "size":
         return size(value)
+    if name == "level":
+        return SPELLED[value]
     return "–" if value is None else visible(value, SHORT) if isinstance(value, str) else value
