@@ -83,4 +83,4 @@ def maintain(
             (one.table, *map(count, (one.files_before, one.files_after, one.removed)), size(one.octets_before), size(one.octets_after))
             for one in (*done, total)
         ]
-        render.emit(("table", "files before", "after", "removed from disk", "octets before", "after"), rows, "table")
+        render.emit(("table", "files before", "after", "removed from disk", "bytes before", "after"), rows, "table")
