@@ -20,7 +20,7 @@ from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
 from stompcap.tcp.flows import places
-from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 
@@ -106,7 +106,8 @@ class Batch:
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
         if window.fresh:
-            tables["stalls"] = self._stalls(streams, self.reassembly.zero_windows, self.reassembly.retransmissions)
+            found = self.reassembly
+            tables["stalls"] = self._stalls(streams, found.zero_windows, found.retransmissions, found.clock_steps)
         if window.last:
             tables["streams"] = self.streams(streams)
         tables["segments"] = self._segments(window)
@@ -145,14 +146,14 @@ class Batch:
         streams = part.tables["streams"] if window.last else self.streams(window.streams)
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
-            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS)])
+            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
         return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if window.first and window.last else window.upto))
 
-    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions) -> pa.Table:
+    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
         """Rows of table stalls of these streams."""
         among = np.zeros(len(self.reassembly.streams), bool)
         among[streams] = True
-        return stall_rows(self.reassembly.streams.stream_id, closed, again, among, self.client, self.assembly.batch_id)
+        return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.assembly.batch_id)
 
     def streams(self, which: Ints) -> pa.Table:
         """Rows of table streams."""

@@ -32,10 +32,11 @@ from stompcap.tcp.block import column
 from stompcap.tcp.flows import places
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.machine import Settled
-from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
-NOT_STALLED = NO_STALLS, NO_REPEATS
+Stalls = tuple[ZeroWindows, Retransmissions, ClockSteps]
+NOT_STALLED = NO_STALLS, NO_REPEATS, NO_STEPS
 MOST_UNDECIDED = 1 << 16
 """Segments that are held of a connection which has shown no protocol: what of it may be STOMP behind them is not kept."""
 
@@ -54,7 +55,7 @@ class Underway:
     conflicts: Ints
     extents: Extents
     segments: pa.Table
-    stalls: tuple[ZeroWindows, Retransmissions]
+    stalls: Stalls
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
     missing: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
@@ -171,15 +172,16 @@ class Together:
     def of(step: Settled, before: Mapping[int, Underway]) -> Together:
         """A block and the connections that went on, by their streams in it."""
         found, tables, stream_of = step.reassembly, [step.segments], [step.reassembly.stream_of]
-        extents, closed, again = [found.extents], [found.zero_windows], [found.retransmissions]
+        extents, stalls = [found.extents], [(found.zero_windows, found.retransmissions, found.clock_steps)]
         row = step.segments.num_rows
         for stream, one in before.items():
             of = np.int32(stream)
             tables.append(one.segments)
             stream_of.append(np.full(one.segments.num_rows, of, np.int32))
             extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
-            closed.append(replace(one.stalls[0], stream=one.stalls[0].stream + of))
-            again.append(replace(one.stalls[1], stream=one.stalls[1].stream + of))
+            closed, again, steps = one.stalls
+            closed, again = replace(closed, stream=closed.stream + of), replace(again, stream=again.stream + of)
+            stalls.append((closed, again, replace(steps, stream=steps.stream + of)))
             row += one.segments.num_rows
         segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
         order = np.argsort(places(segments), kind="stable")
@@ -187,9 +189,10 @@ class Together:
         to[order] = np.arange(len(order))
         merged = in_order(replace(merged, row=to[merged.row]))
         overlaps = replace(found.overlaps, row=to[found.overlaps.row])
+        zero_windows, retransmissions, clock_steps = zip(*stalls, strict=True)
         reassembly = replace(
-            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(closed), retransmissions=end_to_end(again),
-            stream_of=np.concatenate(stream_of)[order],
+            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(zero_windows),
+            retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
         return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to)
 
@@ -212,9 +215,14 @@ def _left(stream: int, reassembly: Reassembly, segments: pa.Table, position: Res
     return replace(e, stream=e.stream - np.int32(stream), row=row), segments.take(pa.array(rows))
 
 
-def _stalls(stream: int, reassembly: Reassembly) -> tuple[ZeroWindows, Retransmissions]:
+def _stalls(stream: int, reassembly: Reassembly) -> Stalls:
     """The stalls of a stream that no window has had yet."""
     z, r = reassembly.zero_windows, reassembly.retransmissions
     mine, again = z.stream == stream, r.stream == stream
     closed = ZeroWindows(z.stream[mine] - np.int32(stream), z.side[mine], z.begin_ns[mine], z.end_ns[mine])
-    return closed, Retransmissions(r.stream[again] - np.int32(stream), r.side[again], r.ts_ns[again])
+    steps = reassembly.clock_steps
+    own = steps.stream == stream
+    steps = ClockSteps(
+        steps.stream[own] - np.int32(stream), steps.side[own], steps.ts_ns[own], steps.place[own], steps.min_ns[own], steps.max_ns[own]
+    )
+    return closed, Retransmissions(r.stream[again] - np.int32(stream), r.side[again], r.ts_ns[again]), steps

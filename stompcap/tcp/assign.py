@@ -15,6 +15,7 @@ from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
+from stompcap.tcp.clocks import Sent, take_clock
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
@@ -83,18 +84,21 @@ class Segments(NamedTuple):
     wire: Int64s
     bad_checksum: NDArray[np.uint8]
     number: Int64s
+    place: Int64s
 
 
 class Assigned(NamedTuple):
     """Results for each segment: its connection, the position of its first payload octet, its marks.
 
-    `stalls` gets a row for each zero-window period that ended: stream, blocked side, begin, end.
+    `stalls` gets a row for each zero-window period that ended: stream, blocked side, begin, end; `steps` one for each step of a clock
+    (stompcap.tcp.clocks).
     """
 
     stream_of: NDArray[np.int32]
     position: Int64s
     marks: NDArray[np.uint8]
     stalls: Int64s
+    steps: Int64s
 
 
 class Segment(NamedTuple):
@@ -172,15 +176,16 @@ def take_segment(state: State, history: NDArray[np.uint8], stream: Int, seg: Seg
 @kernel
 def assign(
     rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
-) -> tuple[State, NDArray[np.uint8], Int]:
-    """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` were filled.
+) -> tuple[State, NDArray[np.uint8], Int, Int]:
+    """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` and `steps` were filled.
 
     The first row's flow has `known` connections with a state, and `gone` older ones that are over. After a silence of more
     than `idle_ns` a flow goes on as another connection.
     """
-    flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
-    stream_of, position, marks, stalls = found
-    streams, first, ended = np.int64(known), np.int64(first_after_idle(state, known)), np.int64(0)
+    flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number, place = rows
+    stream_of, position, marks, stalls, steps = found
+    streams, first = np.int64(known), np.int64(first_after_idle(state, known))
+    ended = stepped = np.int64(0)
     last_ns, after_idle = np.int64(last_time(state, known)), False
     for row in range(len(flow)):
         side = 0 if forward[row] else 1
@@ -228,6 +233,9 @@ def assign(
             marks[row] = s.STRAY
             continue
         marks[row] = take_segment(state, history, stream, seg, at, believed)
+        if believed and not flags & RST:
+            begin, end = at - (flags & SYN != 0), at + octets + (flags & FIN != 0)
+            stepped = take_clock(state, stream, Sent(side, ts, ack, flags, begin, end, place[row]), steps, stepped)
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
         if flags & ACK and not flags & RST:
@@ -235,4 +243,4 @@ def assign(
             state[stream, SIDES + (1 - side) * WIDTH + s.ACK_ROW] = number[row]
         if not flags & (SYN | FIN | RST):
             ended = take_window(state, history, stream, side, window[row], ts, stalls, ended)
-    return state[:streams], history[:streams], ended
+    return state[:streams], history[:streams], ended, stepped

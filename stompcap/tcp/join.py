@@ -66,6 +66,7 @@ def shifted(found: Reassembly, streams: int, rows: np.ndarray[Any, np.dtype[np.i
         overlaps=moved(found.overlaps),
         zero_windows=replace(found.zero_windows, stream=found.zero_windows.stream + np.int32(streams)),
         retransmissions=replace(found.retransmissions, stream=found.retransmissions.stream + np.int32(streams)),
+        clock_steps=replace(found.clock_steps, stream=found.clock_steps.stream + np.int32(streams)),
         stream_of=found.stream_of + np.int32(streams),
     )
 

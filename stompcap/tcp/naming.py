@@ -55,6 +55,8 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         first_packet=state[:, s.FIRST_PACKET].copy(),
         outer=state[:, s.OUTER].copy(),
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
+        clock_min_ns=state[:, s.CLOCK_MIN].copy(),
+        clock_max_ns=state[:, s.CLOCK_MAX].copy(),
         after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )
