@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session.columns import I64, Bools, first_above, flat, integers
-from stompcap.session.dialogue import FRAME, Dialogue
+from stompcap.session.dialogue import CLIENT, FRAME, SERVER, Dialogue
 from stompcap.session.records import KEY_BITS, Layout, Records, keys, opened
 from stompcap.session.wire import directions
 from stompcap.tables import words
@@ -28,6 +29,8 @@ STEP = words.STALLS[2]
 NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
 LAST = NEVER + 1  # and behind all steps
 BOTH = None
+FAR_US = np.int64(2**52)
+FAR_NS = FAR_US * 1000
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,49 @@ class Moment:
 
 @dataclass(frozen=True)
 class Clocks:
-    """The clocks of sessions. `differ` per session: now, behind the last step; `unmeasured`: durations that could not be told, so far."""
+    """The clocks of sessions.
+
+    `least_ns`, `most_ns` per session: bounds of how far the server's clock is ahead of the client's, behind the last step; `unmeasured`:
+    durations that could not be told, so far.
+    """
 
     rows: Records
-    differ: Bools
+    least_ns: I64
+    most_ns: I64
     unmeasured: I64
+
+    @cached_property
+    def ahead_ns(self) -> I64:
+        """Per session the least that the server's clock must be ahead of the client's, below 0 if behind; 0 where they may agree."""
+        return np.where(self.least_ns > 0, self.least_ns, np.minimum(self.most_ns, 0))
+
+    @cached_property
+    def differ(self) -> Bools:
+        """Sessions whose clocks do not agree behind the last step."""
+        found: Bools = (self.least_ns > 0) | (self.most_ns < 0)
+        return found
+
+    def read_by(self, side: I64 | int, session: I64, client_ns: I64 | None = None, server_ns: I64 | None = None) -> I64:
+        """Times that one side's clock told, as the other's (`side`) would have: they are off by less than a round trip."""
+        ahead = self.ahead_ns[session]
+        told, by = (client_ns, CLIENT) if client_ns is not None else (server_ns, SERVER)
+        assert told is not None
+        return np.where((side == by) | (told < 0), told, told + ahead if by == CLIENT else told - ahead)
+
+    def order(self, session: I64, client: Moment, server: Moment) -> tuple[Bools, Bools]:
+        """Whether a moment of the client surely came before one of the server; and whether surely not."""
+        told = self.comparable(session, client.ordinal, server.ordinal)
+        bounded = ~told & self._together(session, client.ordinal, server.ordinal)
+        passed = server.ns - client.ns
+        before = np.where(told, passed > 0, bounded & (passed > self.most_ns[session]))
+        behind = np.where(told, passed <= 0, bounded & (passed <= self.least_ns[session]))
+        return before, behind
+
+    def _together(self, session: I64, first: I64, second: I64) -> Bools:
+        """Whether no clock stepped between two frames, nor behind them."""
+        last = np.full(len(session), LAST)
+        steps = Clocks(self.rows, np.zeros_like(self.least_ns), np.zeros_like(self.most_ns), self.unmeasured)
+        return steps.comparable(session, first, last) & steps.comparable(session, second, last)
 
     def comparable(self, session: I64, first: I64, second: I64, side: int | None = BOTH) -> Bools:
         """Whether times at frames of these ordinals can be compared, those of one side or of both sides' clocks."""
@@ -74,20 +115,21 @@ class Clocks:
         return pa.array((end.ns - begin.ns) // 1000, pa.int64(), mask=~(there & known))
 
 
-def differing(table: pa.Table) -> Bools:
-    """Rows of which 0 is outside the bounds of the clocks' difference."""
-    least, most = (integers(table.column(f"clock_difference_{name}_us"), 0) for name in ("min", "max"))
-    found: Bools = (least > 0) | (most < 0)
-    return found
+def _bounds(table: pa.Table) -> tuple[I64, I64]:
+    """The bounds of the clocks' difference that rows of streams or stalls have, in nanoseconds; far apart where they are not known."""
+    if "clock_difference_min_us" not in table.column_names:
+        return np.full(table.num_rows, -FAR_NS), np.full(table.num_rows, FAR_NS)
+    least, most = integers(table.column("clock_difference_min_us"), -FAR_US), integers(table.column("clock_difference_max_us"), FAR_US)
+    return least * 1000, most * 1000
 
 
 def follow(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I64) -> Clocks:
     """The clocks of a step's sessions: `stalls` has the steps of clocks that are new, `before` is the state table."""
     d = dialogue
-    differ = differing(d.streams) if "clock_difference_min_us" in d.streams.column_names else np.zeros(d.sessions, np.bool_)
+    least, most = _bounds(d.streams)
     rows = opened(LAYOUT, before, d.ids, _new(stalls, d.ids), {})
     if len(rows) == 0:
-        return Clocks(rows, differ, unmeasured)
+        return Clocks(rows, least, most, unmeasured)
     rows = rows.take(np.lexsort((rows["place"], rows["session"])))
     waiting = np.flatnonzero((rows["torn"] == 0) & (rows["ordinal"] < 0))
     fresh = np.flatnonzero(~d.earlier)
@@ -98,7 +140,7 @@ def follow(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I
     none = np.zeros(len(torn), np.int64)
     rows = Records(LAYOUT, {name: np.concatenate([values, more.get(name, none)]) for name, values in rows.numbers.items()}, {})
     order = np.lexsort((rows["place"], np.where(rows["ordinal"] < 0, NEVER, rows["ordinal"]), rows["session"]))
-    return Clocks(rows.take(order), differ, unmeasured)
+    return Clocks(rows.take(order), least, most, unmeasured)
 
 
 def without_steps(stalls: pa.Table) -> pa.Table:
@@ -115,7 +157,8 @@ def _new(stalls: pa.Table, ids: pa.Array) -> Mapping[str, I64]:
     found, which = np.unique(np.stack([direction // 2, place]), axis=1, return_inverse=True)
     sides, differed = np.zeros(found.shape[1], np.int64), np.zeros(found.shape[1], np.int64)
     np.bitwise_or.at(sides, which.reshape(-1), 1 << (direction % 2))
-    np.bitwise_or.at(differed, which.reshape(-1), differing(steps).astype(np.int64))
+    least, most = _bounds(steps)
+    np.bitwise_or.at(differed, which.reshape(-1), ((least > 0) | (most < 0)).astype(np.int64))
     own = found[0] >= 0
     return {"session": found[0][own], "place": found[1][own], "sides": sides[own], "differed": differed[own]}
 

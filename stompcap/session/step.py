@@ -125,7 +125,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
         "heartbeats": heartbeats.table(beats, ids, watched),
         "heartbeat_violations": violations,
     }
-    said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), options.thresholds)
+    said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), watches, options.thresholds)
     analysis = Analysis(tables, dialogue, said, facts, first, closing, watches, subs.rows, txns.rows, requests.rows, delivered.rows)
     left = where(with_integers(segments, "place", came.place), ~ready)
     return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)

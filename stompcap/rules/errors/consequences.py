@@ -7,6 +7,7 @@ import numpy as np
 from stompcap.rules.context import RuleContext
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Decision, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import SERVER
 
@@ -20,11 +21,20 @@ def of_heartbeats(ctx: RuleContext) -> Bools:
 
 
 def soon_after(ctx: RuleContext, frame: I64) -> Bools:
-    """Frames so soon after one of the client (index, -1 for none) that they may be an answer to it."""
+    """Frames so soon after one of the client (index, -1 for none) that they may be an answer to it, or perhaps so soon (`untimed`)."""
     if len(frame) == 0:
         return ctx.none()
     soon: Bools = (frame >= 0) & (ctx.dialogue.last_ns - ctx.dialogue.last_ns[frame] <= ctx.limits.ns("error_cause_s"))
-    return soon
+    return soon | untimed(ctx, frame)
+
+
+def untimed(ctx: RuleContext, frame: I64) -> Bools:
+    """Frames of which the clocks do not tell how soon they came after one of the client."""
+    if len(frame) == 0:
+        return ctx.none()
+    d = ctx.dialogue
+    unclear: Bools = (frame >= 0) & ~ctx.clocks.comparable(d.session, d.ordinal[frame], d.ordinal)
+    return unclear
 
 
 def refusing(ctx: RuleContext, commands: tuple[int, ...], faulty: Bools) -> Bools:
@@ -41,7 +51,7 @@ def refusing(ctx: RuleContext, commands: tuple[int, ...], faulty: Bools) -> Bool
 def must_end(ctx: RuleContext, errors: Bools, evidence: str) -> Judged:
     """ERROR frames that the server's close must follow in time; `has_ended` decides."""
     limit = ctx.dialogue.last_ns + ctx.limits.ns("error_close_s")
-    return Judged(errors, ctx.none(), evidence, pending=True, key=np.stack([limit, limit], axis=1))
+    return Judged(errors, ctx.none(), evidence, pending=True, key=np.stack([limit, ctx.dialogue.ordinal], axis=1))
 
 
 def has_ended(ctx: RuleContext, pending: Pending) -> Decision:
@@ -53,7 +63,8 @@ def has_ended(ctx: RuleContext, pending: Pending) -> Decision:
     left = ends.closed_by_client[session] & in_time
     stays = (ends.open_ns[session, SERVER] > limit) & ~shut & ~left
     spoke: Bools = sessions.spoke_ns[session, SERVER] > limit
-    return Decision(decided=spoke | ctx.closing[session], failed=stays, unevaluable=~shut & ~stays)
+    told = ctx.clocks.comparable(session, pending.other_key, np.full(len(pending), LAST))
+    return Decision(decided=spoke | ctx.closing[session], failed=stays, unevaluable=(~shut & ~stays) | ~told)
 
 
 def must_be_last(ctx: RuleContext, frames: Bools, evidence: str) -> Judged:

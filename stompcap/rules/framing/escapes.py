@@ -10,6 +10,7 @@ from stompcap.rules.context import RuleContext
 from stompcap.rules.ends import BOTH
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Chapter, Decision, Judged
+from stompcap.session.clocks import LAST
 from stompcap.stomp.syntax import Syntax
 
 ESCAPES = Chapter("Escapes")
@@ -61,7 +62,8 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     late = latest - pending.other_key > RETENTION
     closed_by = ctx.sessions.closed_by[pending.session]
     died = ((closed_by == pending.receiver) | (closed_by == BOTH)) & ~late
-    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=~failed & ~died)
+    told = ctx.clocks.comparable(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=(~failed & ~died) | ~told)
 
 
 @ESCAPES.rule(

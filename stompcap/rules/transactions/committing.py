@@ -94,11 +94,11 @@ def tx_08(ctx: RuleContext) -> Judged:
     The latter two are RabbitMQ's limits; other brokers have theirs. Outliers rather than breaches.
     """
     (index, units), limits = _begun(ctx), ctx.limits
-    outcome, begun, ended, sends, acks, nacks, open_before, missed = (
+    outcome, begun, ended, sends, acks, nacks, open_before, missed, ordinal, ended_ordinal = (
         ctx.transactions[name][index]
-        for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end")
+        for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end", "ordinal", "ended_ordinal")
     )
-    count = sends + acks + nacks
+    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, ordinal, ended_ordinal, CLIENT)
     empty, long = count == 0, ended - begun > limits.ns("transaction_open_s")
     large, many = count > limits.transaction_actions, open_before >= limits.transactions_open
 
@@ -108,4 +108,4 @@ def tx_08(ctx: RuleContext) -> Judged:
         return _say(ctx, index[at], pa.array(kind.tolist(), pa.string()))
 
     return Judged(np.ones(len(index), bool), empty | long | large | many, say,
-                  unevaluable=~np.isin(outcome, ENDED) | (missed != 0), units=units)
+                  unevaluable=~np.isin(outcome, ENDED) | (missed != 0) | ~told, units=units)
