@@ -75,17 +75,17 @@ class Clocks:
     def order(self, session: I64, client: Moment, server: Moment) -> tuple[Bools, Bools]:
         """Whether a moment of the client surely came before one of the server; and whether surely not."""
         told = self.comparable(session, client.ordinal, server.ordinal)
-        bounded = ~told & self._together(session, client.ordinal, server.ordinal)
+        bounded = ~told & self.together(session, client.ordinal, np.full(len(session), LAST))
+        bounded &= self.together(session, server.ordinal, np.full(len(session), LAST))
         passed = server.ns - client.ns
         before = np.where(told, passed > 0, bounded & (passed > self.most_ns[session]))
         behind = np.where(told, passed <= 0, bounded & (passed <= self.least_ns[session]))
         return before, behind
 
-    def _together(self, session: I64, first: I64, second: I64) -> Bools:
-        """Whether no clock stepped between two frames, nor behind them."""
-        last = np.full(len(session), LAST)
-        steps = Clocks(self.rows, np.zeros_like(self.least_ns), np.zeros_like(self.most_ns), self.unmeasured)
-        return steps.comparable(session, first, last) & steps.comparable(session, second, last)
+    def together(self, session: I64, first: I64, second: I64) -> Bools:
+        """Whether no clock stepped between frames of these ordinals."""
+        found: Bools = self.comparable(session, first, second, CLIENT) & self.comparable(session, first, second, SERVER)
+        return found
 
     def comparable(self, session: I64, first: I64, second: I64, side: int | None = BOTH) -> Bools:
         """Whether times at frames of these ordinals can be compared, those of one side or of both sides' clocks."""

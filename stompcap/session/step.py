@@ -118,7 +118,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     ready, arrived = arrivals.ready(came, raw, released.until, retention)
     stalls = joined(SCHEMAS["stalls"], state["stalls"], clocks.without_steps(batch.stalls))
     _, _, agreed = heartbeat_header.intervals(first["connect"], first["connected"], facts.version)
-    watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing)
+    watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing, watches)
     beats, violations = heartbeats.follow(dialogue, watched, arrived, stalls, state["heartbeats"], options.thresholds)
     tables |= {
         "sessions": sessions.table(dialogue, first, facts, counted, watches),

@@ -25,10 +25,15 @@ from stompcap.tcp.state import (
     CLOCK_STEPS,
     CLOSE_BY,
     NEWEST,
+    NEWEST_NS,
+    NEWEST_PLACE,
     SIDES,
     TIMED,
+    TIMED_NS,
+    TIMED_PLACE,
     UNBOUNDED,
     WENT_ACK,
+    WENT_NS,
     WENT_ON,
     WIDTH,
     Int64s,
@@ -39,7 +44,7 @@ from stompcap.tcp.state import (
 MOST_STEPS = 256  # of a connection: behind more of them, its clocks cannot be compared
 BOTH = 2  # which side's clock stepped, where that is not known
 
-NS, PLACE = 1, 2  # behind the end of a segment in TIMED, NEWEST and WENT_ON: its time and place
+NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time and place
 STEP = 6  # columns of a step: connection, side, time and place of the first segment behind it, and the bounds up to it
 
 
@@ -106,9 +111,9 @@ def take_clock(state: State, stream: Int, sent: Sent, steps: Int64s, count: Int)
     mine, peer = SIDES + sent.side * WIDTH, SIDES + (1 - sent.side) * WIDTH
     fresh = sent.end > sent.begin and sent.end > state[stream, mine + WENT_ON]
     if _goes_on(state, stream, sent):
-        if state[stream, mine + WENT_ON] and sent.ts < state[stream, mine + WENT_ON + NS]:
+        if state[stream, mine + WENT_ON] and sent.ts < state[stream, mine + WENT_NS]:
             count = _stepped(state, stream, sent.side, sent.ts, sent.place, steps, count)
-        state[stream, mine + WENT_ON + NS] = sent.ts
+        state[stream, mine + WENT_NS] = sent.ts
         if sent.flags & ACK:
             state[stream, mine + WENT_ACK] = sent.ack
     state[stream, mine + WENT_ON] = max(state[stream, mine + WENT_ON], sent.end)
@@ -123,8 +128,8 @@ def take_clock(state: State, stream: Int, sent: Sent, steps: Int64s, count: Int)
             state[stream, peer + TIMED] = 0
     if fresh:
         if not state[stream, mine + TIMED]:
-            state[stream, mine + TIMED], state[stream, mine + TIMED + NS] = sent.end, sent.ts
-            state[stream, mine + TIMED + PLACE] = sent.place
-        state[stream, mine + NEWEST], state[stream, mine + NEWEST + NS] = sent.end, sent.ts
-        state[stream, mine + NEWEST + PLACE] = sent.place
+            state[stream, mine + TIMED], state[stream, mine + TIMED_NS] = sent.end, sent.ts
+            state[stream, mine + TIMED_PLACE] = sent.place
+        state[stream, mine + NEWEST], state[stream, mine + NEWEST_NS] = sent.end, sent.ts
+        state[stream, mine + NEWEST_PLACE] = sent.place
     return count

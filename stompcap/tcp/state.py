@@ -30,7 +30,7 @@ SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1,
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
 # end, time and place of a segment whose acknowledgement is waited for, and of the newest; end, time and acknowledgement of the furthest
-TIMED, NEWEST, WENT_ON, WENT_ACK = 23, 26, 29, 31
+TIMED, TIMED_NS, TIMED_PLACE, NEWEST, NEWEST_NS, NEWEST_PLACE, WENT_ON, WENT_NS, WENT_ACK = 23, 24, 25, 26, 27, 28, 29, 30, 31
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +12,7 @@ from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import has_ended, must_be_last, must_end, of_heartbeats, refusing, soon_after, untimed, was_last
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Decision, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, chosen, truth
 from stompcap.session.dialogue import SEND, SERVER, SUBSCRIBE
 
@@ -42,8 +45,15 @@ def er_01(ctx: RuleContext) -> Judged:
     return Judged(error, ctx.lacks("message", error), "ERROR without message")
 
 
+def _has_ended(ctx: RuleContext, pending: Pending) -> Decision:
+    """As `has_ended`, where the clocks of both directions can be compared."""
+    ended = has_ended(ctx, pending)
+    told = ctx.clocks.comparable(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return replace(ended, unevaluable=ended.unevaluable | ~told)
+
+
 @ERRORS.rule(
-    "ER-02", versions="1.1 1.2", side="server", level="M", observed="T", decide=has_ended,
+    "ER-02", versions="1.1 1.2", side="server", level="M", observed="T", decide=_has_ended,
     clause="1.2 ERROR; 1.1 SEND, SUBSCRIBE",
     breaks="""
         in 1.2

@@ -94,11 +94,12 @@ def tx_08(ctx: RuleContext) -> Judged:
     The latter two are RabbitMQ's limits; other brokers have theirs. Outliers rather than breaches.
     """
     (index, units), limits = _begun(ctx), ctx.limits
-    outcome, begun, ended, sends, acks, nacks, open_before, missed, ordinal, ended_ordinal = (
+    outcome, begun, ended, sends, acks, nacks, open_before, missed = (
         ctx.transactions[name][index]
-        for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end", "ordinal", "ended_ordinal")
+        for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end")
     )
-    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, ordinal, ended_ordinal, CLIENT)
+    ordinals = (ctx.transactions[name][index] for name in ("ordinal", "ended_ordinal"))
+    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, *ordinals, CLIENT)
     empty, long = count == 0, ended - begun > limits.ns("transaction_open_s")
     large, many = count > limits.transaction_actions, open_before >= limits.transactions_open
 
