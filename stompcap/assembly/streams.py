@@ -108,13 +108,12 @@ def stall_rows(
 ) -> pa.Table:
     """Rows of table stalls for the streams of a mask: closed windows, retransmissions, and steps of clocks."""
     steps = _by_side(steps)
-    parts = (
-        (closed.stream, closed.side, closed.begin_ns, closed.end_ns), (again.stream, again.side, again.ts_ns, again.ts_ns),
-        (steps.stream, steps.side, steps.ts_ns, steps.ts_ns),
-    )
-    kind = np.repeat([0, 1, 2], [len(part[0]) for part in parts])
-    stream, side, begin, end = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    step = np.maximum(np.arange(len(stream)) - len(stream) + len(steps.stream), -1)  # its index among the steps, -1 for others
+    stream = np.concatenate((closed.stream, again.stream, steps.stream))
+    side = np.concatenate((closed.side, again.side, steps.side))
+    kind = np.repeat([0, 1, 2], [closed.stream.size, again.stream.size, steps.stream.size])
+    begin = np.concatenate((closed.begin_ns, again.ts_ns, steps.ts_ns))
+    end = np.concatenate((closed.end_ns, again.ts_ns, steps.ts_ns))
+    step = np.maximum(np.arange(len(stream)) - len(stream) + steps.stream.size, -1)  # its index among the steps, -1 for others
     kept = np.flatnonzero(which[stream])
     stream, side, kind, begin, end, step = stream[kept], side[kept], kind[kept], begin[kept], end[kept], step[kept]
     place, least, most = (np.append(values, otherwise)[step] for values, otherwise in (

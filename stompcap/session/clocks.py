@@ -29,7 +29,7 @@ STEP = words.STALLS[2]
 NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
 LAST = NEVER + 1  # and behind all steps
 BOTH = None
-FAR_US = np.int64(2**52)
+FAR_US = 2**52
 FAR_NS = FAR_US * 1000
 
 
@@ -89,8 +89,10 @@ class Clocks:
 
     def comparable(self, session: I64, first: I64, second: I64, side: int | None = BOTH) -> Bools:
         """Whether times at frames of these ordinals can be compared, those of one side or of both sides' clocks."""
+        known: Bools
         if len(self.rows) == 0:
-            return np.ones(len(session), np.bool_) if side is not BOTH else ~self.differ[session]
+            known = np.ones(len(session), np.bool_) if side is not BOTH else ~self.differ[session]
+            return known
         torn = self.rows["torn"] == 1
         steps = self.rows.take(np.flatnonzero(~torn))
         at = keys(steps["session"], np.where(steps["ordinal"] < 0, NEVER, steps["ordinal"]))

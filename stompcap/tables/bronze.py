@@ -145,7 +145,6 @@ RAW_FRAMES = Table(
     ),
     key=("stream_id", "direction", "stream_offset"),
     statistics=("stream_id", "batch_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
-    ascending=(("first_ns", "last_ns"),),
 )
 
 SEGMENTS = Table(

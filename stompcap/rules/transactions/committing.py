@@ -98,8 +98,8 @@ def tx_08(ctx: RuleContext) -> Judged:
         ctx.transactions[name][index]
         for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end")
     )
-    ordinals = (ctx.transactions[name][index] for name in ("ordinal", "ended_ordinal"))
-    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, *ordinals, CLIENT)
+    first, last = (ctx.transactions[name][index] for name in ("ordinal", "ended_ordinal"))
+    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, first, last, CLIENT)
     empty, long = count == 0, ended - begun > limits.ns("transaction_open_s")
     large, many = count > limits.transaction_actions, open_before >= limits.transactions_open
 
