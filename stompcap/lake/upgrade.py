@@ -41,26 +41,43 @@ def _settings(table: Table) -> dict[str, str]:
 def bring_up(lake: str, table: Table) -> None:
     """Bring a table to its declaration."""
     where = location(lake, table.name)
-    delta = open_tables.table(where)
+    if _lacks(table, open_tables.seen(where)):
+        _columns(lake, table, open_tables.table(where))
+        _configure(table, open_tables.table(where))
+        _comment(table, open_tables.table(where))
+
+
+def _lacks(table: Table, delta: DeltaTable) -> bool:
+    """Whether anything is to be done; what a table was once given, it keeps."""
+    metadata, fields = delta.metadata(), {field.name: field for field in delta.schema().fields}
+    named = {name for name in metadata.configuration if name.startswith(CONSTRAINT)}
+    wanted = configuration(table)
+    return (
+        metadata.description != table.comment
+        or not wanted.items() <= metadata.configuration.items()
+        or not named <= wanted.keys()
+        or any(one.name not in fields or fields[one.name].metadata.get("comment") != one.comment for one in table.columns)
+        or any(one.formerly in fields for one in table.columns)
+    )
+
+
+def _columns(lake: str, table: Table, delta: DeltaTable) -> None:
+    """The columns that it has not; where some have other names, all rows under the present ones."""
     there = {field.name for field in delta.schema().fields}
     others = there - set(table.arrow.names)
     if others and (others & {one.formerly for one in table.columns} or not delta.file_uris()):
         _write_anew(lake, table, delta)
-        delta = open_tables.table(where)
     elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
         delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
-    _configure(table, delta)
-    _comment(table, delta)
 
 
 def _configure(table: Table, delta: DeltaTable) -> None:
     """Settings and constraints, in one commit; constraints of columns without words go."""
     wanted, found = configuration(table), delta.metadata().configuration
     if not wanted.items() <= found.items():
-        new_statistics = not _settings(table).items() <= found.items()
         delta.alter.set_table_properties(wanted, raise_if_not_exists=False)
-        if new_statistics:
-            delta.create_checkpoint()
+        if not _settings(table).items() <= found.items():
+            delta.create_checkpoint()  # which has the statistics of the columns that are named now
     for name in found:
         if name.startswith(CONSTRAINT) and name not in wanted:
             delta.alter.drop_constraint(name.removeprefix(CONSTRAINT), raise_if_not_exists=False)
@@ -70,10 +87,10 @@ def _comment(table: Table, delta: DeltaTable) -> None:
     """The comments of the table and of its columns."""
     if delta.metadata().description != table.comment:
         delta.alter.set_table_description(table.comment)
-    comments = {column.name: column.comment for column in table.columns}
-    for field in delta.schema().fields:
-        if field.name in comments and field.metadata.get("comment") != comments[field.name]:
-            delta.alter.set_column_metadata(field.name, {"comment": comments[field.name]})
+    fields = {field.name: field for field in delta.schema().fields}
+    for column in table.columns:
+        if fields[column.name].metadata.get("comment") != column.comment:
+            delta.alter.set_column_metadata(column.name, {"comment": column.comment})
 
 
 def _write_anew(lake: str, table: Table, delta: DeltaTable) -> None:

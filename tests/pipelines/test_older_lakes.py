@@ -13,6 +13,8 @@ from stompcap.lake import data_files, upgrade
 from stompcap.lake import tables as lakes
 from stompcap.lake.files import TableWriter
 from stompcap.tables import TABLES, Column
+from tests.lakes.make import OLDER
+from tests.lakes.older import unpacked
 from tests.report.sample import table as sample
 
 
@@ -142,3 +144,18 @@ def test_rows_under_older_names_are_written_anew_in_files_of_the_same_kind(tmp_p
     assert [field.name for field in table.schema().fields] == whole.arrow.names
     assert [file.name.startswith("open-x-part-") for file in data_files.of(table)] == [True]
     assert lakes.has_taken_in(where, "stream_state", "u")
+
+
+@pytest.mark.parametrize("commit", OLDER)
+def test_lakes_of_older_versions_are_brought_up_once(commit: str, tmp_path: Path) -> None:
+    where = str(unpacked(commit, tmp_path))
+    lakes.create(where)
+    lakes.bring_up(where)
+    versions = {name: DeltaTable(f"{where}/{name}").version() for name in TABLES}
+    lakes.bring_up(where)
+    assert {name: DeltaTable(f"{where}/{name}").version() for name in TABLES} == versions
+    for name, table in TABLES.items():
+        found = DeltaTable(f"{where}/{name}")
+        there = {field.name: field.metadata.get("comment") for field in found.schema().fields}
+        assert {column.name: column.comment for column in table.columns}.items() <= there.items()
+        assert {column.check for column in table.enumerations} <= set(found.metadata().configuration.values())
