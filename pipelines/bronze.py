@@ -182,6 +182,7 @@ class Extracted:
     """What was made of captures: the name of the batch, the captures in it, the files of its rows; and what could not be read.
 
     `lost`: flows, by their endpoints, whose saved state could not be taken up, and why: what came of them is another connection.
+    `unread`: those with a connection that shows STOMP only now, and octets of it in captures that were not read again: these are a gap.
     """
 
     batch: str
@@ -189,6 +190,7 @@ class Extracted:
     files: list[DataFile]
     refused: list[Refused]
     lost: Mapping[bytes, str] = field(default_factory=dict)
+    unread: frozenset[bytes] = frozenset()
 
 
 def extract(
@@ -221,7 +223,7 @@ def extract(
         new = found.lost.keys() - lost.keys()
         lost |= found.lost
         if not failures:
-            return Extracted(batch, left, collected(manifest), refused, lost)
+            return Extracted(batch, left, collected(manifest), refused, lost, frozenset(found.unread))
         if new and "" in failures:
             continue
         bad = [one for one in left if one.row["capture_id"] in failures]

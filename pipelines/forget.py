@@ -93,6 +93,7 @@ def _held(work: Work, wait_s: float) -> Iterator[None]:
     lakes.demand(work.lake)
     with open_tables.kept(work.lake), lock.held(work.lake, wait_s, work.progress):
         lakes.create(work.lake)
+        lakes.bring_up(work.lake)
         yield
 
 

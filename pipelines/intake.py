@@ -157,6 +157,7 @@ class Intake(Pass):
                         removal.remove(self.spark, self.lake, table, anew.gone, self.result.run_id)
                 files = [file for file in made.files if not (self.overtaken and file.path.startswith(OPEN))]
                 files += standing(self.lake, self.options, found.ended) if len(found.ended) else []
+                self.result.begun_anew += len(found.ended)
                 prefix = "" if self.overtaken else open_files(self.options)
                 self.admit(files, made.batch, rows, outputs, prefix, anew.gone if anew else None)
                 rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)

@@ -35,6 +35,8 @@ WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >=
 STREAMS = "streams"
 LOST = "what they had so far stays, and what comes is of connections of their own; stompcap run --reprocess computes them whole, with all "
 LOST += "their captures in place"
+UNKEPT = " shows STOMP only now: what it said before was not kept, cannot be read again, and is a gap"
+UNKEPTS = "s show STOMP only now: what they said before was not kept, cannot be read again, and is a gap"
 BUSY = "of many packets took its packets as the latest; stompcap run --reprocess computes such connections from their captures"
 
 
@@ -61,10 +63,11 @@ def settled(
     `search` the endpoints of chosen segments of captures.
     """
     late = [one.row for one in made.captures if one.row["first_ns"] is not None and one.row["first_ns"] <= past.last_ns]
-    if not late and not made.lost:
+    if not late and not made.lost and not made.unread:
         return Settled(made)
-    captures, anew, lost = old_captures(), None, made.lost
-    passed = NONE if past.overtaken else overtaken(made.captures, past, _open_streams(lake, past, captures.options), search, lost)
+    captures, anew, lost, unread = old_captures(), None, made.lost, pa.array(list(made.unread), pa.binary())
+    open_streams = _open_streams(lake, past, captures.options)
+    passed = NONE if past.overtaken else overtaken(made.captures, past, open_streams, search, {*lost, *made.unread})
     while True:
         can, cannot, again = _computable(lake, made, late, past, captures, passed)
         if not len(can):
@@ -80,9 +83,12 @@ def settled(
         made = once_more
         break
     left = passed.filter(pc.invert(pc.is_in(passed.column("stream_id"), value_set=again.column("stream_id").combine_chunks())))
+    unkept = left.filter(pc.is_in(left.column("endpoints"), value_set=unread)).num_rows
+    left = left.filter(pc.invert(pc.is_in(left.column("endpoints"), value_set=unread)))
     without_state = pc.is_in(left.column("endpoints"), value_set=pa.array(list(lost), pa.binary()))
     ended = left.filter(without_state).column("stream_id").combine_chunks()
     warnings, says = [_begun_anew(len(ended), lost)] if len(ended) else [], []
+    warnings += [f"{count(unkept)} connection{UNKEPT if unkept == 1 else UNKEPTS}"] if unkept else []
     if busy := left.num_rows - len(ended):
         says.append(f"{count(busy)} open connection{'s' if busy > 1 else ''} {BUSY}")
     if len(cannot):

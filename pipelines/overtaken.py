@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from stompcap.spark.slices import Slice
 
 NONE = pa.schema([*TABLES["streams"].arrow, ("endpoints", pa.binary())]).empty_table()
-STATES = "SELECT DISTINCT stream_id, endpoints, ts_ns FROM stream_state WHERE pieces IS NOT NULL"
+STATES = """
+    SELECT stream_id, endpoints, max(ts_ns) AS ts_ns FROM stream_state
+    WHERE pieces IS NOT NULL OR endpoints IN (SELECT endpoints FROM meant) GROUP BY stream_id, endpoints"""
 STREAMS = """
     SELECT streams.* REPLACE (greatest(last_ns, states.ts_ns) AS last_ns), endpoints
     FROM streams JOIN states ON streams.stream_id = states.stream_id
@@ -37,22 +39,23 @@ AGAIN_OCTETS = 1 << 30
 
 def overtaken(
     captures: Sequence[Survey], past: Before, streams: Files, search: Callable[[Sequence[Survey], Slice], pa.Array],
-    lost: Collection[bytes] = (),
+    meant: Collection[bytes] = (),
 ) -> pa.Table:
     """Rows of table streams: the open connections of many packets, of which late captures have packets from before the latest known.
 
-    `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures; the flows whose
-    states are `lost` are meant too, by theirs. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.
+    `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures; those of flows
+    that are `meant` too are given. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.
     """
     latest = max((in_time(row) for row in past.captures), default=None)
     late = [one for one in captures if one.row["first_ns"] is not None and latest is not None and in_time(one.row) < latest]
-    if not late and not lost:
+    if not late and not meant:
         return NONE
     with opened({"stream_state": Files.of("stream_state", past.files), "streams": streams}) as database:
+        database.register("meant", pa.table({"endpoints": pa.array(list(meant), pa.binary())}))
         states = database.sql(STATES).to_arrow_table()
         if not states.num_rows:
             return NONE
-        found = pa.array(list(lost), pa.binary())
+        found = pa.array(list(meant), pa.binary())
         if late:
             last = states.column("ts_ns").to_numpy()
             before = Periods.of(states.column("endpoints").combine_chunks(), np.zeros(len(last), np.int64), last - 1)

@@ -26,6 +26,9 @@ class Result:
     warnings: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     failed_expectations: int = 0
+    begun_anew: int = 0
+    """Open connections that nothing could go on with."""
+
     data_docs: str | None = None
 
     def public(self) -> dict[str, Any]:

@@ -107,6 +107,7 @@ def execute(
     with open_tables.kept(job.lake):
         lakes.create(job.lake)
         with lock.held(job.lake, wait_s, job.progress):
+            lakes.bring_up(job.lake)
             return _execute(job, stages, named, metric_tables, whole, wanted)
 
 

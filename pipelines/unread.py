@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.places import location
+from stompcap.unread import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
 MOST_NAMED = 4
-NAMES = {
-    "tls": "TLS", "http": "HTTP", "amqp": "AMQP", "mqtt": "MQTT", "openwire": "OpenWire", "core": "Artemis Core",
-    "other": "an unknown protocol",
-}  # fmt: skip
-WEBSOCKET = "WebSocket"
-WHY = {"TLS": "not decrypted", WEBSOCKET: "not read"}
-NOT_KEPT = "not kept"
 
 
 def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], SparkSession]) -> list[str]:
@@ -34,24 +27,10 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
     return lines(query.ask(lake, [query.Query("unread", ("streams",), sql)], spark, mine)["unread"].to_pylist(), ports)
 
 
-def lines(rows: Iterable[dict[str, Any]], ports: Collection[int]) -> list[str]:
-    """The lines for rows of protocol, transport, server_port, connections."""
-    counts: Counter[tuple[str, int]] = Counter()
-    spoken = False
-    for row in rows:
-        if row["protocol"] == "stomp":
-            spoken = True
-            continue
-        name = WEBSOCKET if row["transport"] == "websocket" else NAMES[row["protocol"]]
-        told = row["server_port"] in ports or row["protocol"] != "other"
-        counts[name, row["server_port"] if told else 0] += row["connections"]
-    found = [_line(name, n, port) for (name, port), n in counts.most_common() if port in ports or not spoken]
-    if spoken or not found:
-        return found
+def lines(rows: Sequence[Mapping[str, Any]], ports: Collection[int]) -> list[str]:
+    """The lines for rows of protocol, transport, server_port, connections: where no STOMP was found, one on all kinds."""
+    if any(row["protocol"] == "stomp" for row in rows):
+        return kinds(rows, ports)
+    found = kinds(rows)
     more = [f"and {len(found) - MOST_NAMED} more kinds"] if len(found) > MOST_NAMED else []
-    return ["no connection spoke STOMP, but there were: " + "; ".join([*found[:MOST_NAMED], *more])]
-
-
-def _line(name: str, number: int, port: int) -> str:
-    where = f" on port {port}" if port else ""
-    return f"{number:,} connection{'' if number == 1 else 's'} of {name}{where}, {WHY.get(name, NOT_KEPT)}"
+    return ["no connection spoke STOMP, but there were: " + "; ".join([*found[:MOST_NAMED], *more])] if found else []

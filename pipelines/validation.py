@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from pipelines import bronze, gold, ledger, silver
 from pipelines.work import Work
 from stompcap.lake import tables as lakes
@@ -17,7 +19,7 @@ def validate(work: Work, *, whole: bool = False) -> None:
     Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
     page beside the tables. What did not hold fails until it does.
     """
-    from stompcap.quality import failure, last
+    from stompcap.quality import GOES_ON, failure, last
 
     batches = [*ledger.pending(work.lake, ["quality_results"]), *ledger.computed_again(work.lake, "quality_results")]
     stands = ""
@@ -29,13 +31,13 @@ def validate(work: Work, *, whole: bool = False) -> None:
         failed = [row for row in results if not row["success"] and row["severity"] == "error"]
         stands = f" (run {failed[0]['run_id']} found so; stompcap validate checks again)" if failed else ""
     work.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
-    work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed]
+    work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed if row["expectation"] != GOES_ON]  # of these a run tells
     work.result.data_docs = docs if results and (docs := data_docs(work.lake)) and os.path.exists(docs) else None
 
 
 def _judge(work: Work, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     """The results of a validation, entered; batches that have been through all stages are done with."""
-    from stompcap.quality import validate
+    from stompcap.quality import began_anew, validate
     from stompcap.report.checks import write_checks
 
     work.progress.begin("checking expectations")
@@ -43,6 +45,8 @@ def _judge(work: Work, batches: Sequence[str], new: bool) -> list[dict[str, Any]
         waiting = ledger.pending(work.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
         run_id = work.result.run_id
         results = validate(work.spark, work.lake, run_id, new=new, quality=work.options.settings.quality)
+        if work.result.begun_anew:
+            results = pa.concat_tables([results, began_anew(run_id, work.result.begun_anew)])
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(work.lake, "quality_results", results, units, run_id)
         judged: list[dict[str, Any]] = results.to_pylist()

@@ -9,7 +9,7 @@ from stompcap import zones
 
 NOTHING = "–"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SIZES = ("octets", "kB", "MB", "GB", "TB", "PB")
+_SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def _figure(value: float) -> str:
@@ -74,9 +74,11 @@ def count(number: float | None) -> str:
 
 
 def size(octets: float | None) -> str:
-    """Octets in decimal multiples: 950 octets, 1.2 kB, 3 GB."""
+    """Octets in decimal multiples, as operators know them: 950 bytes, 1.2 kB, 3 GB."""
     if octets is None:
         return NOTHING
+    if octets == 1:
+        return "1 byte"
     rank = 0
     while octets >= 999.5 and rank < len(_SIZES) - 1:
         octets /= 1000

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stompcap.tables.outcomes import MEASURED, NOT_SETTLED
+
 SESSION = (
     "client_ip", "client_port", "server_ip", "server_port", "host", "login", "client_product", "server_product", "version",
     "opened_ts",
@@ -33,9 +35,9 @@ def _session(without: tuple[str, ...] = ()) -> str:
     return ", ".join(f"s.{name}" for name in SESSION if name not in without)
 
 
-def _by_session(name: str, table: str, rows: str, without: tuple[str, ...] = ()) -> View:
+def _by_session(name: str, table: str, rows: str, more: str = "") -> View:
     sql = (
-        f"SELECT t.*, {_session(without)}, p.source FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id "  # noqa: S608  our names
+        f"SELECT t.*, {_session()}, p.source{more} FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id "  # noqa: S608  our names
         "LEFT JOIN {streams} p ON p.stream_id = t.stream_id"
     )
     comment = f"{rows} with client, broker, login and version of the session, and the capture point"
@@ -76,7 +78,10 @@ VIEWS: dict[str, View] = {
     for view in (
         SESSION_DETAILS,
         FRAME_DETAILS,
-        _by_session("delivery_details", "deliveries", "Deliveries"),
+        _by_session(
+            "delivery_details", "deliveries", "Deliveries, whether they are `not_settled`, or `measured` (their latency counts),",
+            f", ({NOT_SETTLED.sql('t')}) AS not_settled, ({MEASURED.sql('t')}) AS measured",
+        ),
         _by_session("subscription_details", "subscriptions", "Subscriptions"),
         _by_session("transaction_details", "transactions", "Transactions"),
         _by_session("receipt_details", "receipts", "Receipts"),

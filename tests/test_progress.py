@@ -59,7 +59,7 @@ def test_a_meter_is_looked_at_while_tasks_work(tmp_path: Path) -> None:
         assert meter.folder is None
 
 
-@pytest.mark.parametrize(("octets", "reached", "far"), [(0, 0, ""), (100, 0, ""), (100, 101, ""), (100, 100, "100 octets of 100 octets")])
+@pytest.mark.parametrize(("octets", "reached", "far"), [(0, 0, ""), (100, 0, ""), (100, 101, ""), (100, 100, "100 bytes of 100 bytes")])
 def test_how_far_it_is(octets: int, reached: int, far: str) -> None:
     assert Stage("reading", octets).far(reached).startswith(far)
     assert bool(far) == bool(Stage("reading", octets).far(reached))

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import stompcap
+from stompcap.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -126,11 +128,13 @@ def test_dags_import_nothing_heavy() -> None:
 
 
 def test_version_is_one() -> None:
-    version = PYPROJECT["project"]["version"]
-    heading = re.search(r"^## \[?(\d[^\]\s]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert heading is not None
-    assert heading.group(1) == version
-    assert getattr(stompcap, "__version__", version) == version
+    """It is that of the latest changes, or, while these are not released, a later one."""
+    assert PYPROJECT["project"]["dynamic"] == ["version"]
+    assert PYPROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "stompcap.version.VERSION"}
+    first, *rest = re.findall(r"^## \[?([^\]\s]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    released = Version(rest[0] if first == "Unreleased" else first)
+    assert Version(VERSION) > released if first == "Unreleased" else Version(VERSION) == released
+    assert getattr(stompcap, "__version__", VERSION) == VERSION
 
 
 def test_constraints_hold_what_is_declared() -> None:

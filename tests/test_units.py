@@ -35,8 +35,9 @@ def test_duration(us: float | None, text: str) -> None:
     ("octets", "text"),
     [
         (None, "–"),
-        (0, "0 octets"),
-        (950, "950 octets"),
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (950, "950 bytes"),
         (999.6, "1 kB"),
         (1460, "1.46 kB"),
         (3e9, "3 GB"),

@@ -21,7 +21,8 @@ GAP = RAW_KINDS.index("gap")
 class Placed(NamedTuple):
     """Rows with their packets: `source` is the row's index before EOL runs were cut; first and last are segment rows, -1 for gaps.
 
-    `order` is the place in wire order of the last octet, of a gap that of the octet behind it; 0 where there is none.
+    `begin` and `order` are the places in wire order of the first octet and of the last, both of a gap that of the octet behind it; 0 where
+    there is none.
     """
 
     source: NDArray[np.int64]
@@ -30,6 +31,7 @@ class Placed(NamedTuple):
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     order: NDArray[np.int64]
+    begin: NDArray[np.int64]
 
 
 @kernel
@@ -53,19 +55,21 @@ def _walk(
         begin = row_offset[r]
         end = begin + row_length[r]
         out[0, n], out[1, n], out[2, n], out[3, n], out[4, n], out[5, n] = r, begin, row_length[r], -1, -1, 0
+        out[6, n] = 0
         while e < extent_direction.size and (
             extent_direction[e] < d or (extent_direction[e] == d and extent_offset[e] + extent_length[e] <= begin)
         ):
             e += 1
         if row_kind[r] == GAP:
             if e < extent_direction.size and extent_direction[e] == d:
-                out[5, n] = extent_order[e]
+                out[5, n] = out[6, n] = extent_order[e]
             n += 1
             continue
         at = e
         while at < extent_direction.size and extent_direction[at] == d and extent_offset[at] < end:
             segment = extent_row[at]
             if out[3, n] < 0:
+                out[6, n] = extent_order[at]
                 out[3, n] = segment
                 out[4, n] = segment
             elif row_kind[r] == EOL and ts_ns[segment] != ts_ns[out[4, n]]:
@@ -73,6 +77,7 @@ def _walk(
                 out[2, n] = cut - out[1, n]
                 n += 1
                 out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = r, cut, end - cut, segment, segment
+                out[6, n] = extent_order[at]
             elif segment > out[4, n]:
                 out[4, n] = segment
             out[5, n] = extent_order[at]
@@ -96,6 +101,6 @@ def place(
     order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row; `order` has the place of each extent in wire
     order.
     """
-    out = np.empty((6, direction.size + extents[0].size + 1), np.int64)
+    out = np.empty((7, direction.size + extents[0].size + 1), np.int64)
     n = _walk(direction, offset, length, kind, *extents, np.zeros(extents[0].size, np.int64) if order is None else order, ts_ns, out)
     return Placed(*(np.ascontiguousarray(column[:n]) for column in out))

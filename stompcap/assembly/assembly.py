@@ -20,7 +20,7 @@ from stompcap.assembly.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
-from stompcap.capture.columns import KEPT, NOT_KEPT, STATE
+from stompcap.capture.columns import KEPT, STATE
 from stompcap.tcp.block import column
 
 
@@ -49,7 +49,7 @@ class Assembly(Task):
                     return
                 flow.read(table.filter(pa.array(of_state)), self.sources)
                 table = table.filter(pa.array(~of_state))
-            yield from flow.parts(_as_not_captured(table, np.flatnonzero(column(table, "earlier") >= NOT_KEPT)))
+            yield from flow.parts(table)
         yield from flow.end()
 
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
@@ -67,6 +67,7 @@ class Assembly(Task):
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
         found = choice.detect(reassembly, flows, self.sources, self.options)
         if (without := choice.not_kept(found.kept, reassembly, flows)).size:
+            self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without))
             return
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
@@ -83,8 +84,6 @@ class Assembly(Task):
 
 def _as_not_captured(segments: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
     """Segments of which these rows have no octets: they are missing from the streams."""
-    if not rows.size:
-        return segments
     captured, earlier = column(segments, "captured_octets").copy(), column(segments, "earlier").copy()
     captured[rows], earlier[rows] = 0, KEPT
     for name, values in (("captured_octets", captured), ("earlier", earlier)):

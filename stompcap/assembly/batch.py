@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from stompcap.assembly.windows import Window
 from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
-from stompcap.tcp.results import NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 
@@ -106,7 +107,8 @@ class Batch:
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
         if window.fresh:
-            tables["stalls"] = self._stalls(streams, self.reassembly.zero_windows, self.reassembly.retransmissions)
+            found = self.reassembly
+            tables["stalls"] = self._stalls(streams, found.zero_windows, found.retransmissions, found.clock_steps)
         if window.last:
             tables["streams"] = self.streams(streams)
         tables["segments"] = self._segments(window)
@@ -145,14 +147,24 @@ class Batch:
         streams = part.tables["streams"] if window.last else self.streams(window.streams)
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
-            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS)])
+            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
         return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if window.first and window.last else window.upto))
 
-    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions) -> pa.Table:
+    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
         """Rows of table stalls of these streams."""
         among = np.zeros(len(self.reassembly.streams), bool)
         among[streams] = True
-        return stall_rows(self.reassembly.streams.stream_id, closed, again, among, self.client, self.assembly.batch_id)
+        steps = self._in_wire_order(steps)
+        return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.assembly.batch_id)
+
+    def _in_wire_order(self, steps: ClockSteps) -> ClockSteps:
+        """Steps of clocks by the places in wire order of the first octets that came behind them, not by the numbers of packets."""
+        e, place = self.reassembly.extents, self.reassembly.ordered[steps.stream] + 1
+        for step, stream in enumerate(steps.stream.tolist()):
+            part = slice(int(self.bounds[stream]), int(self.bounds[stream + 1]))
+            behind = self.listing.number[e.row[part]] >= steps.place[step]
+            place[step] = e.order[part].min(where=behind, initial=place[step])
+        return replace(steps, place=place)
 
     def streams(self, which: Ints) -> pa.Table:
         """Rows of table streams."""

@@ -22,7 +22,7 @@ from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS
 from stompcap.tcp.block import nothing_carried
 from stompcap.tcp.copies import empty_memory
-from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS
+from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -30,6 +30,9 @@ Said = Mapping[str, Any]
 LAYOUT = "layout"
 MAPPED = ("protocol", "transport")
 """Codes that are in one place only, so that words may come and change places; other words must be the same."""
+
+PARTS = {"extents": NO_EXTENTS, "connect": NO_EXTENTS, "zero": NO_STALLS, "again": NO_REPEATS, "steps": NO_STEPS}
+"""What is kept of a connection in columns of numbers, by name."""
 
 SESSION = (
     "frames", "rows", "segments", "stalls", "first", "counters", "subscriptions", "transactions", "receipts", "deliveries", "heartbeats",
@@ -138,7 +141,7 @@ def of_machines(found: Arrays) -> Arrays:
     arrays["machine"] = _reassembler(found["machine"], said)
     for number in found["connections"].tolist():
         name = f"{number}."
-        for part, kind in (("extents", NO_EXTENTS), ("connect", NO_EXTENTS), ("zero", NO_STALLS), ("again", NO_REPEATS)):
+        for part, kind in PARTS.items():
             arrays |= _columns(found, f"{name}{part}.", kind)
         if name + "learned" in found:
             arrays[name + "learned"] = _coded(_numbers(found[name + "learned"][None], "learned", said)[0], said)
@@ -176,7 +179,7 @@ def _reassembler(octets: Array, said: Said) -> Array:
 
 def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:
     """The columns of extents or stalls."""
-    part, count = type(kind).__name__, len(found[f"{name}stream"])
+    part, count = type(kind).__name__, len(found.get(f"{name}stream", ()))
     lacking = [one for one in now().arrays[part] if name + one not in found]
     return {name + one: np.full(count, _before(part, one, count) or 0, getattr(kind, one).dtype) for one in lacking}
 

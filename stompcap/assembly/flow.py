@@ -31,10 +31,11 @@ from stompcap.stomp.prefixes import EOLS, OTHER, UNKNOWN
 from stompcap.tcp.block import column
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.machine import Settled
-from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
-NOT_STALLED = NO_STALLS, NO_REPEATS
+Stalls = tuple[ZeroWindows, Retransmissions, ClockSteps]
+NOT_STALLED = NO_STALLS, NO_REPEATS, NO_STEPS
 MOST_UNDECIDED = 1 << 16
 """Segments that are held of a connection which has shown no protocol: what of it may be STOMP behind them is not kept."""
 
@@ -58,7 +59,7 @@ class Underway:
     segments: pa.Table
     number: Ints
     order: Ints
-    stalls: tuple[ZeroWindows, Retransmissions]
+    stalls: Stalls
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
     missing: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
@@ -109,7 +110,9 @@ class Flow:
             detected[stream] |= one.learned is not None or held > (MOST_UNDECIDED if waits else 0)
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
-        reassembly = _without(choice.not_kept(kept, reassembly, segments), reassembly, missing)
+        if (without := choice.not_kept(kept, reassembly, segments)).size:
+            a.unread.add(segments.column("endpoints")[0].as_py())
+        reassembly = _without(without, reassembly, missing)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
             ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (UNKNOWN, EOLS))
@@ -177,7 +180,7 @@ class Together:
     def of(step: Settled, before: Mapping[int, Underway]) -> Together:
         """A block and the connections that went on, by their streams in it."""
         found, tables, stream_of = step.reassembly, [step.segments], [step.reassembly.stream_of]
-        extents, closed, again = [found.extents], [found.zero_windows], [found.retransmissions]
+        extents, stalls = [found.extents], [(found.zero_windows, found.retransmissions, found.clock_steps)]
         row = step.segments.num_rows
         number, listed = [step.number], [np.full(row, END)]
         for stream, one in before.items():
@@ -187,8 +190,9 @@ class Together:
             listed.append(one.order)
             stream_of.append(np.full(one.segments.num_rows, of, np.int32))
             extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
-            closed.append(replace(one.stalls[0], stream=one.stalls[0].stream + of))
-            again.append(replace(one.stalls[1], stream=one.stalls[1].stream + of))
+            closed, again, steps = one.stalls
+            closed, again = replace(closed, stream=closed.stream + of), replace(again, stream=again.stream + of)
+            stalls.append((closed, again, replace(steps, stream=steps.stream + of)))
             row += one.segments.num_rows
         segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
         numbers = np.concatenate(number)
@@ -197,9 +201,10 @@ class Together:
         to[order] = np.arange(len(order))
         merged = in_order(replace(merged, row=to[merged.row]))
         overlaps = replace(found.overlaps, row=to[found.overlaps.row])
+        zero_windows, retransmissions, clock_steps = zip(*stalls, strict=True)
         reassembly = replace(
-            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(closed), retransmissions=end_to_end(again),
-            stream_of=np.concatenate(stream_of)[order],
+            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(zero_windows),
+            retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
         listing = Listing.of(numbers[order], merged, np.concatenate(listed)[order])
         return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to, numbers[order], listing)
@@ -223,9 +228,14 @@ def _left(stream: int, reassembly: Reassembly, listing: Listing, position: Resum
     return replace(e, stream=e.stream - np.int32(stream), row=row), rows
 
 
-def _stalls(stream: int, reassembly: Reassembly) -> tuple[ZeroWindows, Retransmissions]:
+def _stalls(stream: int, reassembly: Reassembly) -> Stalls:
     """The stalls of a stream that no window has had yet."""
     z, r = reassembly.zero_windows, reassembly.retransmissions
     mine, again = z.stream == stream, r.stream == stream
     closed = ZeroWindows(z.stream[mine] - np.int32(stream), z.side[mine], z.begin_ns[mine], z.end_ns[mine])
-    return closed, Retransmissions(r.stream[again] - np.int32(stream), r.side[again], r.ts_ns[again])
+    steps = reassembly.clock_steps
+    own = steps.stream == stream
+    steps = ClockSteps(
+        steps.stream[own] - np.int32(stream), steps.side[own], steps.ts_ns[own], steps.place[own], steps.min_ns[own], steps.max_ns[own]
+    )
+    return closed, Retransmissions(r.stream[again] - np.int32(stream), r.side[again], r.ts_ns[again]), steps

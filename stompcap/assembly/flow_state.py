@@ -28,7 +28,7 @@ from stompcap.assembly.windows import Resumed
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
 from stompcap.tcp.machine import Saved
-from stompcap.tcp.results import Extents, Retransmissions, ZeroWindows
+from stompcap.tcp.results import ClockSteps, Extents, Retransmissions, ZeroWindows
 
 Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
@@ -108,7 +108,8 @@ class _Context:
         if name + "state" in found:
             resumed = Resumed(State(found[name + "state"]), int(found[name + "since"]), found[name + "wait"], found[name + "presented"])
         connects = Connects(self._columns(Extents, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
-        stalls = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
+        closed, again = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
+        stalls = closed, again, self._columns(ClockSteps, name + "steps")
         extents = self._columns(Extents, name + "extents")
         passcodes = connects.passcodes(self.task.sources)
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
@@ -135,7 +136,7 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
         name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order,
     }  # fmt: skip
-    parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "connect": connects.extents}
+    parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.extents}
     for part, columns in parts.items():
         arrays |= {f"{name}{part}.{field.name}": getattr(columns, field.name) for field in fields(cast("Any", columns))}
     if one.learned is not None:

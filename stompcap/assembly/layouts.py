@@ -30,7 +30,7 @@ from stompcap.tables import TABLES, words
 from stompcap.tcp import copies, history, settle
 from stompcap.tcp import state as connection
 from stompcap.tcp.block import Carried
-from stompcap.tcp.results import Extents, Retransmissions, ZeroWindows
+from stompcap.tcp.results import ClockSteps, Extents, Retransmissions, ZeroWindows
 
 
 class Nothing(Enum):
@@ -55,10 +55,17 @@ def _first_reset(of: Columns) -> NDArray[np.int64]:
 
 
 BEFORE: Mapping[str, Mapping[str, Value]] = {
-    "connection": {"rst_by": _first_reset, "ordered": LOST, "against": 0},  # places were by capture and packet
-    "side": {"heard": 0, "close_number": 0, "close_order": 0},
+    "connection": {
+        "rst_by": _first_reset, "clock_min": -connection.UNBOUNDED, "clock_max": connection.UNBOUNDED, "clock_steps": 0,
+        "ordered": LOST, "against": 0,  # places were by capture and packet
+    },
+    "side": {
+        **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
+        "went_ack": -1, **dict.fromkeys(("heard", "close_number", "close_order"), 0),
+    },
     "Carried": {"heard": 0},
     "session receipts": {"answered_order": -1},
+    "session counters": {"unmeasured": 0},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 
@@ -113,7 +120,7 @@ def now() -> Layout:
     """The layout of the states that this version writes."""
     come = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in COME}
     of_sessions = {f"session {name}": schema for name, schema in session_state.SCHEMAS.items()}
-    named = (Carried, Extents, ZeroWindows, Retransmissions)
+    named = (Carried, Extents, ZeroWindows, Retransmissions, ClockSteps)
     return Layout(
         numbers={
             "connection": declared(connection, "FIRST_ROW", "SIDES"), "side": declared(connection, "SEEN", "COLUMNS"),

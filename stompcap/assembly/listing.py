@@ -15,10 +15,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Listing:
-    """Per row of segments, the first row of its packet, and the place in wire order of the first octets that the packet brought."""
+    """Per row of segments, the first row of its packet, the place in wire order of the first octets that this brought, and its number."""
 
     packet: Ints
     order: Ints
+    number: Ints
 
     @staticmethod
     def of(number: Ints, extents: Extents, before: Ints | None = None) -> Listing:
@@ -29,4 +30,4 @@ class Listing:
         if before is not None:
             np.minimum.at(order, packet, before)
         np.minimum.at(order, packet[extents.row], extents.order)
-        return Listing(packet, order[packet])
+        return Listing(packet, order[packet], number)

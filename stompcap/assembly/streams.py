@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from stompcap.assembly import addresses
 from stompcap.assembly.choice import PLAIN
-from stompcap.assembly.rows import as_table, coded, constant, moments
+from stompcap.assembly.rows import NS_PER_US, as_table, coded, constant, moments
 from stompcap.capture.outer import encapsulation, vlan_ids
 from stompcap.tables import words
 from stompcap.tcp import history_for
-from stompcap.tcp.results import Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.clocks import BOTH
+from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.state import UNBOUNDED
 
 Ints = NDArray[np.int64]
 
@@ -64,6 +66,7 @@ def stream_rows(
         "final": pa.array(final[which]),
         "acks_against_time": pa.array(s.acks_against_time[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
+        **_bounds(s.clock_min_ns[which], s.clock_max_ns[which], client[which]),
         "batch_id": constant(batch_id, which.size),
     }
     for index, suffix in enumerate(words.DIRECTIONS):
@@ -100,27 +103,54 @@ def stall_rows(
     stream_ids: pa.Array,
     closed: ZeroWindows,
     again: Retransmissions,
+    steps: ClockSteps,
     which: NDArray[np.bool_],
     client: NDArray[np.int8],
     batch_id: str,
 ) -> pa.Table:
-    """Rows of table stalls for the streams of a mask: closed windows and retransmissions."""
-    stream = np.concatenate((closed.stream, again.stream))
-    side = np.concatenate((closed.side, again.side))
-    kind = np.repeat([0, 1], [closed.stream.size, again.stream.size])
-    begin = np.concatenate((closed.begin_ns, again.ts_ns))
-    end = np.concatenate((closed.end_ns, again.ts_ns))
+    """Rows of table stalls for the streams of a mask: closed windows, retransmissions, and steps of clocks."""
+    steps = _by_side(steps)
+    stream = np.concatenate((closed.stream, again.stream, steps.stream))
+    side = np.concatenate((closed.side, again.side, steps.side))
+    kind = np.repeat([0, 1, 2], [closed.stream.size, again.stream.size, steps.stream.size])
+    begin = np.concatenate((closed.begin_ns, again.ts_ns, steps.ts_ns))
+    end = np.concatenate((closed.end_ns, again.ts_ns, steps.ts_ns))
+    step = np.maximum(np.arange(len(stream)) - len(stream) + steps.stream.size, -1)  # its index among the steps, -1 for others
     kept = np.flatnonzero(which[stream])
-    stream, side, kind, begin, end = stream[kept], side[kept], kind[kept], begin[kept], end[kept]
+    stream, side, kind, begin, end, step = stream[kept], side[kept], kind[kept], begin[kept], end[kept], step[kept]
+    place, least, most = (np.append(values, otherwise)[step] for values, otherwise in (
+        (steps.place, 0), (steps.min_ns, -UNBOUNDED), (steps.max_ns, UNBOUNDED),
+    ))  # fmt: skip
     columns: dict[str, pa.Array] = {
         "stream_id": stream_ids.take(pa.array(stream)),
         "direction": coded(words.DIRECTIONS, side ^ client[stream]),
         "kind": coded(words.STALLS, kind),
         "begin_ns": pa.array(begin),
         "end_ns": pa.array(end),
+        "place": pa.array(place),
+        **_bounds(least, most, client[stream]),
         "batch_id": constant(batch_id, kept.size),
     }
     return as_table("stalls", columns)
+
+
+def _by_side(steps: ClockSteps) -> ClockSteps:
+    """Steps, those of which it is not known whose clock stepped once for either side."""
+    both = steps.side == BOTH
+    side = np.concatenate((np.where(both, 0, steps.side), np.ones(np.count_nonzero(both)))).astype(np.int8)
+    columns = (np.concatenate((values, values[both])) for values in (steps.stream, steps.ts_ns, steps.place, steps.min_ns, steps.max_ns))
+    stream, ts_ns, place, least, most = columns
+    return ClockSteps(stream, side, ts_ns, place, least, most)
+
+
+def _bounds(least_ns: Ints, most_ns: Ints, client: NDArray[np.int8]) -> dict[str, pa.Array]:
+    """The difference between the directions' clocks, from the high endpoint's less the low one's; whole microseconds, outwards."""
+    low_is_client, none = client == 0, least_ns > most_ns
+    least, most = np.where(low_is_client, least_ns, -most_ns), np.where(low_is_client, most_ns, -least_ns)
+    return {
+        "clock_difference_min_us": pa.array(np.where(none, 1, least // NS_PER_US), mask=least == -UNBOUNDED),
+        "clock_difference_max_us": pa.array(np.where(none, -1, -(-most // NS_PER_US)), mask=most == UNBOUNDED),
+    }
 
 
 def _either(mask: NDArray[np.bool_], yes: list[str], no: list[str]) -> list[str]:

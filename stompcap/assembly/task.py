@@ -62,6 +62,9 @@ class Task:
 
         self.lost: dict[bytes, str] = {}
         """By endpoints: flows whose saved state could not be taken up, and why. Their connections begin anew with what comes."""
+
+        self.unread: set[bytes] = set()
+        """The endpoints of flows with a connection that shows STOMP only now, some octets of which were not kept and not read again."""
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
 

@@ -11,13 +11,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from stompcap.tables.levels import SPELLED
+from stompcap.tables.words import SIDES
 from stompcap.units import count, duration, moment, share, size, stamp
 from stompcap.visible import visible
 
 TOP_RULES = 5
 MOST_NAMES = 5  # captures or warnings named one by one
 VERDICT_STYLES = {"ok": "green", "late": "yellow", "violation": "dark_orange", "dead": "red", "not_evaluable": "dim"}
-LEVELS = {"M": "MUST", "S": "SHOULD", "I": "info"}
 
 NEW = {"sessions": "sessions", "frames": "frames", "deliveries": "deliveries", "compliance_findings": "findings"}
 
@@ -71,7 +72,7 @@ def _point(overview: dict[str, Rows], facts: list[tuple[str, Text | None]]) -> l
     parts: list[RenderableType] = [_grid([*facts, *totals])]
     if overview.get("brokers"):
         parts += [Text(), _brokers(overview["brokers"])]
-    if broken := _worst(overview.get("rules", [])):
+    if broken := _worst(overview.get("broken", [])):
         parts += [Text(), _broken(broken)]
     return parts
 
@@ -121,8 +122,8 @@ def _period(total: dict[str, Any] | None) -> Text | None:
     span = duration((total["last_ns"] - total["first_ns"]) / 1000)
     return Text(
         f"{moment(total['first_ns'], 0)} to {stamp(total['last_ns'], 0)} ({span}); "
-        f"{count(total['packets'])} packets, "
-        f"{size(total['size_octets'])} in {count(total['captures'])} captures"
+        f"{count(total['packets'])} packet{'' if total['packets'] == 1 else 's'}, "
+        f"{size(total['size_octets'])} in {count(total['captures'])} capture{'' if total['captures'] == 1 else 's'}"
     )
 
 
@@ -169,7 +170,7 @@ def _latency(total: dict[str, Any] | None) -> Text | None:
     words = Text(figures, style="bold")
     words.append(f" of {count(total['deliveries'])} deliveries that ask for an ACK", style="not bold")
     if total["uncertain"]:
-        words.append(f"; {count(total['uncertain'])} left out for missing octets", style="not bold")
+        words.append(f"; {count(total['uncertain'])} left out as uncertain", style="not bold")
     if total["unsettled"]:
         words.append(f"; {count(total['unsettled'])} not settled", style="not bold yellow")
     if total["unknown"]:
@@ -192,13 +193,18 @@ def _heartbeats(rows: Rows) -> Text | None:
 
 
 def _rules(overview: dict[str, Rows]) -> Text | None:
-    """Findings by level."""
+    """Findings by level, sides apart."""
     if not overview.get("rules"):
         return None
-    found = {level: sum(r["findings"] for r in overview.get("levels", []) if r["level"] == level) for level in LEVELS}
     words = Text(f"{len(overview['rules'])} applied; findings: ")
-    words.append(f"{count(found['M'])} MUST", style="red" if found["M"] else "green")
-    return words.append(f", {count(found['S'])} SHOULD, {count(found['I'])} informational")
+    for level, word in SPELLED.items():
+        by_side = {row["side"]: row["findings"] for row in overview.get("levels", []) if row["level"] == level}
+        total = sum(by_side.values())
+        style = "" if level != "M" else "red" if total else "green"
+        words.append(f"{'' if level == 'M' else ', '}").append(f"{count(total)} {word}", style=style)
+        if total:
+            words.append(f" ({', '.join(f'{side} {count(by_side[side])}' for side in SIDES if side in by_side)})")
+    return words
 
 
 def _brokers(rows: Rows) -> Table:
@@ -211,23 +217,20 @@ def _brokers(rows: Rows) -> Table:
     return drawn
 
 
-def _worst(rules: Rows) -> Rows:
-    """The rules broken most, ordered as in the report; informational findings are left out."""
+def _worst(broken: Rows) -> Rows:
+    """The rules broken most, ordered as in the report; findings of level INFO are left out."""
     from stompcap.report.ranking import ranked
 
-    return [row for row in ranked(rules) if row["musts"] or row["shoulds"]][:TOP_RULES]
+    return [row for row in ranked(broken) if row["level"] != "I"][:TOP_RULES]
 
 
 def _broken(rows: Rows) -> Table:
-    """The rules broken most."""
-    drawn = _table("Rule", "Level", "Broken most", "Times>", "of judged>", "Sessions>")
+    """The rules broken most, a row for each level and side."""
+    drawn = _table("Rule", "Level", "By", "Broken most", "Times>", "of judged>", "Sessions>")
     for row in rows:
-        judged = row["failed"] + row["passed"]
-        times, sessions = (row["musts"], row["must_sessions"]) if row["musts"] else (row["shoulds"], row["should_sessions"])
-        rate = f"{count(judged)} ({share(times, judged)})"
-        level = LEVELS["M" if row["musts"] else "S"]
-        words = (row["rule_id"], level, visible(row["title"] or "", 70), count(times), rate)
-        drawn.add_row(*map(Text, (*words, f"{count(sessions)} of {count(row['sessions'])}")))
+        rate = f"{count(row['judged'])} ({share(row['findings'], row['judged'])})"
+        words = (row["rule_id"], SPELLED[row["level"]], row["side"], visible(row["title"] or "", 70), count(row["findings"]), rate)
+        drawn.add_row(*map(Text, (*words, f"{count(row['broken_in'])} of {count(row['sessions'])}")))
     return drawn
 
 

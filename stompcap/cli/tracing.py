@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import CaptureError, unforeseen
 from stompcap.units import size
@@ -22,6 +22,8 @@ FIRST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
 """Segments of flows that are taken at once: at first, and at most."""
 WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
 KEPT = ("streams", "raw_frames", "frames")
+WHAT = ("stream_id", "protocol", "transport", "server_port", "outer_octets_c2s", "outer_octets_s2c")
+Row = Mapping[str, Any]
 
 
 @dataclass
@@ -32,6 +34,8 @@ class Trace:
     segments: list[pa.Table] = field(default_factory=list)
     last_ns: int = 0
     octets: int = 0
+    others: dict[str, Row] = field(default_factory=dict)
+    """Rows of table streams, by id, of connections with octets that do not speak STOMP; complete when all sessions were taken."""
 
     def dialogues(self, options: Options) -> Iterator[Dialogue]:
         """Its sessions in order of time: flows that begin early are taken first, few at first, so that the first session comes soon."""
@@ -54,7 +58,8 @@ class Trace:
             end = max(int(np.searchsorted(behind, (behind[begin - 1] if begin else 0) + at_once, "right")), begin + 1)
             chosen = np.zeros(len(flows), np.bool_)
             chosen[order[begin:end]] = True
-            waiting += sessions_of(in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow])))), self.paths, self.last_ns, options)
+            some = in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow]))))
+            waiting += sessions_of(some, self.paths, self.last_ns, options, others=self.others)
             waiting.sort(key=lambda one: (one.session["opened_ns"], one.stream_id))
             begin, at_once = end, min(4 * at_once, MOST_ROWS)
             until = first[order[begin]] if begin < len(order) else np.iinfo(np.int64).max
@@ -63,9 +68,13 @@ class Trace:
 
 
 def sessions_of(
-    segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options, passcodes: dict[bytes, frozenset[bytes]] | None = None
+    segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options, passcodes: dict[bytes, frozenset[bytes]] | None = None,
+    others: dict[str, Row] | None = None,
 ) -> list[Dialogue]:
-    """The sessions of segments in wire order; `now_ns` is the latest capture time, `passcodes` as for the assembly."""
+    """The sessions of segments in wire order; `now_ns` is the latest capture time, `passcodes` as for the assembly.
+
+    `others` gets rows of table streams, by id, of connections with octets that do not speak STOMP.
+    """
     import pyarrow as pa
 
     from stompcap.assembly import Assembly, SessionAnalyser
@@ -80,7 +89,19 @@ def sessions_of(
         for name, table in (*part.tables.items(), *made.items()):
             if name in KEPT or name in WANTED:
                 found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
-    return dialogues({name: pa.concat_tables(tables) for name, tables in found.items()}, dict(zip(ids, paths, strict=True)))
+    tables = {name: pa.concat_tables(some) for name, some in found.items()}
+    if others is not None:
+        _enter_others(others, tables["streams"])
+    return dialogues(tables, dict(zip(ids, paths, strict=True)))
+
+
+def _enter_others(others: dict[str, Row], streams: pa.Table) -> None:
+    """Enter connections with octets that do not speak STOMP, as far as is known now."""
+    for row in streams.select(WHAT).to_pylist():
+        if row["protocol"] == "stomp":
+            others.pop(row["stream_id"], None)
+        elif row["outer_octets_c2s"] or row["outer_octets_s2c"]:
+            others[row["stream_id"]] = row | {"connections": 1}
 
 
 def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError], None], most: int = MOST_OCTETS) -> Trace:

@@ -44,6 +44,13 @@ def table(where: str, version: int | None = None) -> DeltaTable:
     return latest if version in (None, latest.version()) else at(where, version)
 
 
+def seen(where: str) -> DeltaTable:
+    """The table that lies somewhere, of a lake that is kept as it was when it was asked for last."""
+    with _LOCK:
+        held = _KEPT.get(where)
+    return held or _latest(where)
+
+
 def _latest(where: str) -> DeltaTable:
     with _LOCK:
         held = _KEPT.get(where)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
+    from pyarrow import dataset
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
@@ -104,13 +105,19 @@ def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnectio
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
     """Give DuckDB a view of one more table."""
     if isinstance(table, pa.Table):
-        database.register(name, table)
+        _by_arrow(database, name, table)
     elif not table.uris:
-        database.register(name, TABLES[table.table].arrow.empty_table())
+        _by_arrow(database, name, TABLES[table.table].arrow.empty_table())
     elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
-        database.register(name, data_files.dataset(table.table, table.uris))
+        _by_arrow(database, name, data_files.dataset(table.table, table.uris))
     else:
         _view(database, name, table)
+
+
+def _by_arrow(database: DuckDBPyConnection, name: str, rows: pa.Table | dataset.Dataset) -> None:
+    """A view of what Arrow reads; a join must hand it none of the filters that it makes, for Arrow does not know them all."""
+    database.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+    database.register(name, rows)
 
 
 def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
@@ -121,7 +128,7 @@ def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
         held.create_view(name)
         return
     held.create_view(f"held_{name}")
-    database.register(f"no_{name}", schema.empty_table())
+    _by_arrow(database, f"no_{name}", schema.empty_table())
     database.execute(f"CREATE VIEW {name} AS SELECT * FROM no_{name} UNION ALL BY NAME SELECT * FROM held_{name}")  # noqa: S608  our names
 
 

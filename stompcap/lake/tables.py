@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import data_files, delta_log, open_tables, remote, stores
+from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
 from stompcap.lake.places import DataFile, filesystem, location
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Tables that are opened at a time: most of it is waiting for files, on an object store all of it."""
 
-CHECKPOINT_COMMITS = "10"
-"""Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
-
 
 def is_local(lake: str) -> bool:
     """Whether a lake lies in a file system of this machine; else it has a URI."""
@@ -43,8 +40,6 @@ def is_local(lake: str) -> bool:
 
 def create(lake: str) -> None:
     """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
-
-    A table that an older version made is given the columns it lacks: null in the rows that are there.
 
     Raises EnvironmentProblem where the lake's place cannot be made or written.
     """
@@ -59,33 +54,19 @@ def create(lake: str) -> None:
 
 
 def _create_table(lake: str, table: Table) -> None:
-    """One table, in one commit, if it is not there; else the columns and settings that it lacks."""
+    """One table, in one commit, if it is not there."""
     where = location(lake, table.name)
-    settings = {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
-    mode: Literal["ignore", "overwrite"] = "ignore"
     if open_tables.is_there(where):
-        delta = open_tables.table(where)
-        there = {field.name for field in delta.schema().fields}
-        if not there <= set(table.arrow.names) and not delta.file_uris():
-            mode = "overwrite"  # stream_state of an older version, which left it empty
-        elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
-            delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
-        if mode == "ignore":
-            if not settings.items() <= delta.metadata().configuration.items():
-                delta.alter.set_table_properties(settings)
-                delta.create_checkpoint()
-            return
-    constraints = {
-        f"delta.constraints.{c.name}_words": c.check for c in table.enumerations if c.check is not None
-    }
+        open_tables.table(where)  # which it is opened for here, beside others
+        return
     try:
         DeltaTable.create(
             where,
             schema=table.arrow,
-            mode=mode,
+            mode="ignore",
             name=table.name,
             description=table.comment,
-            configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **settings, **constraints},
+            configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **upgrade.configuration(table)},
             storage_options=stores.settings(where),
             commit_properties=CommitProperties(max_commit_retries=0),  # else it would make a table twice that another run makes now
             raise_if_key_not_exists=False,
@@ -93,6 +74,12 @@ def _create_table(lake: str, table: Table) -> None:
     except CommitFailedError:
         if not open_tables.is_there(where):
             raise
+
+
+def bring_up(lake: str) -> None:
+    """Bring the tables of a lake that an older version made to what this version declares; who does so holds the lake."""
+    with stores.explained(lake), ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda table: upgrade.bring_up(lake, table), TABLES.values()))
 
 
 def exists(lake: str) -> bool:

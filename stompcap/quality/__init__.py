@@ -1,7 +1,8 @@
 """Data quality: Great Expectations checks the lake's tables against their declarations and invariants."""
 
 from stompcap.quality.last import last
+from stompcap.quality.noted import began_anew
 from stompcap.quality.validate import prepare, validate
-from stompcap.quality.words import failure
+from stompcap.quality.words import GOES_ON, failure
 
-__all__ = ["failure", "last", "prepare", "validate"]
+__all__ = ["GOES_ON", "began_anew", "failure", "last", "prepare", "validate"]

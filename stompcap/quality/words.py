@@ -17,6 +17,9 @@ from stompcap.visible import visible
 CHECKS = {(table.name, check.column.name, check.expectation): check for table in TABLES.values() for check in checks(table)}
 STATEMENTS = {rule.name: rule.statement for rule in INVARIANTS}
 POINT = ("stream_id", "direction", "stream_offset", "word")
+GOES_ON = "expect_open_connections_to_go_on"
+"""What a run itself notes (stompcap.quality.noted)."""
+
 SHOWN = 40
 """Characters of a value that are shown."""
 
@@ -30,6 +33,10 @@ def failure(row: Mapping[str, Any]) -> str:
         return f"{where}: {expectation} could not be judged"
     if "broken" not in observed and expectation not in STATEMENTS:  # as older versions have it
         return f"{where}: {expectation} is not met"
+    if expectation == GOES_ON:
+        number = observed["broken"]
+        which = "connection of many packets did" if number == 1 else "connections of many packets did"
+        return f"{where}: {count(number)} open {which} not go on: their state was of another version"
     example = _example(table, observed)
     if expectation in STATEMENTS:
         places = f"; {count(observed['broken'])} {_verb(observed['broken'], 'place differs', 'places differ')}" if example else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.writing import replace
 from stompcap.units import stamp
+from stompcap.version import version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | 
     """
     from stompcap.lake import capture_points
 
-    made = f"made {stamp(time.time_ns(), 0)} by stompcap {_version()}"
+    made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = capture_points.chosen(lake, source)
     parts = {}
     for point in points[: capture_points.MOST]:
@@ -81,11 +81,3 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | 
         replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
-
-
-def _version() -> str:
-    """The version of the package; a folder that was never installed has none."""
-    try:
-        return version("stompcap")
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import UsageError
-from stompcap.tables.words import VERSIONS
+from stompcap.tables.levels import spelled
+from stompcap.tables.words import LEVELS, VERSIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,14 +20,15 @@ TABLES = ("compliance", "compliance_findings", "rules", "sessions")
 PRODUCTS = """
 SELECT server_product, version, count(*) AS sessions FROM sessions
 WHERE server_product IS NOT NULL GROUP BY server_product, version ORDER BY sessions DESC, server_product, version LIMIT 200"""
-COUNTS = """
+COUNTS = f"""
 SELECT c.rule_id, s.server_product, count(*) AS sessions, CAST(sum(c.applicable - c.not_evaluable) AS BIGINT) AS judged,
-       CAST(sum(coalesce(f.broken, 0)) AS BIGINT) AS broken, count(f.broken) AS breaking
+       {", ".join(f"CAST(sum(coalesce(f.{n}, 0)) AS BIGINT) AS broken_{n}, count_if(f.{n} > 0) AS breaking_{n}" for n in LEVELS)}
 FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id
 LEFT JOIN (
-    SELECT stream_id, rule_id, count(*) AS broken FROM compliance_findings WHERE side = 'server' GROUP BY stream_id, rule_id
+    SELECT stream_id, rule_id, {", ".join(f"count_if(level = '{n}') AS {n}" for n in LEVELS)}
+    FROM compliance_findings WHERE side = 'server' GROUP BY stream_id, rule_id
 ) f ON f.stream_id = c.stream_id AND f.rule_id = c.rule_id
-GROUP BY c.rule_id, s.server_product"""
+GROUP BY c.rule_id, s.server_product"""  # noqa: S608  our own words
 RULES = "SELECT id, level, versions, side, title FROM rules WHERE side <> 'client'"
 QUESTIONS = (
     ("products", ("sessions",), PRODUCTS),
@@ -72,8 +74,8 @@ def page(
     lines = [
         f"# Rules kept and broken by {titled}" + ("" if source is None else f", source {_plain(source)}"), "",
         "How often the broker itself broke each rule that a broker must obey, of the times the rule could be judged. Clients could also",
-        "break a rule of both sides; their opportunities are counted, their violations are not. Level: M must, S should,",
-        "I informational. `stompcap rules explain ID` explains a rule.", "",
+        "break a rule of both sides; their opportunities are counted, their violations are not. INFO: worth knowing, no violation.",
+        "`stompcap rules explain ID` explains a rule.", "",
         f"| | {' | '.join(products)} |",
         f"| --- |{' ---: |' * len(products)}",
         f"| sessions | {' | '.join(_sessions(product, seen) for product in products)} |",
@@ -84,31 +86,35 @@ def page(
             lines.append("None.")
             continue
         lines += [f"| rule | level | what | {' | '.join(products)} |", f"| --- | --- | --- |{' ---: |' * len(products)}"]
-        for rule in chosen:
-            cells = " | ".join(_cell(by_rule.get((rule["id"], product))) for product in products)
-            lines.append(f"| {rule['id']} | {rule['level']} | {_plain(rule['title'])} | {cells} |")
+        for rule, level in chosen:
+            cells = " | ".join(_cell(by_rule.get((rule["id"], product)), level) for product in products)
+            lines.append(f"| {rule['id']} | {spelled(level or rule['level'])} | {_plain(rule['title'])} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
-def _sections(products: Sequence[str], rules: Sequence[Row], by_rule: dict[tuple[str, str], Row]) -> list[tuple[str, list[Row]]]:
-    """Rules by whether they were broken, in the catalogue's order; a rule that never applied is left out."""
-    broken, kept = [], []
+def _sections(
+    products: Sequence[str], rules: Sequence[Row], by_rule: dict[tuple[str, str], Row]
+) -> list[tuple[str, list[tuple[Row, str | None]]]]:
+    """Rules by whether they were broken, each level apart, in the catalogue's order; a rule that never applied is left out."""
+    broken: list[tuple[Row, str | None]] = []
+    kept: list[tuple[Row, str | None]] = []
     for rule in sorted(rules, key=lambda rule: str(rule["id"])):
         found = [by_rule[rule["id"], product] for product in products if (rule["id"], product) in by_rule]
-        if any(row["broken"] for row in found):
-            broken.append(rule)
-        elif any(row["judged"] for row in found):
-            kept.append(rule)
+        levels = [level for level in LEVELS if any(row[f"broken_{level}"] for row in found)]
+        broken += [(rule, level) for level in levels]
+        if not levels and any(row["judged"] for row in found):
+            kept.append((rule, None))
     every = "all" if len(products) > 2 else "both"
     return [("Broken by at least one of them", broken), (f"Kept by {every if len(products) > 1 else 'it'}", kept)]
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: Row | None, level: str | None) -> str:
     if row is None or row["judged"] == 0:
         return "not judged"
-    if row["broken"] == 0:
+    broken, breaking = (0, 0) if level is None else (row[f"broken_{level}"], row[f"breaking_{level}"])
+    if broken == 0:
         return f"kept, {row['judged']:,}"
-    return f"**{row['broken']:,}** of {row['judged']:,}, in {row['breaking']:,} of {row['sessions']:,} sessions"
+    return f"**{broken:,}** of {row['judged']:,}, in {breaking:,} of {row['sessions']:,} sessions"
 
 
 def _sessions(product: str, seen: Sequence[Row]) -> str:

@@ -18,11 +18,13 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units, zones
-from stompcap.report import grouping
+from stompcap.report import by_product, grouping
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
-from stompcap.report.ranking import ranked, worst
+from stompcap.report.ranking import ranked
 from stompcap.report.remarks import remarks
+from stompcap.tables.levels import SPELLED, spelled
+from stompcap.tables.words import SIDES
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 LONGEST = 400  # characters of one value on the page
-PRODUCTS = 6  # brokers that have a column of their own
-LEVELS = {"M": "MUST", "S": "SHOULD", "I": "informational"}
 
 
 def _shown(value: object) -> object:
@@ -89,22 +89,10 @@ def _environment() -> jinja2.Environment:
         when=units.moment,
         short=_short,
         ratio=units.ratio,
-        level=lambda level: LEVELS.get(level, level),
+        level=spelled,
     )
     environment.globals.update(share=units.share, DIRECTIONS=grouping.DIRECTIONS, endpoint=units.endpoint)
     return environment
-
-
-def _products(rows: Rows) -> tuple[list[str | None], dict[str, dict[str | None, dict[str, int]]]]:
-    """The brokers most often judged, and per broken rule how often each failed and passed."""
-    judged: dict[str | None, int] = {}
-    cells: dict[str, dict[str | None, dict[str, int]]] = {}
-    for row in rows:
-        product = row["server_product"]
-        judged[product] = judged.get(product, 0) + row["failed"] + row["passed"]
-        cells.setdefault(row["rule_id"], {})[product] = row
-    products = sorted(judged, key=lambda name: (-judged[name], name or ""))[:PRODUCTS]
-    return products, {rule: found for rule, found in cells.items() if any(cell["failed"] for cell in found.values())}
 
 
 @cache
@@ -172,25 +160,27 @@ def _apart(body: str, at: str) -> Markup:
 
 def _part(answers: dict[str, Rows], lake_word: str) -> str:
     """What the page tells of one source."""
-    products, by_product = _products(answers["rule_products"])
+    broken = ranked(answers["broken"])
     findings = grouping.lists(answers["findings"], "rule_id")
     return _environment().get_template("page.html").render(
         answers=answers,
         total={name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")},
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
-        rules=ranked(answers["rules"]),
-        worst=worst,
+        rules=answers["rules"],
+        broken=broken,
+        order=list(dict.fromkeys(row["rule_id"] for row in broken)),
+        by_id={row["rule_id"]: row for row in answers["rules"]},
+        SPELLED=SPELLED,
         findings=findings,
         packets=grouping.by_place(answers.get("packets", [])),
         errors=grouping.errors(answers["errors"]),
         sessions_shown={row["stream_id"] for row in answers["sessions"]},
-        rules_shown={row["rule_id"] for row in answers["rules"] if row["failed"]} & set(findings),
+        rules_shown={row["rule_id"] for row in broken} & set(findings),
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
         lake_word=lake_word,
         STORM=STORM,
         zone=zones.name(),
-        products=products,
-        by_product=by_product,
+        products={side: by_product.of(side, answers) for side in SIDES},
         charts=_charts(answers),
     )

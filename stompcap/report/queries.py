@@ -33,6 +33,8 @@ _ACK_FIGURES = f"""
     {_percentile(0.5, "ack_latency_us", _CUMULATIVE)} AS cumulative_p50_us,
     {_percentile(0.95, "ack_latency_us", _CUMULATIVE)} AS cumulative_p95_us"""
 
+_BY_LEVEL = "CASE {level} WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END"
+
 TIME_SLICES = 60  # of the ack latency time line
 RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one includes all above
 
@@ -188,41 +190,58 @@ QUERIES = {
         ),
         Query(
             "rules",
-            ("compliance", "compliance_findings", "rules"),
+            ("compliance", "rules"),
             """
-            SELECT c.rule_id, r.level, r.side, r.clause, r.title, r.explanation, c.sessions, c.sessions_failed,
-                   c.applicable, c.passed, c.failed, c.not_evaluable,
-                   coalesce(f.musts, 0) AS musts, f.must_sessions, coalesce(f.shoulds, 0) AS shoulds, f.should_sessions
-            FROM (SELECT rule_id, count(*) AS sessions, count(*) FILTER (WHERE failed > 0) AS sessions_failed,
-                         sum(applicable) AS applicable, sum(passed) AS passed, sum(failed) AS failed,
-                         sum(not_evaluable) AS not_evaluable
+            SELECT c.rule_id, r.level, r.side, r.clause, r.title, r.explanation, c.sessions, c.passed, c.failed, c.not_evaluable
+            FROM (SELECT rule_id, count(*) AS sessions, sum(passed) AS passed, sum(failed) AS failed, sum(not_evaluable) AS not_evaluable
                   FROM compliance GROUP BY rule_id) c
-            LEFT JOIN (SELECT rule_id, count(*) FILTER (WHERE level = 'M') AS musts, count(*) FILTER (WHERE level = 'S') AS shoulds,
-                              count(DISTINCT stream_id) FILTER (WHERE level = 'M') AS must_sessions,
-                              count(DISTINCT stream_id) FILTER (WHERE level = 'S') AS should_sessions
-                       FROM compliance_findings GROUP BY rule_id) f ON f.rule_id = c.rule_id
             LEFT JOIN rules r ON r.id = c.rule_id
             ORDER BY c.failed DESC, c.rule_id LIMIT 200""",
         ),
         Query(
-            "rule_products",
-            ("compliance_summary",),
+            "broken",
+            ("compliance", "compliance_findings", "rules"),
+            f"""
+            SELECT f.rule_id, f.level, f.side, r.title, f.findings, f.broken_in, c.sessions, c.judged, c.not_evaluable
+            FROM (SELECT rule_id, level, side, count(*) AS findings, count(DISTINCT stream_id) AS broken_in
+                  FROM compliance_findings GROUP BY rule_id, level, side) f
+            LEFT JOIN (SELECT rule_id, count(*) AS sessions, sum(passed + failed) AS judged, sum(not_evaluable) AS not_evaluable
+                       FROM compliance GROUP BY rule_id) c ON c.rule_id = f.rule_id
+            LEFT JOIN rules r ON r.id = f.rule_id
+            ORDER BY {_BY_LEVEL.format(level="f.level")}, f.findings DESC, f.rule_id, f.side LIMIT 600""",
+        ),
+        Query(
+            "product_findings",
+            ("compliance_findings", "sessions"),
             """
-            SELECT rule_id, server_product, sum(failed) AS failed, sum(passed) AS passed
-            FROM compliance_summary GROUP BY rule_id, server_product
-            ORDER BY failed DESC, passed DESC, rule_id, server_product LIMIT 1000""",
+            SELECT f.rule_id, f.level, f.side, CASE WHEN f.side = 'server' THEN s.server_product ELSE s.client_product END AS product,
+                   count(*) AS findings
+            FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id
+            GROUP BY 1, 2, 3, 4 ORDER BY findings DESC, 1, 2, 3, 4 LIMIT 2000""",
+        ),
+        Query(
+            "product_judged",
+            ("compliance_summary", "rules"),
+            """
+            SELECT o.side, o.rule_id, o.product, r.side AS who, sum(o.judged) AS judged
+            FROM (SELECT 'server' AS side, rule_id, server_product AS product, passed + failed AS judged FROM compliance_summary
+                  UNION ALL
+                  SELECT 'client' AS side, rule_id, client_product AS product, passed + failed AS judged FROM compliance_summary) o
+            JOIN rules r ON r.id = o.rule_id
+            WHERE r.side IN ('both', o.side)
+            GROUP BY o.side, o.rule_id, o.product, r.side ORDER BY judged DESC, 1, 2, 3 LIMIT 4000""",
         ),
         Query(
             "findings",
             ("compliance_findings",),
-            """
+            f"""
             SELECT rule_id, level, side, stream_id, direction, stream_offset, ts_ns,
                    substr(evidence, 1, 500) AS evidence
             FROM (SELECT *, row_number() OVER (PARTITION BY rule_id, level
                                                ORDER BY ts_ns, stream_id, stream_offset) AS nth
                   FROM compliance_findings) f
             WHERE nth <= 3
-            ORDER BY CASE level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END, rule_id, nth LIMIT 300""",
+            ORDER BY {_BY_LEVEL.format(level="level")}, rule_id, nth LIMIT 300""",
         ),
         Query(
             "sessions",
@@ -231,11 +250,12 @@ QUERIES = {
             SELECT s.stream_id, s.client_ip, s.client_port, s.server_ip, s.server_port, s.transport, s.opened_ns,
                    s.closed_ns, s.version, s.server_product, s.server_version, s.client_product, s.outcome,
                    s.error_message, s.end_kind, s.ended_by, s.frames_c2s, s.frames_s2c, s.gap_octets,
-                   coalesce(f.must, 0) AS must, coalesce(f.should, 0) AS should, h.ratio,
+                   coalesce(f.must, 0) AS must, coalesce(f.must_server, 0) AS must_server, coalesce(f.should, 0) AS should,
+                   coalesce(f.should_server, 0) AS should_server, h.ratio,
                    coalesce(d.unsettled, 0) AS unsettled
             FROM sessions s
-            LEFT JOIN (SELECT stream_id, count(*) FILTER (WHERE level = 'M') AS must,
-                              count(*) FILTER (WHERE level = 'S') AS should
+            LEFT JOIN (SELECT stream_id, count_if(level = 'M') AS must, count_if(level = 'M' AND side = 'server') AS must_server,
+                              count_if(level = 'S') AS should, count_if(level = 'S' AND side = 'server') AS should_server
                        FROM compliance_findings GROUP BY stream_id) f ON f.stream_id = s.stream_id
             LEFT JOIN (SELECT stream_id, max(CAST(max_gap_ms AS DOUBLE) / interval_ms) AS ratio
                        FROM heartbeats WHERE interval_ms > 0 GROUP BY stream_id) h ON h.stream_id = s.stream_id
@@ -261,4 +281,4 @@ QUERIES = {
 }
 
 # The queries of the summary at the end of a run.
-SUMMARY = ("captures_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules")
+SUMMARY = ("captures_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules", "broken")

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stompcap.report.ranking import ranked
+from stompcap.tables.levels import SPELLED
 from stompcap.units import count, duration, share, size
 
 Rows = list[dict[str, Any]]
+BREAKERS = {"client": "clients", "server": "brokers"}
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,19 @@ def remarks(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _compliance(answers: dict[str, Rows]) -> list[Remark]:
-    """Broken rules by level."""
+    """Broken rules by level, sides apart."""
     if not answers.get("rules"):
         return []
     found = []
-    broken = {level: sum(r["findings"] for r in answers.get("levels", []) if r["level"] == level) for level in "MSI"}
-    if broken["M"]:
-        first = ranked(answers["rules"])[0]
-        most = f"; most often {first['rule_id']}: {first['title'] or ''}" if first["musts"] else ""
-        found.append(Remark("bad", f"{_number(broken['M'], 'violation', 'violations')} of MUST rules{most}.", "compliance"))
-    if broken["S"]:
-        found.append(Remark("warn", f"{_number(broken['S'], 'departure', 'departures')} from SHOULD rules.", "compliance"))
-    if not broken["M"] and not broken["S"]:
-        found.append(Remark("ok", "No MUST or SHOULD rule was broken where it could be judged.", "compliance"))
-    return found
+    for level, grade in (("M", "bad"), ("S", "warn")):
+        by_side = {row["side"]: row["findings"] for row in answers.get("levels", []) if row["level"] == level}
+        if total := sum(by_side.values()):
+            told = " and ".join(f"{count(by_side[side])} by {who}" for side, who in BREAKERS.items() if side in by_side)
+            worst = next((row for row in ranked(answers.get("broken", [])) if row["level"] == level), None)
+            most = f"; most often {worst['rule_id']}: {worst['title'] or ''}" if worst else ""
+            word = SPELLED[level]
+            found.append(Remark(grade, f"{_number(total, f'{word} finding', f'{word} findings')}, {told}{most}.", "compliance"))
+    return found or [Remark("ok", "No MUST or SHOULD rule was broken where it could be judged.", "compliance")]
 
 
 def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
@@ -95,8 +96,9 @@ def _latency(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "warn",
-                f"{_number(total['unsettled'], 'delivery', 'deliveries')} of {count(total['deliveries'])} "
-                f"({share(total['unsettled'], total['deliveries'])}) that ask for an ACK got none that counts.",
+                f"{count(total['unsettled'])} of {_number(total['deliveries'], 'delivery', 'deliveries')} that "
+                f"{'asks' if total['deliveries'] == 1 else 'ask'} for an ACK ({share(total['unsettled'], total['deliveries'])}) "
+                f"{'is' if total['unsettled'] == 1 else 'are'} not settled.",
                 "latency",
             )
         )

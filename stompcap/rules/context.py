@@ -28,6 +28,7 @@ class RuleContext(FrameView):
     sessions  what it knows of each session, by the end of the step
     first     by kind, the session's first frame of that kind (OfSessions)
     closing   per session: nothing more comes
+    clocks    which times can be compared
     tables    the tables of the analysis: rows that became final in this step, and all of `sessions` as far as they are known
     deliveries, subscriptions, transactions, receipts: what the session machine has of each
     limits    thresholds
@@ -41,7 +42,7 @@ class RuleContext(FrameView):
         super().__init__(analysis.dialogue)
         self.limits = limits
         self.facts, self.sessions, self.first = analysis.facts, analysis.sessions, analysis.first
-        self.closing, self.tables = analysis.closing, analysis.tables
+        self.closing, self.tables, self.clocks = analysis.closing, analysis.tables, analysis.clocks
         self.deliveries, self.subscriptions = analysis.deliveries, analysis.subscriptions
         self.transactions, self.receipts = analysis.transactions, analysis.receipts
         self.ends = Ends(self.sessions)

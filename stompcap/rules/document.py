@@ -9,6 +9,7 @@ from stompcap.rules.catalogue import CHAPTERS, RULES
 from stompcap.rules.explain import OBSERVED
 from stompcap.rules.record import Rule
 from stompcap.settings import Quality, Thresholds
+from stompcap.tables.levels import spelled
 
 HEAD = """# Compliance rules
 
@@ -20,8 +21,8 @@ failure.
 Many rules name pitfalls: what looks like a breach and is none, and which brokers or libraries are known for one. The
 former are left out of the findings or reported at a milder level.
 
-Level: M must, S should, I informational. Of two levels the second holds in the milder circumstances that the text of
-the rule names.
+Level: what the specification says, MUST or SHOULD; INFO is worth knowing and no violation. Of two levels the second holds in the
+milder circumstances that the text of the rule names. Tables and settings have the first letters, M, S and I.
 
 In the examples `C:` and `S:` are the client's and the server's octets; `⏎` is a line feed, `␍` a carriage return, `␀`
 the NUL, `\\xHH` another octet. `in 1.2` stands for a CONNECT and a CONNECTED that agree on that version.
@@ -84,7 +85,7 @@ def _settings() -> str:
 def _overview() -> str:
     lines = ["| rule | level | versions | who | what |", "| --- | --- | --- | --- | --- |"]
     for r in RULES:
-        facts = f"{r.level_text} | {', '.join(r.versions)} | {r.side} | {_plain(r.title)}"
+        facts = f"{spelled(r.level_text)} | {', '.join(r.versions)} | {r.side} | {_plain(r.title)}"
         lines.append(f"| [{r.id}](#{r.id.lower()}) | {facts} |")
     return "\n".join(lines) + "\n"
 
@@ -95,7 +96,7 @@ def _plain(text: str) -> str:
 
 
 def _section(rule: Rule) -> str:
-    facts = f"{rule.level_text}; versions {', '.join(rule.versions)}; {rule.side}; judged by {OBSERVED[rule.observed]}."
+    facts = f"{spelled(rule.level_text)}; versions {', '.join(rule.versions)}; {rule.side}; judged by {OBSERVED[rule.observed]}."
     parts = [f"### {rule.id}", f"**{_plain(rule.title)}.** {facts} Clause: {rule.clause}.", _plain(rule.explanation)]
     if rule.pitfalls:
         parts.append(f"Pitfalls: {_plain(rule.pitfalls)}")

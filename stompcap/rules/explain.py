@@ -9,6 +9,7 @@ from stompcap.errors import UsageError
 from stompcap.rules.catalogue import BY_ID, in_force
 from stompcap.rules.record import Rule
 from stompcap.settings import Settings
+from stompcap.tables.levels import spelled
 
 WIDTH = 100
 UNPROVABLE = "No capture can prove it broken, so it is passed or not evaluable."
@@ -24,7 +25,7 @@ OBSERVED = {
 def list_rules(settings: Settings | None = None) -> str:
     """All rules, a line each: id, level in force, versions, side, title; ends in a newline."""
     head = ("rule", "level", "versions", "side", "title")
-    lines = [head, *((r.id, r.level_text, ",".join(r.versions), r.side, r.title) for r in in_force(settings or Settings()))]
+    lines = [head, *((r.id, spelled(r.level_text), ",".join(r.versions), r.side, r.title) for r in in_force(settings or Settings()))]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
     return "".join(line.rstrip() + "\n" for line in padded)
@@ -48,7 +49,7 @@ def explain_rule(rule_id: str, settings: Settings | None = None) -> str:
     parts = [
         f"{rule.id}  {rule.title}",
         "\n".join([
-            f"level     {rule.level_text}  (M must, S should, I informational)",
+            f"level     {spelled(rule.level_text)}",
             f"versions  {', '.join(rule.versions)}",
             f"obeyed by {rule.side}",
             f"judged by {OBSERVED[rule.observed]}",

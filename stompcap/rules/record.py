@@ -96,7 +96,7 @@ class Rule:
     id           public name
     versions     protocol versions it applies to
     side         who must obey: client, server or both
-    level        M must, S should, I informational; `M/I` where circumstances soften it; a mapping where versions differ
+    level        M MUST, S SHOULD, I INFO; `M/I` where circumstances soften it; a mapping where versions differ
     observed     what it takes to judge it: F a frame, H header text, S session state, T time, X more than one session
     clause       where the specifications say it
     title        the rule in a line

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import Facts, SessionFacts
@@ -20,7 +21,7 @@ class Batch:
 
     streams   one row per stream, by what is known of it now; of its close, all that was captured before `upto`. The times of FIN and RST
               stand in it as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`
-    stalls    stream_id, direction, kind (zero_window or retransmission), begin_ns, end_ns: they excuse silences
+    stalls    stream_id, direction, kind, begin_ns, end_ns: zero windows and retransmissions excuse silences; steps of clocks have a place
     upto      per row of `streams`, a place in wire order: all rows whose last octet stands before it are here or came earlier
     closing   per row of `streams`: it is over, or is to be given out as it stands
     """
@@ -45,6 +46,7 @@ class Analysis:
     sessions  and about each session
     first     the first frames of each session by kind (stompcap.session.firsts.KINDS)
     closing   per session: it is over
+    clocks    which times can be compared
     subscriptions, transactions, receipts, deliveries  all that are open, or were so lately; `final` those given out in this step
     """
 
@@ -54,6 +56,7 @@ class Analysis:
     sessions: SessionFacts = field(repr=False)
     first: Mapping[str, OfSessions] = field(repr=False)
     closing: Bools
+    clocks: Clocks
     subscriptions: Records = field(repr=False)
     transactions: Records = field(repr=False)
     receipts: Records = field(repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.session import deliveries, receipts, subscriptions, transactions
+from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools, chosen
 from stompcap.session.counters import Before
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
@@ -16,7 +17,7 @@ from stompcap.settings import Thresholds
 
 def facts(
     dialogue: Dialogue, gaps: Gaps, before: Before, subs: subscriptions.Followed, txns: transactions.Followed, requests: receipts.Followed,
-    delivered: deliveries.Followed, round_trip: I64, thresholds: Thresholds,
+    delivered: deliveries.Followed, round_trip: I64, clocks: Clocks, thresholds: Thresholds,
 ) -> Facts:
     """The facts about all frames; `round_trip` per session, in nanoseconds."""
     count, found, rows = len(dialogue), delivered.found, delivered.rows
@@ -32,7 +33,7 @@ def facts(
     meant = np.flatnonzero(found.delivery >= 0)
     mode[meant] = rows["mode"][found.delivery[meant]]
 
-    too_late, unanswered = _behind_unsubscribe(dialogue, row, state, subs.rows, requests.rows, round_trip, thresholds)
+    too_late, unanswered, untimed = _behind_unsubscribe(dialogue, row, state, subs.rows, requests.rows, round_trip, clocks, thresholds)
     return Facts(
         previous=before.previous,
         latest_client=before.latest_client,
@@ -49,6 +50,7 @@ def facts(
         subscription_state=state,
         too_late=too_late,
         unanswered=unanswered,
+        untimed=untimed,
         same_destination=subs.same_destination,
         ack_mode=mode,
         delivery=found.delivery,
@@ -66,19 +68,20 @@ def facts(
 
 
 def _behind_unsubscribe(
-    dialogue: Dialogue, row: I64, state: I64, subs: Records, requests: Records, round_trip: I64, thresholds: Thresholds
-) -> tuple[Bools, Bools]:
-    """MESSAGEs that came too late for a subscription that has ended; and those whose UNSUBSCRIBE was not answered so far."""
+    dialogue: Dialogue, row: I64, state: I64, subs: Records, requests: Records, round_trip: I64, clocks: Clocks, thresholds: Thresholds
+) -> tuple[Bools, Bools, Bools]:
+    """MESSAGEs of ended subscriptions: that came too late, whose UNSUBSCRIBE was not answered so far, of which the clocks do not tell."""
     sent = dialogue.messages
     at = sent[(state[sent] == ENDED) & (row[sent] >= 0)]
-    too_late, unanswered = np.zeros(len(dialogue), np.bool_), np.zeros(len(dialogue), np.bool_)
+    too_late, unanswered, untimed = np.zeros((3, len(dialogue)), np.bool_)
     of = row[at]
     request = requests.of(subs["session"][of], subs["ended_ordinal"][of])
     answered = chosen(requests["answered_ordinal"], request)
     come = (answered >= 0) & (answered < dialogue.ordinal[at])
     grace = round_trip[dialogue.session[at]] + thresholds.ns("unsubscribe_grace_s")
     limit = np.where(come, chosen(requests["answered_ns"], request), subs["ended_ns"][of] + grace)
-    too_late[at] = dialogue.last_ns[at] > limit
+    told = come | clocks.comparable(dialogue.session[at], subs["ended_ordinal"][of], dialogue.ordinal[at])
+    too_late[at], untimed[at] = (dialogue.last_ns[at] > limit) & told, ~told
     unanswered[at] = ~come & (subs["ended_asks"][of] == 1)
     subs["late"][row[too_late]] = 1
-    return too_late, unanswered
+    return too_late, unanswered, untimed

@@ -30,7 +30,8 @@ def carry(done: Step, options: Options) -> State:
     tables = {
         "frames": _frames(done, going), "rows": _rows(done, going), "segments": _of_sessions(done.segments, SEGMENTS, ids, going),
         "stalls": _stalls(done, going), "first": firsts.state(analysis.first, ids, going),
-        "counters": counted.table(ids, going), "heartbeats": done.heartbeats.table(ids, going[done.heartbeats["session"]]),
+        "counters": counted.table(ids, going), "clocks": analysis.clocks.rows.table(ids, going[analysis.clocks.rows["session"]]),
+        "heartbeats": done.heartbeats.table(ids, going[done.heartbeats["session"]]),
         **{name: _between(getattr(rows, name), done).table(ids, mask) for name, mask in zip(names, masks, strict=True)},
     }
     return State({name: tables[name] for name in EMPTY.tables})

@@ -91,11 +91,6 @@ def timestamps(values: I64) -> pa.Array:
     return pa.array(values // 1000, pa.int64(), mask=values < 0).cast(TIMESTAMP)
 
 
-def elapsed(begin: I64, end: I64) -> pa.Array:
-    """Microseconds from `begin` to `end`, null where either is -1."""
-    return pa.array((end - begin) // 1000, pa.int64(), mask=(begin < 0) | (end < 0))
-
-
 def listed(indices: I8 | I64, of: Sequence[str]) -> pa.Array:
     """The words of an enumeration by index, null for -1."""
     return pick(pa.array(of, pa.string()), indices.astype(np.int64))

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from stompcap.kernel import kernel
 from stompcap.session import ordered, settling
 from stompcap.session import transactions as dealings
-from stompcap.session.columns import I32, I64, U8, Bools, elapsed, flat, listed, pick, spread, times, timestamps
+from stompcap.session.clocks import Clocks, Moment
+from stompcap.session.columns import I32, I64, U8, Bools, flat, listed, pick, spread, times, timestamps
 from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps
@@ -248,7 +249,7 @@ def tally(rows: Records, subscriptions: Records) -> None:
         subscriptions[name] = subscriptions[name] + more
 
 
-def table(rows: Records, subscriptions: Records, transactions: Records, ids: pa.Array) -> pa.Table:
+def table(rows: Records, subscriptions: Records, transactions: Records, clocks: Clocks, ids: pa.Array) -> pa.Table:
     """Table deliveries, of the rows that are final."""
     rows = rows.take(np.flatnonzero(rows.final))
     status, subscription = rows["status"], rows["subscription"]
@@ -256,9 +257,13 @@ def table(rows: Records, subscriptions: Records, transactions: Records, ids: pa.
     by_ns = np.where(known, rows["by_ns"], -1)
     transaction = np.where(known, rows["transaction"], -1)
     inside = transaction >= 0
-    outcome, ended = np.full(len(rows), -1, np.int64), np.full(len(rows), -1, np.int64)
-    outcome[inside], ended[inside] = (transactions[name][transaction[inside]] for name in ("outcome", "ended_ns"))
-    delivered = rows["delivered_ns"]
+    outcome, ended, ending = np.full((3, len(rows)), -1, np.int64)
+    ends = (transactions[name][transaction[inside]] for name in ("outcome", "ended_ns", "ended_ordinal"))
+    outcome[inside], ended[inside], ending[inside] = ends
+    session, delivered = rows["session"], rows["delivered_ns"]
+    delivery = Moment(rows["ordinal"], delivered)
+    settling = Moment(rows["by_ordinal"], np.where(status == UNKNOWN_STATUS, -1, by_ns))
+    committing = Moment(ending, np.where(outcome == dealings.COMMITTED, ended, -1))
     return pa.table(
         {
             "stream_id": ids.take(pa.array(rows["session"])),
@@ -278,8 +283,8 @@ def table(rows: Records, subscriptions: Records, transactions: Records, ids: pa.
             "settle_offset": times(np.where(known, rows["by_offset"], -1)),
             "transaction": pick(transactions.text["id"], np.maximum(transaction, -1)),
             "transaction_outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
-            "ack_latency_us": elapsed(delivered, np.where(status == UNKNOWN_STATUS, -1, by_ns)),
-            "commit_latency_us": elapsed(delivered, np.where(outcome == dealings.COMMITTED, ended, -1)),
+            "ack_latency_us": clocks.elapsed(session, delivery, settling),
+            "commit_latency_us": clocks.elapsed(session, delivery, committing),
             "octets_missing": pa.array(rows["lost"] == 1, mask=~known),
         },
         schema=DELIVERIES.arrow,

@@ -51,9 +51,10 @@ class RawRows:
     """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
 
     `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `order`: the place in wire order of the last octet, of a gap that of the octet behind it, END where there is none. `place`: that of
-    the last octet, which for a gap is that of the row before. `placed`: the table says it, as it does unless an older version wrote it.
-    `joined`: the row before ends in the packet in which it begins. `row` is the index in the table that was given.
+    `first_order`, `order`: the places in wire order of the first and the last octet, of a gap both that of the octet behind it, END where
+    there is none. `place`: that of the last octet, which for a gap is that of the row before. `placed`: the table says it, as it does
+    unless an older version wrote it. `joined`: the row before ends in the packet in which it begins. `row` is the index in the table that
+    was given.
     `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
     `unheard`: the other side was not captured behind it for long (stompcap.session.queue); `trusted`: it surely is what it seems
     (stompcap.session.trust).
@@ -69,6 +70,7 @@ class RawRows:
     first_ns: I64
     last_ns: I64
     redacted: Bools
+    first_order: I64
     order: I64
     place: I64
     placed: Bools

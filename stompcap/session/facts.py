@@ -99,6 +99,7 @@ class Facts:
     too_late             MESSAGE of an ended subscription: it came behind the RECEIPT of its UNSUBSCRIBE or, where none came so far, when
                          the round trip and a time of grace had passed
     unanswered           MESSAGE of an ended subscription: its UNSUBSCRIBE asked for a RECEIPT, and none came so far
+    untimed              MESSAGE of an ended subscription: the clocks do not tell whether it came too late
     same_destination     SUBSCRIBE, MESSAGE: subscriptions active on the same destination
     ack_mode             MODE_* of the subscription of a MESSAGE, or of the MESSAGE that an ACK or NACK names
     delivery             row in `deliveries`: MESSAGE its own, ACK and NACK the one they name
@@ -130,6 +131,7 @@ class Facts:
     subscription_state: I64
     too_late: Bools
     unanswered: Bools
+    untimed: Bools
     same_destination: I64
     ack_mode: I64
     delivery: I64

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from stompcap.kernel import kernel
 from stompcap.session.arrivals import Lost, Segments, beats, lost
+from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import SessionFacts
@@ -128,14 +129,16 @@ def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excu
             j += 1
 
 
-def stalls_of(stalls: pa.Table, ids: pa.Array) -> Stalls:
-    """A table of stalls by direction and time."""
+def stalls_of(stalls: pa.Table, ids: pa.Array, clocks: Clocks) -> Stalls:
+    """A table of stalls by direction and time; a window is shut and opened by the other side."""
     direction = directions(stalls, ids)
     begin, end = integers(stalls.column("begin_ns")), integers(stalls.column("end_ns"))
     kind = repeated_codes(stalls.column("kind"), pa.array(words.STALLS))
     order = np.lexsort((begin, direction))
     order = order[direction[order] >= 0]
-    return Stalls(direction[order], kind[order], begin[order], end[order])
+    direction, kind, begin, end = direction[order], kind[order], begin[order], end[order]
+    ahead = np.where(kind == 0, np.where(direction % 2 == CLIENT, 1, -1), 0) * clocks.ahead_ns[direction // 2]
+    return Stalls(direction, kind, begin - ahead, end - ahead)
 
 
 class Session(NamedTuple):
@@ -147,6 +150,17 @@ class Session(NamedTuple):
     disconnect: OfSessions
     error: OfSessions
     closing: Bools
+    clocks: Clocks
+
+    def connected_ns(self, session: I64, side: I64) -> I64:
+        """When CONNECTED was complete, as the side's clock would have told it."""
+        return self.clocks.read_by(side, session, server_ns=self.connected.last_ns[session])
+
+    def closed_ns(self, session: I64, side: I64) -> I64:
+        """The close, as the side's clock would have told it."""
+        told, by_server = self.facts.closed_ns[session], self.facts.closed_by[session] == SERVER
+        by_clients = self.clocks.read_by(side, session, client_ns=told)
+        return np.where(by_server, self.clocks.read_by(side, session, server_ns=told), by_clients)
 
 
 def follow(
@@ -158,12 +172,13 @@ def follow(
     facts, closing = sessions.facts, sessions.closing[session]
     direction, interval = session * 2 + side, sessions.agreed[session, side]
     shut = facts.closed_ns[session] >= 0
-    end = np.where(shut, facts.closed_ns[session], facts.last_ns[session])
     latest = rows["now_ns"].copy()
     number = np.full(2 * dialogue.sessions, -1, np.int64)
     number[direction] = np.arange(len(direction))
     own = np.flatnonzero(number[segments.direction] >= 0)
     np.maximum.at(latest, number[segments.direction[own]], segments.ts_ns[own])
+    last = np.where(sessions.clocks.differ[session], latest, facts.last_ns[session])
+    end = np.where(shut, sessions.closed_ns(session, side), last)
     stop = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
     limit = _in_time(interval, thresholds.heartbeat_late)
     watched = Watched(
@@ -177,7 +192,7 @@ def follow(
     gaps = lost(dialogue.rows)
     counted = _packets_lost(dialogue.streams)[gaps.direction]
     excuse = np.full(count, -1, np.int64)
-    _excuses(found, watched, Lost(*(values[counted] for values in gaps)), stalls_of(stalls, dialogue.ids), excuse)
+    _excuses(found, watched, Lost(*(values[counted] for values in gaps)), stalls_of(stalls, dialogue.ids, sessions.clocks), excuse)
     ratio = (found.stop_ns - found.start_ns) // MILLISECOND / interval[found.watched]
     severity = np.select([ratio > thresholds.heartbeat_dead, ratio > thresholds.heartbeat_violation], [DEAD, VIOLATION], LATE)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
@@ -198,7 +213,7 @@ def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records
     direction = np.flatnonzero((sessions.agreed.reshape(-1) > 0) & np.repeat(sessions.connected.there, 2))
     old = known * 2 + integers(before.column("side"))
     new = direction[~np.isin(direction, old[known >= 0])]
-    numbers = {"session": new // 2, "side": new % 2, "now_ns": sessions.connected.last_ns[new // 2]}
+    numbers = {"session": new // 2, "side": new % 2, "now_ns": sessions.connected_ns(new // 2, new % 2)}
     rows = opened(LAYOUT, before, dialogue.ids, numbers, {})
     return rows.take(np.lexsort((rows["side"], rows["session"])))
 
@@ -213,7 +228,7 @@ def _sum(
     number[session * 2 + side] = np.arange(count)
     beat = np.flatnonzero(beats(raw) & (number[raw.direction] >= 0))
     watched, at_ns = number[raw.direction[beat]], raw.first_ns[beat]
-    opened_ns, facts = sessions.connected.last_ns[session], sessions.facts
+    opened_ns, facts = sessions.connected_ns(session, side), sessions.facts
     ended = sessions.closing | (facts.closed_ns >= 0)
     counts = (at_ns > opened_ns[watched]) & ((at_ns <= end[watched]) | ~ended[session[watched]])
     fault = excuse < 0
@@ -234,8 +249,11 @@ def _given_up(sessions: Session, session: I64, side: I64, late_ns: I64, closed_n
     Not where it had another reason: a DISCONNECT, or an ERROR from before the silence was late.
     """
     closer = sessions.facts.closed_by[session]
-    agreed = sessions.disconnect.there[session] & (sessions.disconnect.first_ns[session] < closed_ns)
-    refused = sessions.error.there[session] & (sessions.error.last_ns[session] <= late_ns)
+    clocks = sessions.clocks
+    left_ns = clocks.read_by(side, session, client_ns=sessions.disconnect.first_ns[session])
+    refused_ns = clocks.read_by(side, session, server_ns=sessions.error.last_ns[session])
+    agreed = sessions.disconnect.there[session] & (left_ns < closed_ns)
+    refused = sessions.error.there[session] & (refused_ns <= late_ns)
     given_up: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
     return given_up
 
@@ -268,7 +286,8 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
     rows = rows.take(np.flatnonzero(sessions.closing[rows["session"]]))
     session, side = rows["session"], rows["side"]
     interval, facts = sessions.agreed[session, side], sessions.facts
-    end = np.where(facts.closed_ns >= 0, facts.closed_ns, facts.last_ns)[session]
+    end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
+    opened_ns = sessions.connected_ns(session, side)
     verdict = np.where(rows["gaps"] == rows["excused"], NOT_EVALUABLE, OK)
     return pa.table(
         {
@@ -278,7 +297,7 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
             "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
             **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
             "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval * MILLISECOND), mask=rows["cut_ns"] == 0),
-            "observed_ms": pa.array(np.maximum(end - sessions.connected.last_ns[session], 0) // MILLISECOND),
+            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND),
             "verdict": listed(np.where(rows["worst"] > 0, rows["worst"], verdict), words.HEARTBEAT_VERDICTS),
         }
     ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)

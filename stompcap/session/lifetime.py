@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.session import deliveries, receipts, subscriptions, transactions
+from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import DISCONNECT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
@@ -32,8 +33,8 @@ class Open(NamedTuple):
 
 
 def finish(
-    rows: Open, dialogue: Dialogue, facts: SessionFacts, first: Mapping[str, OfSessions], counted: Records, wide: Bools, closing: Bools,
-    options: Options,
+    rows: Open, dialogue: Dialogue, facts: SessionFacts, first: Mapping[str, OfSessions], counted: Records, clocks: Clocks, wide: Bools,
+    closing: Bools, options: Options,
 ) -> dict[str, pa.Table]:
     """The tables of what is final now. `wide` per session: a cumulative ACK settles deliveries of the whole connection.
 
@@ -53,9 +54,9 @@ def finish(
     deliveries.tally(rows.deliveries, rows.subscriptions)
     return {
         "subscriptions": subscriptions.table(rows.subscriptions, dialogue.ids, over),
-        "deliveries": deliveries.table(rows.deliveries, rows.subscriptions, rows.transactions, dialogue.ids),
-        "transactions": transactions.table(rows.transactions, dialogue.ids, _closed_ns(rows.transactions, facts, first)),
-        "receipts": receipts.table(rows.receipts, dialogue.ids, facts.close_kind != STREAM_OPEN, missed[:, 1]),
+        "deliveries": deliveries.table(rows.deliveries, rows.subscriptions, rows.transactions, clocks, dialogue.ids),
+        "transactions": transactions.table(rows.transactions, clocks, dialogue.ids, _closed_ns(rows.transactions, facts, first)),
+        "receipts": receipts.table(rows.receipts, clocks, dialogue.ids, facts.close_kind != STREAM_OPEN, missed[:, 1]),
     }
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64, Bools, chosen, codes, elapsed, listed, spread, times, timestamps
+from stompcap.session.clocks import Clocks, Moment
+from stompcap.session.columns import I64, Bools, chosen, codes, listed, spread, times, timestamps
 from stompcap.session.dialogue import (
     CLIENT,
     CONNECT,
@@ -217,7 +218,7 @@ def _commit(rows: Records, transactions: Records) -> None:
     rows["transaction"][waiting[done]] = -1
 
 
-def table(rows: Records, ids: pa.Array, closed: Bools, gaps: I64) -> pa.Table:
+def table(rows: Records, clocks: Clocks, ids: pa.Array, closed: Bools, gaps: I64) -> pa.Table:
     """Table receipts, of the rows that are final; a request whose answer may have been lost by the capture stays open.
 
     Per session: its connection was `closed`, and `gaps` of the server so far.
@@ -225,6 +226,7 @@ def table(rows: Records, ids: pa.Array, closed: Bools, gaps: I64) -> pa.Table:
     rows = rows.take(np.flatnonzero(rows.final))
     session = rows["session"]
     answered = rows["answered_ordinal"] >= 0
+    asking, answering = Moment(rows["ordinal"], rows["first_ns"]), Moment(rows["answered_ordinal"], rows["answered_ns"])
     refused = answered & (rows["by_error"] == 1)
     silent = closed[session] & (gaps[session] == rows["gaps_s2c"])
     status = np.select([refused, answered, silent], [REFUSED_STATUS, ANSWERED, UNANSWERED], OPEN)
@@ -238,7 +240,7 @@ def table(rows: Records, ids: pa.Array, closed: Bools, gaps: I64) -> pa.Table:
             "answered_ns": times(rows["answered_ns"]),
             "requested_ts": timestamps(rows["first_ns"]),
             "answer": listed(np.where(answered, refused.astype(np.int64), -1), words.RECEIPT_ANSWERS),
-            "latency_us": elapsed(rows["first_ns"], rows["answered_ns"]),
+            "latency_us": clocks.elapsed(session, asking, answering),
             "status": listed(status, words.RECEIPT_STATUSES),
         },
         schema=RECEIPTS.arrow,

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session import counters, products, traits
+from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.columns import I64, Bools, flat, integers, listed, repeated_codes, times, timestamps, truth
 from stompcap.session.deliveries import Brokers
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
@@ -136,14 +137,16 @@ def _login(first: Firsts, version: I64) -> pa.Array:
     return pc.if_else(pa.array(version == 0), pc.coalesce(login, username), login)
 
 
-def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records) -> pa.Table:
+def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:
     """Table sessions, one row per stream in the dialogue's order, as they stand."""
     streams, asked, answer = dialogue.streams, first["connect"], first["connected"]
     client, server, agreed = intervals(asked, answer, facts.version)
     outcome = outcomes(first, facts)
     no_ask, no_answer = ~asked.there, ~answer.there
     not_known = (no_ask | no_answer) & ~np.isin(outcome, [REFUSED, UNANSWERED])  # without CONNECTED nothing is agreed
-    latency = np.where(asked.there & answer.there, (answer.last_ns - asked.first_ns) // 1000, -1)
+    every, connecting = np.arange(dialogue.sessions), Moment(asked.ordinal, asked.first_ns)
+    latency = clocks.elapsed(every, connecting, Moment(answer.ordinal, answer.last_ns), counts=False)
+    untold = asked.there & answer.there & np.asarray(latency.is_null())
     product, product_version = products.servers(answer.header("server"), traits.of_server(first))
     left = first["disconnect"].there
     ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
@@ -173,7 +176,7 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "server_wants_ms": pa.array(server[:, 1], mask=no_answer),
         "heartbeat_c2s_ms": pa.array(agreed[:, 0], mask=not_known),
         "heartbeat_s2c_ms": pa.array(agreed[:, 1], mask=not_known),
-        "connect_latency_us": times(latency),
+        "connect_latency_us": latency,
         "outcome": listed(outcome, words.OUTCOMES),
         "error_message": first["error"].header("message"),
         "end_kind": listed(ended, words.END_KINDS),
@@ -185,5 +188,6 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "gap_octets": pa.array(missing),
         "cleartext_credentials": pa.array(counters.both(counted, "leaks").any(axis=1) & ~facts.encrypted),
         "given_up": pa.array(counted["given_up"]),
+        "unmeasured": pa.array(counted["unmeasured"] + untold),
     }
     return pa.table(columns, schema=SESSIONS.arrow)

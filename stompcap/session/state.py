@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import counters, deliveries, firsts, heartbeats, receipts, subscriptions, transactions
+from stompcap.session import clocks, counters, deliveries, firsts, heartbeats, receipts, subscriptions, transactions
 from stompcap.session.wire import EARLIER, PLACE
 from stompcap.tables import TABLES
 
@@ -33,14 +33,14 @@ ROWS = _placed("raw_frames", PLACE, EARLIER)
 SEGMENTS = _placed("segments")
 RECORDS = {
     "counters": counters.LAYOUT, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
-    "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT,
+    "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT, "clocks": clocks.LAYOUT,
 }
 SCHEMAS: Mapping[str, pa.Schema] = {
     "frames": FRAMES, "rows": ROWS, "segments": SEGMENTS, "stalls": TABLES["stalls"].arrow, "first": firsts.SCHEMA,
     **{name: layout.schema for name, layout in RECORDS.items()},
 }
 """Frames and rows that wait, and the last one of each direction that does not (`earlier`); segments by which heart-beats are not judged
-yet, and stalls.
+yet, and stalls; steps of clocks.
 """
 
 

@@ -16,6 +16,7 @@ from stompcap.places import END
 from stompcap.session import (
     annotate,
     arrivals,
+    clocks,
     counters,
     deliveries,
     firsts,
@@ -103,6 +104,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     counters.heard(dialogue, counted, first["error"].first_ns)
     facts = sessions.survey(dialogue, counted, found, sessions.version_of(dialogue, first))
     brokers = sessions.brokers(first, options.ack_scope)
+    watches = clocks.follow(dialogue, batch.stalls, state["clocks"], counted["unmeasured"])
 
     subs = subscriptions.follow(dialogue, found, trusted, state["subscriptions"], retention)
     txns = transactions.follow(dialogue, found, trusted, state["transactions"], retention)
@@ -111,20 +113,20 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     delivered = deliveries.follow(dialogue, found, hung, brokers, counted["ambiguous"], state["deliveries"], retention)
     given_up = counted["given_up"].copy()
     open_ = Open(subs.rows, txns.rows, requests.rows, delivered.rows)
-    tables = finish(open_, dialogue, facts, first, counted, brokers.wide, closing, options)
+    tables = finish(open_, dialogue, facts, first, counted, watches, brokers.wide, closing, options)
 
     ready, arrived = arrivals.ready(came, raw, released.until, retention)
-    stalls = joined(SCHEMAS["stalls"], state["stalls"], batch.stalls)
+    stalls = joined(SCHEMAS["stalls"], state["stalls"], clocks.without_steps(batch.stalls))
     _, _, agreed = heartbeat_header.intervals(first["connect"], first["connected"], facts.version)
-    watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing)
+    watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing, watches)
     beats, violations = heartbeats.follow(dialogue, watched, arrived, stalls, state["heartbeats"], options.thresholds)
     tables |= {
-        "sessions": sessions.table(dialogue, first, facts, counted),
+        "sessions": sessions.table(dialogue, first, facts, counted, watches),
         "heartbeats": heartbeats.table(beats, ids, watched),
         "heartbeat_violations": violations,
     }
-    said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), options.thresholds)
-    analysis = Analysis(tables, dialogue, said, facts, first, closing, subs.rows, txns.rows, requests.rows, delivered.rows)
+    said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), watches, options.thresholds)
+    analysis = Analysis(tables, dialogue, said, facts, first, closing, watches, subs.rows, txns.rows, requests.rows, delivered.rows)
     left = where(with_integers(segments, WIRE_ORDER, came.place), ~ready)
     return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)
 

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64, Bools, codes, elapsed, listed, spread, times, timestamps
+from stompcap.session.clocks import LAST, Clocks, Moment
+from stompcap.session.columns import I64, Bools, codes, listed, spread, times, timestamps
 from stompcap.session.dialogue import ABORT, ACK, BEGIN, CLIENT, COMMIT, NACK, SEND, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
@@ -206,12 +208,17 @@ def close(rows: Records, over: Bools, gaps: I64, ending: Bools, lost: Bools) -> 
     rows["outcome"][due & ~unknown & over[session]] = IMPLICITLY_ABORTED
 
 
-def table(rows: Records, ids: pa.Array, closed_ns: I64) -> pa.Table:
+def table(rows: Records, clocks: Clocks, ids: pa.Array, closed_ns: I64) -> pa.Table:
     """Table transactions, of the rows that are final; `closed_ns` per session: what ends those aborted implicitly, by transaction."""
     at = np.flatnonzero(rows.final)
     closed, rows = closed_ns[at], rows.take(at)
     begun, outcome = rows["begun_ns"], rows["outcome"]
-    ended = np.where(outcome == IMPLICITLY_ABORTED, closed, rows["ended_ns"])
+    implicit = outcome == IMPLICITLY_ABORTED  # by the close of either side
+    ended = np.where(implicit, closed, rows["ended_ns"])
+    session, begin = rows["session"], Moment(rows["ordinal"], np.where(implicit, -1, begun))
+    by_frame = clocks.elapsed(session, begin, Moment(rows["ended_ordinal"], ended), CLIENT)
+    by_close = clocks.elapsed(session, Moment(begin.ordinal, np.where(implicit, begun, -1)), Moment(np.full(len(rows), LAST), ended))
+    duration = pc.coalesce(by_frame, by_close)
     return pa.table(
         {
             "stream_id": ids.take(pa.array(rows["session"])),
@@ -222,7 +229,7 @@ def table(rows: Records, ids: pa.Array, closed_ns: I64) -> pa.Table:
             "begun_ts": timestamps(begun),
             "outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
             **{name: pa.array(rows[name]) for name in ("sends", "acks", "nacks", "body_octets")},
-            "duration_us": elapsed(begun, ended),
+            "duration_us": duration,
         },
         schema=TRANSACTIONS.arrow,
     )

@@ -76,6 +76,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
 
     first, last = (place(rows, which, order)[row] for which in ("first_", "last_"))
     at = _rows_in_order(rows, order, direction, kind == GAP, first, row)
+    begun = integers(rows.column("first_wire_order"))[row] if "first_wire_order" in rows.column_names else np.full(len(row), -1)
     joined = np.zeros(len(row), np.bool_)
     joined[1:] = (direction[1:] == direction[:-1]) & (first[1:] == last[:-1])
 
@@ -93,6 +94,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=truth(rows.column("redacted"))[row],
+        first_order=np.where(begun < 0, first, begun),
         order=at,
         place=_rising(rows, direction, np.where(kind == GAP, -1, at), row),
         placed=integers(rows.column(WIRE_ORDER))[row] >= 0 if WIRE_ORDER in rows.column_names else np.zeros(len(row), np.bool_),

@@ -25,15 +25,17 @@ FAILURES = "failures"  # the column that reports them
 class Failures(dict[int, str]):
     """What is wrong with captures, in words, by their rank.
 
-    `lost`: flows, by their endpoints, whose saved state could not be taken up, and why.
+    `lost`: flows, by their endpoints, whose saved state could not be taken up, and why. `unread`: those with a connection that shows STOMP
+    only now, of which octets are in captures that were not read again.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.lost: dict[bytes, str] = {}
+        self.unread: set[bytes] = set()
 
     def __bool__(self) -> bool:
-        return len(self) > 0 or len(self.lost) > 0
+        return len(self) > 0 or len(self.lost) > 0 or len(self.unread) > 0
 
     def note(self, rank: int, error: Exception) -> None:
         """Take an error that reading a capture, or working on its segments, ended in."""
@@ -52,14 +54,15 @@ class Failures(dict[int, str]):
 
     def said(self) -> str:
         """All of them as text, for another process."""
-        return json.dumps([self, {endpoints.hex(): why for endpoints, why in self.lost.items()}])
+        return json.dumps([self, {endpoints.hex(): why for endpoints, why in self.lost.items()}, [one.hex() for one in self.unread]])
 
     def hear(self, said: Iterable[str | None]) -> None:
         """Take what others said."""
         for text in said:
-            captures, states = json.loads(text or "[{}, {}]")
+            captures, states, unread = json.loads(text or "[{}, {}, []]")
             self.update({int(rank): remedy for rank, remedy in captures.items()})
             self.lost.update({bytes.fromhex(endpoints): why for endpoints, why in states.items()})
+            self.unread.update(map(bytes.fromhex, unread))
 
 
 def culprits(segments: pa.Table, attempt: Callable[[pa.Table], None], error: Exception) -> dict[int, Exception]:

@@ -173,6 +173,7 @@ class Extract:
                 else:
                     self._large(made, flows, failures)
         failures.lost.update(made.assembly.lost)
+        failures.unread.update(made.assembly.unread)
         yield sink.manifest(failures)
 
     def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:

@@ -67,6 +67,13 @@ ENDPOINTS = (
     integer("server_port", "Port of the server", most=65535),
 )
 
+BOUNDS = (
+    big("clock_difference_min_us", "Least that the clock of s2c can be ahead of that of c2s, by what segments acknowledge, since the "
+        "connection began or a clock stepped; null if unknown. Where 0 is outside, durations between both directions are null", least=None),
+    big("clock_difference_max_us", "Most that it can be ahead; null if unknown; below the least where the clocks cannot be compared",
+        least=None),
+)
+
 STREAMS = Table(
     "streams",
     "bronze",
@@ -98,6 +105,7 @@ STREAMS = Table(
         flag("final", "No later capture can change the rows of the stream: its connection ended, or was silent for the idle timeout"),
         big("acks_against_time", "Segments that stand behind some of the other direction with a later time, as they acknowledge these"),
         big("clock_steps_back", "Packets with an earlier time than the packet before them; packets are not ordered by time"),
+        *BOUNDS,
         *_per_direction(),
         BATCH_ID,
     ),
@@ -138,6 +146,7 @@ RAW_FRAMES = Table(
         big("last_ns", "Latest arrival among its octets; null for a gap"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         *LINEAGE,
+        big("first_wire_order", "Where its first octet stands in wire order, as in segments; of a gap the octet behind it"),
         big("wire_order", "Where its last octet stands in wire order, as in segments; of a gap the octet behind it, null if there is none"),
         big("syntax", "Bit set of the delimiter's observations (stompcap.stomp.syntax)", nullable=False),
         BATCH_ID,
@@ -145,7 +154,6 @@ RAW_FRAMES = Table(
     ),
     key=("stream_id", "direction", "stream_offset"),
     statistics=("stream_id", "batch_id", "direction", "stream_offset", "kind", "first_ns", "last_ns", "first_ts"),
-    ascending=(("first_ns", "last_ns"),),
 )
 
 SEGMENTS = Table(
@@ -170,18 +178,21 @@ SEGMENTS = Table(
 STALLS = Table(
     "stalls",
     "bronze",
-    "Periods in which TCP kept a side from sending or made it retransmit; they excuse a missing heart-beat",
+    "Periods in which TCP kept a side from sending or made it retransmit, which excuse a missing heart-beat; and steps of clocks",
     (
         STREAM_ID,
         DIRECTION,
-        text("kind", "The receiver's window was closed, or octets were retransmitted", *words.STALLS, nullable=False),
+        text("kind", "The receiver's window was closed, octets were retransmitted, or the clock of the direction stepped",
+             *words.STALLS, nullable=False),
         big("begin_ns", "When it began", nullable=False),
         big("end_ns", "When it ended", nullable=False),
+        Column("place", pa.int64(), "Of the first segment behind a step of a clock: where it stands in wire order; else 0",
+               nullable=False, least=0, before=0),
         BATCH_ID,
+        *BOUNDS,
     ),
-    key=("stream_id", "direction", "kind", "begin_ns"),
+    key=("stream_id", "direction", "kind", "begin_ns", "place"),
     statistics=("stream_id", "batch_id", "direction", "begin_ns"),
-    ascending=(("begin_ns", "end_ns"),),
 )
 
 TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS, STALLS)

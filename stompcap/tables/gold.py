@@ -111,7 +111,7 @@ COMPLIANCE_FINDINGS = Table(
     "One row per broken rule and opportunity",
     (
         RULE_ID,
-        text("level", "M must, S should, I informational, in the session's version", *words.LEVELS, nullable=False),
+        text("level", "M MUST, S SHOULD, I INFO, in the session's version", *words.LEVELS, nullable=False),
         text("side", "Who broke it", *words.SIDES, nullable=False),
         STREAM_ID,
         DIRECTION,
@@ -155,7 +155,7 @@ RULES = Table(
         text("id", "The rule", nullable=False),
         text("versions", "Protocol versions it applies to, comma-separated", nullable=False),
         text("side", "Who must obey: client, server or both", "client", "server", "both", nullable=False),
-        text("level", "M must, S should, I informational; per version where they differ; off: disabled", nullable=False),
+        text("level", "M MUST, S SHOULD, I INFO; per version where they differ; off: disabled", nullable=False),
         text("clause", "Clause of the specification", nullable=False),
         text("title", "The rule in one line", nullable=False),
         text("explanation", "The rule in a paragraph, pitfalls included", nullable=False),

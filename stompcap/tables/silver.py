@@ -52,7 +52,7 @@ FRAMES = Table(
     key=("stream_id", "direction", "stream_offset"),
     statistics=("stream_id", "batch_id", "direction", "stream_offset", "first_ns", "last_ns", "first_ts", "command",
                 "destination", "message_id", "version"),
-    ascending=(("first_ns", "last_ns"), ("body_octets", "length_octets")),
+    ascending=(("body_octets", "length_octets"),),
 )
 
 SESSIONS = Table(
@@ -88,7 +88,8 @@ SESSIONS = Table(
         big("server_wants_ms", "Second number of the server's heart-beat header"),
         big("heartbeat_c2s_ms", "Negotiated interval client to server; 0 = none, null if unknown"),
         big("heartbeat_s2c_ms", "Negotiated interval server to client; 0 = none, null if unknown"),
-        big("connect_latency_us", "First octet of CONNECT to last octet of CONNECTED"),
+        big("connect_latency_us", "First octet of CONNECT to last octet of CONNECTED; null where the clocks of the directions differ or "
+            "stepped"),
         text("outcome", "What became of CONNECT", *words.OUTCOMES, nullable=False),
         text("error_message", "The first ERROR's message header"),
         text("end_kind", "How the session ended", *words.END_KINDS, nullable=False),
@@ -100,6 +101,8 @@ SESSIONS = Table(
         big("gap_octets", "Octets missing from the capture, both directions", nullable=False),
         flag("cleartext_credentials", "A passcode crossed the network unencrypted", nullable=False),
         big("given_up", "Subscriptions, deliveries, transactions and receipts given up as unknown, because too many were open at once"),
+        big("unmeasured", "Durations that are null because the clocks of the directions differ, or one stepped between: latencies of "
+            "CONNECT, ACK, COMMIT and receipts, and durations of transactions"),
     ),
     key=("stream_id",),
     statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "last_ts",
@@ -130,7 +133,7 @@ SUBSCRIPTIONS = Table(
     ),
     key=("stream_id", "subscribe_offset"),
     statistics=("stream_id", "destination", "subscribed_ns", "subscribed_ts"),
-    ascending=(("subscribed_ns", "unsubscribed_ns"), *((part, "delivered") for part in ("acked", "nacked", "unsettled", "max_in_flight"))),
+    ascending=tuple((part, "delivered") for part in ("acked", "nacked", "unsettled", "max_in_flight")),
 )
 
 DELIVERIES = Table(
@@ -156,14 +159,14 @@ DELIVERIES = Table(
         big("settle_offset", "Stream offset of the settling frame, c2s"),
         text("transaction", "Transaction of the settling frame"),
         text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
-        big("ack_latency_us", "settled_ns - delivered_ns; null where the status is unknown"),
-        big("commit_latency_us", "First octet of the COMMIT - delivered_ns"),
+        big("ack_latency_us", "settled_ns - delivered_ns; null where the status is unknown, or the clocks of the directions differ or "
+            "stepped"),
+        big("commit_latency_us", "First octet of the COMMIT - delivered_ns; null as ack_latency_us where clocks differ or stepped"),
         flag("octets_missing", "Octets of either side are missing between the MESSAGE and what settled it (or ended its transaction), or "
              "an ACK came between that may have settled it. Its latency is an upper bound then. Null where settled_ns is"),
     ),
     key=("stream_id", "stream_offset"),
     statistics=("stream_id", "stream_offset", "delivered_ns", "delivered_ts", "destination", "message_id", "ack_latency_us"),
-    ascending=(("delivered_ns", "settled_ns"),),
 )
 
 TRANSACTIONS = Table(
@@ -182,11 +185,10 @@ TRANSACTIONS = Table(
         big("acks", "ACKs in it", nullable=False),
         big("nacks", "NACKs in it", nullable=False),
         big("body_octets", "Octets of the bodies sent in it", nullable=False),
-        big("duration_us", "ended_ns - begun_ns"),
+        big("duration_us", "ended_ns - begun_ns; null where the clock stepped between"),
     ),
     key=("stream_id", "begin_offset"),
     statistics=("stream_id", "begun_ns", "begun_ts"),
-    ascending=(("begun_ns", "ended_ns"),),
 )
 
 RECEIPTS = Table(
@@ -202,12 +204,11 @@ RECEIPTS = Table(
         big("answered_ns", "Last octet of the answer"),
         moment("requested_ts", "requested_ns in microseconds, UTC"),
         text("answer", "The answering command", *words.RECEIPT_ANSWERS),
-        big("latency_us", "answered_ns - requested_ns"),
+        big("latency_us", "answered_ns - requested_ns; null where the clocks of the directions differ or stepped"),
         text("status", "What became of it", *words.RECEIPT_STATUSES, nullable=False),
     ),
     key=("stream_id", "request_offset"),
     statistics=("stream_id", "requested_ns", "requested_ts", "latency_us"),
-    ascending=(("requested_ns", "answered_ns"),),
 )
 
 TABLES = (FRAMES, SESSIONS, SUBSCRIPTIONS, DELIVERIES, TRANSACTIONS, RECEIPTS)

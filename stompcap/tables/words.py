@@ -18,7 +18,7 @@ ROLES = (
 TRANSPORTS = ("tcp", "tls", "websocket", "wss", "sockjs")
 PROTOCOLS = ("stomp", "tls", "http", "amqp", "mqtt", "openwire", "core", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
-STALLS = ("zero_window", "retransmission")
+STALLS = ("zero_window", "retransmission", "clock_step")
 CLOSERS = ("client", "server", "both")
 
 RAW_KINDS = ("frame", "eol", "gap", "junk", "partial")

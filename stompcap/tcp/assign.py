@@ -15,6 +15,7 @@ from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
+from stompcap.tcp.clocks import Sent, take_clock
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
@@ -89,7 +90,7 @@ class Assigned(NamedTuple):
     """Results for each segment: its connection, the position of its first payload octet, its marks.
 
     `heard` is the position up to which its sender had received the other side's octets, 0 where it does not say. `stalls` gets a row for
-    each zero-window period that ended: stream, blocked side, begin, end.
+    each zero-window period that ended: stream, blocked side, begin, end; `steps` one for each step of a clock (stompcap.tcp.clocks).
     """
 
     stream_of: NDArray[np.int32]
@@ -97,6 +98,7 @@ class Assigned(NamedTuple):
     marks: NDArray[np.uint8]
     heard: Int64s
     stalls: Int64s
+    steps: Int64s
 
 
 class Segment(NamedTuple):
@@ -183,15 +185,16 @@ def note_close(state: State, stream: Int, side: Int, flags: Int, number: Int) ->
 @kernel
 def assign(
     rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
-) -> tuple[State, NDArray[np.uint8], Int]:
-    """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` were filled.
+) -> tuple[State, NDArray[np.uint8], Int, Int]:
+    """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` and `steps` were filled.
 
     The first row's flow has `known` connections with a state, and `gone` older ones that are over. After a silence of more
     than `idle_ns` a flow goes on as another connection.
     """
     flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
-    stream_of, position, marks, heard, stalls = found
-    streams, first, ended = np.int64(known), np.int64(first_after_idle(state, known)), np.int64(0)
+    stream_of, position, marks, heard, stalls, steps = found
+    streams, first = np.int64(known), np.int64(first_after_idle(state, known))
+    ended = stepped = np.int64(0)
     last_ns, after_idle = np.int64(last_time(state, known)), False
     for row in range(len(flow)):
         side = 0 if forward[row] else 1
@@ -241,6 +244,9 @@ def assign(
             continue
         marks[row] = take_segment(state, history, stream, seg, at, believed)
         note_close(state, stream, side, flags, number[row])
+        if believed and not flags & RST:
+            begin, end = at - (flags & SYN != 0), at + octets + (flags & FIN != 0)
+            stepped = take_clock(state, stream, Sent(side, ts, ack, flags, begin, end, number[row]), steps, stepped)
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
         if flags & ACK and not flags & RST:
@@ -249,4 +255,4 @@ def assign(
             state[stream, SIDES + (1 - side) * WIDTH + s.ACK_ROW] = number[row]
         if not flags & (SYN | FIN | RST):
             ended = take_window(state, history, stream, side, window[row], ts, stalls, ended)
-    return state[:streams], history[:streams], ended
+    return state[:streams], history[:streams], ended, stepped

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.assign import Assigned, Segments, assign
+from stompcap.tcp.clocks import STEP
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
 from stompcap.tcp.interleave import Placed
 from stompcap.tcp.matching import IDLE_NS, RECENT
 from stompcap.tcp.naming import as_streams
 from stompcap.tcp.order import grouped, order
-from stompcap.tcp.results import Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
+from stompcap.tcp.results import ClockSteps, Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
 
 ENDS = 36  # octets of the two endpoints
 ROOM = 64  # for the states of new connections
@@ -74,15 +75,16 @@ def reassemble_block(
     stream_of, position = np.concatenate((before.stream_of, np.empty(fresh, np.int32))), padded(before.position, fresh)
     marks, born, heard = (padded(array, fresh) for array in (before.marks, before.born, before.heard))
     stalls = np.empty((int(np.count_nonzero(columns["window"][held:] == 0)) + 2 * known, 4), np.int64)
+    steps = np.empty((2 * fresh, STEP), np.int64)  # mostly not touched
     memory = before.memory.copy()
     new = Segments(
         columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], ts_ns[held:], columns["seq"][held:],
         columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:],
         bad_checksum[held:], number[held:],
     )  # fmt: skip
-    assigned = Assigned(stream_of[held:], position[held:], marks[held:], heard[held:], stalls)
+    assigned = Assigned(stream_of[held:], position[held:], marks[held:], heard[held:], stalls, steps)
     room = padded(before.state, ROOM), padded(before.letters, ROOM)
-    state, letters, ended = assign(new, assigned, memory, *room, known, before.gone, idle_ns)
+    state, letters, ended, stepped = assign(new, assigned, memory, *room, known, before.gone, idle_ns)
     first = held + state[known:, s.FIRST_ROW]
     for at, name in ((s.FIRST_CAPTURE, "capture"), (s.FIRST_PACKET, "packet"), (s.OUTER, "outer")):
         state[known:, at] = columns[name][first]
@@ -101,6 +103,7 @@ def reassemble_block(
         overlaps,
         zero_windows(state, over, stalls[:ended]),
         retransmissions(extents, overlaps, stream_of, forward, marks, np.flatnonzero(late), ts_ns),
+        clock_steps(steps[:stepped]),
         stream_of,
         state[:, s.ORDERED].copy(),
     )
@@ -152,6 +155,13 @@ def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: 
     rows = np.concatenate([ended, lasting])
     rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
     return ZeroWindows(rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int8), rows[:, 2].copy(), rows[:, 3].copy())
+
+
+def clock_steps(rows: Int64s) -> ClockSteps:
+    """The kernel's rows as columns, by connection and place."""
+    rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))]
+    stream, side, ts_ns, place, least, most = (np.ascontiguousarray(rows[:, i]) for i in range(STEP))
+    return ClockSteps(stream.astype(np.int32), side.astype(np.int8), ts_ns, place, least, most)
 
 
 def retransmissions(

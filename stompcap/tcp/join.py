@@ -38,7 +38,8 @@ def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
         return parts[0]
     moved, streams = [], 0
     for part, row in zip(parts, rows, strict=True):
-        moved.append(shifted(part, streams, np.arange(row, row + len(part.stream_of))))
+        found = shifted(part, streams, np.arange(row, row + len(part.stream_of)))
+        moved.append(replace(found, clock_steps=replace(found.clock_steps, place=found.clock_steps.place + row)))
         streams += len(part.streams)
     return end_to_end(moved)
 
@@ -67,6 +68,7 @@ def shifted(found: Reassembly, streams: int, rows: np.ndarray[Any, np.dtype[np.i
         overlaps=moved(found.overlaps),
         zero_windows=replace(found.zero_windows, stream=found.zero_windows.stream + np.int32(streams)),
         retransmissions=replace(found.retransmissions, stream=found.retransmissions.stream + np.int32(streams)),
+        clock_steps=replace(found.clock_steps, stream=found.clock_steps.stream + np.int32(streams)),
         stream_of=found.stream_of + np.int32(streams),
     )
 

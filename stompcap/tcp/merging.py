@@ -278,15 +278,15 @@ def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
                 forced = np.int64(chain)
         chosen = best if best >= 0 else latest if latest >= 0 else forced
         row = chains[best_head(heads, chosen)]
-        line, side = chosen >> 1, chosen & 1
-        heads[line, side] += 1
+        of = chosen & 1
+        heads[chosen >> 1, of] += 1
         found[n] = row
         n += 1
         size = size_of(np.int64(rows.flags[row]), rows.wire[row])
-        if brings(reach[side], rows.seq[row], size):
-            reach[side] = (rows.seq[row] + size) & 0xFFFFFFFF
-        elif reach[side] == UNSEEN and not rows.flags[row] & RST:
-            reach[side] = rows.seq[row]
+        if brings(reach[of], rows.seq[row], size):
+            reach[of] = (rows.seq[row] + size) & 0xFFFFFFFF
+        elif reach[of] == UNSEEN and not rows.flags[row] & RST:
+            reach[of] = rows.seq[row]
     return found
 
 

@@ -57,6 +57,8 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         outer=state[:, s.OUTER].copy(),
         clock_steps_back=state[:, s.STEPS_BACK].copy(),
         acks_against_time=state[:, s.AGAINST].copy(),
+        clock_min_ns=state[:, s.CLOCK_MIN].copy(),
+        clock_max_ns=state[:, s.CLOCK_MAX].copy(),
         after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )

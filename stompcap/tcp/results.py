@@ -59,6 +59,8 @@ class Streams:
     outer: Int64s  # encapsulation of its first packet (stompcap.capture.outer)
     clock_steps_back: Int64s  # packets earlier than the packet before them
     acks_against_time: Int64s  # segments behind octets of the other side, as they acknowledge them, that have a later time
+    clock_min_ns: Int64s  # bounds of the high endpoint's clock less the low one's, since a clock stepped (stompcap.tcp.clocks)
+    clock_max_ns: Int64s
     after_idle: NDArray[np.bool_]  # it began behind a silence of its flow: none of the connections before it goes on
     sides: Sides
 
@@ -120,8 +122,21 @@ class Retransmissions:
     ts_ns: Int64s
 
 
+@dataclass(frozen=True)
+class ClockSteps:
+    """Steps of clocks: of that `side`, 2 where it is not known which; the first segment behind it, and the bounds up to it."""
+
+    stream: NDArray[np.int32]
+    side: NDArray[np.int8]
+    ts_ns: Int64s
+    place: Int64s
+    min_ns: Int64s
+    max_ns: Int64s
+
+
 NO_STALLS = ZeroWindows(_INT32, _INT8, _INT64, _INT64)
 NO_REPEATS = Retransmissions(_INT32, _INT8, _INT64)
+NO_STEPS = ClockSteps(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64)
 
 
 @dataclass(frozen=True)
@@ -134,6 +149,7 @@ class Reassembly:
     overlaps: Extents
     zero_windows: ZeroWindows
     retransmissions: Retransmissions
+    clock_steps: ClockSteps
     stream_of: NDArray[np.int32]  # stream of each input row
     ordered: Int64s  # of each stream, the last place that was given in wire order: later results stand behind it
 

@@ -24,13 +24,16 @@ HANDED_ON = 18  # octets of it were handed on, so its identity is final
 OUTER = 19  # encapsulation of its first packet (stompcap.capture.outer)
 AFTER_IDLE = 20  # it began behind a silence: nothing goes to the connections before it
 RST_BY = 21  # 1 + side of the first RST, 0: none
-ORDERED, AGAINST = 22, 23  # the last place given in wire order; how many acknowledgements decided against time
-SIDES, WIDTH = 24, 26  # where the sides' columns begin, and how many a side has
+CLOCK_MIN, CLOCK_MAX, CLOCK_STEPS = 22, 23, 24  # bounds of the high side's clock less the low side's, and how often a clock stepped
+ORDERED, AGAINST = 25, 26  # the last place given in wire order; how many acknowledgements decided against time
+SIDES, WIDTH = 27, 35  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
-HEARD = 23  # of the other side's octets, how many its segments in wire order had received
-CLOSE_NUMBER, CLOSE_ORDER = 24, 25  # of its first FIN or RST: 1 + number of the packet in the flow, the last place in wire order before it
+# end, time and place of a segment whose acknowledgement is waited for, and of the newest; end, time and acknowledgement of the furthest
+TIMED, TIMED_NS, TIMED_PLACE, NEWEST, NEWEST_NS, NEWEST_PLACE, WENT_ON, WENT_NS, WENT_ACK = 23, 24, 25, 26, 27, 28, 29, 30, 31
+HEARD = 32  # of the other side's octets, how many its segments in wire order had received
+CLOSE_NUMBER, CLOSE_ORDER = 33, 34  # of its first FIN or RST: 1 + number of the packet in the flow, the last place in wire order before it
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS
@@ -38,6 +41,7 @@ LOW, HIGH, BOTH, NOBODY = 0, 1, 2, -1
 
 FAR = 1 << 30  # the largest window TCP can offer (RFC 7323, 2.3)
 CLOSE_BY = 1 << 24  # surely the same connection
+UNBOUNDED = 1 << 62  # of clocks: nothing is known
 AFTER_CLOSE = 1 << 20  # how far late segments of a closed connection may lie
 
 # marks of a row: no octets of the stream; behind a later segment; a keep-alive; the same packet captured again; counted as out of order
@@ -62,8 +66,9 @@ def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int) -> None:
     state[stream, INITIATOR] = state[stream, CLOSED_BY] = NOBODY
     state[stream, CLOSE_KIND] = CLOSE_OPEN
     state[stream, LATEST_CAPTURE] = -1
+    state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = -UNBOUNDED, UNBOUNDED
     for side in range(2):
-        state[stream, SIDES + side * WIDTH + ZERO_SINCE] = -1
+        state[stream, SIDES + side * WIDTH + ZERO_SINCE] = state[stream, SIDES + side * WIDTH + WENT_ACK] = -1
 
 
 @inline

@@ -59,9 +59,9 @@ def test_a_session_is_told_line_by_line(capsys: Said, monkeypatch: pytest.Monkey
     assert "\x1b" not in out
     for words in (
         "session fa1b59df3e6890e18ac1  127.0.0.1:36198 → 127.0.0.11:61613  STOMP 1.1  RabbitMQ 3.10.8  connected",
-        "0.000614      12 → CONNECT     accept-version:1.1  host:/  login:u-rabbitmq-kept-11  heart-beat:1000,1000  (120 octets)",
+        "0.000614      12 → CONNECT     accept-version:1.1  host:/  login:u-rabbitmq-kept-11  heart-beat:1000,1000  (120 bytes)",
         "! CN-20 INFO client: login and passcode unencrypted", "→ heart-beats × 7", "silence  [violation: ", "close  [FIN by server]",
-        "= ended by DISCONNECT of the client after 4.03 s; 2 frames →, 2 ←", "= heart-beats: → ok, ← ok; findings: 1 informational",
+        "= ended by DISCONNECT of the client after 4.03 s; 2 frames →, 2 ←", "= heart-beats: → ok, ← ok; findings: client 1 INFO",
     ):  # fmt: skip
         assert words in out
 

@@ -159,16 +159,16 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
         "2 captures: 1 complete, 1 truncated",
         "36 with 6,000 frames, 1 refused, 12 unanswered, 1 joined midstream, 12 with a passcode in clear",
         "p50 3.01 ms, p95 25.8 ms",
-        "of 1,440 deliveries that ask for an ACK; 3 left out for missing octets; 45 not settled; 51 unknown",
+        "of 1,440 deliveries that ask for an ACK; 3 left out as uncertain; 45 not settled; 51 unknown",
         "session directions: 37 ok, 5 late, 5 violation, 1 dead",
-        "4 applied; findings: 32 MUST, 16 SHOULD, 32 informational",
+        "4 applied; findings: 32 MUST (client 28, server 4), 16 SHOULD (client 8, server 8), 32 INFO (client 32)",
         "RabbitMQ 1.0 2",
-        "AK-04 MUST",
-        "FR-27 SHOULD",
+        "AK-04 MUST client",
+        "FR-27 SHOULD server",
         "Lake /lake Report /r.html",
     ):
         assert words in shown
-    assert "CN-20" not in shown, "informational rules are not called broken"
+    assert "CN-20" not in shown, "findings of level INFO are not called broken"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_summary_of_a_large_lake_is_of_what_is_new() -> None:
         (0, 3, 0, 1, "p50 at most 2 ms, p95 at most 3 ms (acks are cumulative) of 5 deliveries that ask for an ACK; 2 not settled; "
                      "1 unknown"),
         (0, 0, 0, 0, "none settled of 5"),
-        (0, 0, 1, 0, "not sure of any of 5 deliveries that ask for an ACK; 1 left out for missing octets; 2 not settled"),
+        (0, 0, 1, 0, "not sure of any of 5 deliveries that ask for an ACK; 1 left out as uncertain; 2 not settled"),
     ],
 )
 def test_the_latency_says_what_it_is(direct: int, cumulative: int, uncertain: int, unknown: int, words: str) -> None:

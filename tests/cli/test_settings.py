@@ -52,12 +52,12 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def test_the_list_shows_what_is_in_force(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert called(monkeypatch, "rules", "list", "--settings", path) == 0
     levels = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines())
-    assert (levels["FR-20"], levels["CN-05"], levels["FR-01"]) == ("off", "I", "M")
+    assert (levels["FR-20"], levels["CN-05"], levels["FR-01"]) == ("off", "INFO", "MUST")
 
 
 def test_one_rule(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert called(monkeypatch, "rules", "explain", "cn-05", "--settings", path) == 0
-    assert "level     I  (" in capsys.readouterr().out
+    assert "level     INFO\n" in capsys.readouterr().out
 
 
 def test_what_makes_no_sense(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

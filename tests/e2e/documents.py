@@ -18,6 +18,8 @@ import pyarrow as pa
 from stompcap.report import compare
 from stompcap.rules import RULES
 from stompcap.rules.catalogue import BY_ID, catalogue_table
+from stompcap.tables.levels import SPELLED
+from stompcap.tables.words import LEVELS
 from tests.e2e.known import LIBRARIES, MUST, NOT_RECORDED, Recorded
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import Row, captures
@@ -34,7 +36,7 @@ Generated from the bundled recordings (`data/`) by `make docs`.
 
 {sessions} of the recorded sessions are clean: stomp.py, stompjs, go-stomp, vert.x and stompest connect, subscribe, send, acknowledge, use
 transactions, idle for some heart-beats and disconnect, with RabbitMQ 3.10, ActiveMQ 5.17 and Artemis 2.42, in 1.0, 1.1 and 1.2, and none
-breaks a rule on purpose. Of {judged:,} opportunities to break a rule of level M, {failed} failed, all of the kinds below. A test
+breaks a rule on purpose. Of {judged:,} opportunities to break a MUST rule, {failed} failed, all of the kinds below. A test
 allows no other.
 """
 ALL = """## Every rule that a broker or a library broke
@@ -115,15 +117,16 @@ def _text(octets: bytes) -> str:
 
 def _all(recorded: Recorded) -> list[str]:
     """The table of everything broken, in the catalogue's order."""
-    seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    seen: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for product, row, capture, _ in recorded.broken():
-        seen[row["rule_id"], product][capture] += 1
+        seen[row["rule_id"], row["level"], product][capture] += 1
     lines = []
     for rule in RULES:
-        for product in sorted(product for broken, product in seen if broken == rule.id):
-            where = ", ".join(f"{capture} ({count})" for capture, count in sorted(seen[rule.id, product].items()))
+        own = [(LEVELS.index(level), level, product) for broken, level, product in seen if broken == rule.id]
+        for _, level, product in sorted(own):
+            where = ", ".join(f"{capture} ({count})" for capture, count in sorted(seen[rule.id, level, product].items()))
             title = rule.title.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
-            lines.append(f"| {rule.id} | {rule.level_text} | {title} | {product} | {where} |")
+            lines.append(f"| {rule.id} | {SPELLED[level]} | {title} | {product} | {where} |")
     return lines
 
 

@@ -23,10 +23,13 @@ OLDER = {
     "dea8dce": "the segments of open connections are kept, their octets too",
     "f1953dd": "the place of their octets in the capture",
     "1a2dc30": "two columns have other names",
-    "46ff7cd": "busy connections have the state of their machines",
+    "6e2c5f8": "busy connections have the state of their machines",
     "334e90f": "the last without a digest of the layouts",
 }
 """The commits since which a saved state has each of its layouts, and what was new."""
+
+MANY = dict.fromkeys(OLDER, 1 << 13) | {"6e2c5f8": 1 << 14}
+"""The packets of a flow from which on these versions keep the state of machines, or do not yet."""
 
 
 def make(commit: str) -> Path:
@@ -37,14 +40,14 @@ def make(commit: str) -> Path:
         archive = subprocess.run(["git", "archive", commit], check=True, capture_output=True, cwd=HERE.parents[1]).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as held:
             held.extractall(code, filter="data")
-        before, _ = write(GONE)
+        before, _ = write(GONE, MANY[commit])
         environment = os.environ | {"PYTHONPATH": str(code), "NUMBA_CACHE_DIR": f"{scratch}/numba", "XDG_CACHE_HOME": f"{scratch}/cache"}
         run = [sys.executable, "-P", "-m", "stompcap", "run", before, "--lake", str(lake), "--quiet"]
         subprocess.run(run, check=True, cwd=code, env=environment)
         shutil.rmtree(GONE)
         made = HERE / f"{commit}.tar.xz"
         with tarfile.open(made, "w:xz", preset=9) as out:
-            out.add(lake, "lake")
+            out.add(lake, "lake", filter=lambda one: None if "_data_docs" in one.name else one)
     return made
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 START_NS = 1_789_000_000_000_000_000
 STEP_NS = 1_000_000
-BLOCK = 1 << 13
 PASSCODES = {"small": b"opened-sesame-1", "busy": b"opened-sesame-2"}
 """By connection: the octets that no file of a lake may have."""
 
@@ -71,16 +70,16 @@ def checksum(octets: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def packets() -> tuple[list[bytes], list[bytes]]:
-    """The packets of the first capture and those of the second."""
+def packets(many: int) -> tuple[list[bytes], list[bytes]]:
+    """The packets of the first capture and those of the second; the busy connection has more than `many` in the first."""
     small, busy = Connection(b"small", 40001), Connection(b"busy", 40002)
     first = [*small.opens(), *busy.opens()]
     for number in range(6):
         first += [small.delivers(number), busy.delivers(number)]
     first += [small.settles(0), busy.settles(0)]
-    first += _acknowledgements(busy, BLOCK // 2)
+    first += _acknowledgements(busy, many // 2)
     first += [busy.delivers(6), busy.settles(1), busy.settles(6)]
-    first += _acknowledgements(busy, BLOCK // 2 + 100)
+    first += _acknowledgements(busy, many // 2 + 100)
     torn = MESSAGE % (7, 7, b"busy", 7)
     first += [busy.settles(2), small.settles(1), busy.says(0, b"SEND\ndestination:/queue/x\nreceipt:r\ntransaction:t\n\nbody\0")]
     first += [small.says(0, b"SEND\ndestination:/queue/x\nreceipt:r\ntransaction:t\n\nbody\0"), busy.says(1, torn[:30])]
@@ -97,9 +96,9 @@ def _acknowledgements(busy: Connection, count: int) -> Iterator[bytes]:
     return (busy.says(number % 2) for number in range(count))
 
 
-def write(folder: Path) -> tuple[str, str]:
+def write(folder: Path, many: int) -> tuple[str, str]:
     """Write both captures, before.pcap and after.pcap, a packet a millisecond; their paths."""
-    first, second = packets()
+    first, second = packets(many)
     folder.mkdir(parents=True, exist_ok=True)
     now = START_NS
     for name, some in (("before", first), ("after", second)):

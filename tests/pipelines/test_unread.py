@@ -31,8 +31,9 @@ PORTS = {61612, 15674, 61613}
         (
             [("tls", "tls", 61612, 3), ("http", "tcp", 80, 1), ("other", "tcp", 22, 1), ("other", "tcp", 23, 1)],
             [
-                "no connection spoke STOMP, but there were: 3 connections of TLS on port 61612, not decrypted; 2 connections of an unknown "
-                "protocol, not kept; 1 connection of HTTP on port 80, not kept"
+                "no connection spoke STOMP, but there were: 3 connections of TLS on port 61612, not decrypted; 1 connection of HTTP on "
+                "port 80, not kept; 1 connection of an unknown protocol on port 22, not kept; 1 connection of an unknown protocol on port "
+                "23, not kept"
             ],
         ),
         (
@@ -45,7 +46,7 @@ PORTS = {61612, 15674, 61613}
         ),
         (
             [("other", "tcp", 5, 1234)],
-            ["no connection spoke STOMP, but there were: 1,234 connections of an unknown protocol, not kept"],
+            ["no connection spoke STOMP, but there were: 1,234 connections of an unknown protocol on port 5, not kept"],
         ),
     ],
 )

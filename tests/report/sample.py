@@ -194,7 +194,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                     {
                         "rule_id": rule["id"],
                         "level": rule["level"],
-                        "side": "client",
+                        "side": "server" if rule["side"] == "both" and number % 2 else "client",
                         "stream_id": stream,
                         "direction": "c2s",
                         "stream_offset": nth * 300,

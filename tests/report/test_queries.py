@@ -52,6 +52,8 @@ def test_totals_agree_with_the_rows(tables: dict[str, pa.Table], answers: dict[s
     assert sum(r["directions"] for r in records(answers["heartbeat_ratios"])) == tables["heartbeats"].num_rows
     assert sum(r["findings"] for r in records(answers["levels"])) == tables["compliance_findings"].num_rows
     assert sum(r["failed"] for r in records(answers["rules"])) == tables["compliance_findings"].num_rows
+    assert sum(r["findings"] for r in records(answers["broken"])) == tables["compliance_findings"].num_rows
+    assert sum(r["findings"] for r in records(answers["product_findings"])) == tables["compliance_findings"].num_rows
 
 
 def test_percentiles_leave_cumulative_uncertain_unsettled_and_unknown_deliveries_out() -> None:
@@ -66,10 +68,11 @@ def test_percentiles_leave_cumulative_uncertain_unsettled_and_unknown_deliveries
         base | {"stream_offset": 6, "status": "settled", "settled_by": "direct", "ack_latency_us": 8000, "octets_missing": True},
         base | {"stream_offset": 7, "status": "unknown"},
         base | {"stream_offset": 8, "status": "open"},
+        base | {"stream_offset": 9, "status": "settled", "settled_by": "direct", "octets_missing": False},
     ]
     row = records(ask({"deliveries": table("deliveries", rows)})["ack_destinations"])[0]
     figures = (row["deliveries"], row["settled"], row["unsettled"], row["unknown"], row["direct"], row["cumulative"], row["uncertain"])
-    assert figures == (8, 4, 3, 1, 2, 1, 1)
+    assert figures == (9, 5, 3, 1, 2, 1, 2)
     assert (row["p50_us"], row["max_us"], row["cumulative_p50_us"]) == (200, 300, 9000)
 
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stompcap.report.remarks import remarks
 
 
-def rule(name: str, musts: int, failed: int) -> dict[str, object]:
-    return {"rule_id": name, "level": "M/I", "title": f"title of {name}", "musts": musts, "shoulds": 0, "failed": failed}
+def broken(name: str, level: str, side: str, findings: int) -> dict[str, Any]:
+    return {"rule_id": name, "level": level, "side": side, "title": f"title of {name}", "findings": findings}
 
 
-def test_the_worst_rule_is_the_one_with_most_findings_of_level_must() -> None:
-    answers = {"rules": [rule("FR-17", 0, 300), rule("HB-02", 40, 41)], "levels": [{"level": "M", "findings": 40}]}
-    [found] = [remark for remark in remarks(answers) if remark.grade == "bad"]
-    assert found.sentence == "40 violations of MUST rules; most often HB-02: title of HB-02."
+def test_the_worst_rule_is_the_one_with_most_findings_of_the_level() -> None:
+    rows = [broken("FR-17", "I", "client", 300), broken("HB-02", "M", "server", 40), broken("FR-04", "M", "client", 39),
+            broken("FR-04", "I", "client", 70)]  # fmt: skip
+    levels = [{"level": "M", "side": "client", "findings": 39}, {"level": "M", "side": "server", "findings": 40},
+              {"level": "I", "side": "client", "findings": 370}]  # fmt: skip
+    [found] = [remark for remark in remarks({"rules": [{}], "broken": rows, "levels": levels}) if remark.section == "compliance"]
+    assert found.grade == "bad"
+    assert found.sentence == "79 MUST findings, 39 by clients and 40 by brokers; most often HB-02: title of HB-02."
+
+
+def test_findings_worth_knowing_break_no_rule() -> None:
+    levels = [{"level": "I", "side": "client", "findings": 370}]
+    [found] = remarks({"rules": [{}], "broken": [broken("FR-17", "I", "client", 370)], "levels": levels})
+    assert (found.grade, found.sentence) == ("ok", "No MUST or SHOULD rule was broken where it could be judged.")

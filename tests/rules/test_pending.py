@@ -35,7 +35,7 @@ def step(*closing: bool) -> Any:
         dialogue=dialogue, facts=None, first={}, closing=np.array(closing),
         sessions=SimpleNamespace(version=np.full(count, 2, np.int8), opened_ns=np.zeros(count, np.int64)),
         tables={"sessions": pa.table({"possible_versions": pa.nulls(count, pa.string())})},
-        deliveries=None, subscriptions=None, transactions=None, receipts=None,
+        clocks=None, deliveries=None, subscriptions=None, transactions=None, receipts=None,
     )
 
 

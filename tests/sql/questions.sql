@@ -7,7 +7,7 @@ FROM session_details GROUP BY source, server_product, outcome ORDER BY source, s
 -- Which destinations have the slowest acknowledgements?
 SELECT source, destination, count(*) AS settled, percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us,
        percentile_cont(0.99) WITHIN GROUP (ORDER BY ack_latency_us) AS p99_us, max(ack_latency_us) AS max_us
-FROM delivery_details WHERE status = 'settled' AND NOT octets_missing
+FROM delivery_details WHERE measured
 GROUP BY source, destination ORDER BY max_us DESC, source, destination LIMIT 5;
 
 -- How long do acknowledgements take, by hour?
@@ -17,7 +17,7 @@ FROM ack_latency GROUP BY hour_ts, source, settled_by ORDER BY hour_ts, source, 
 
 -- Which client keeps messages longest before it acknowledges them?
 SELECT source, login, client_product, server_product, max(ack_latency_us) AS max_us
-FROM delivery_details WHERE status = 'settled' GROUP BY source, login, client_product, server_product
+FROM delivery_details WHERE measured GROUP BY source, login, client_product, server_product
 ORDER BY max_us DESC, source, login LIMIT 5;
 
 -- Which messages were delivered but not acknowledged when the connection closed?
@@ -116,13 +116,13 @@ GROUP BY s.source, s.client_product, f.rule_id, f.level, r.title ORDER BY findin
 
 -- Where exactly is the MUST broken? The frame, its packet, the evidence.
 SELECT source, rule_id, command, direction, stream_offset, first_packet, evidence
-FROM finding_details WHERE level = 'M' AND client_product IS NOT NULL ORDER BY rule_id, ts_ns, stream_id, stream_offset LIMIT 5;
+FROM finding_details WHERE level = 'M' AND side = 'client' AND client_product IS NOT NULL ORDER BY rule_id, ts_ns, stream_id, stream_offset LIMIT 5;
 
 -- Which ACKs name a message that the server did not deliver, or that was settled before?
-SELECT s.source, f.rule_id, r.title, s.server_product, count(*) AS findings
+SELECT s.source, f.rule_id, f.level, r.title, s.client_product, count(*) AS findings
 FROM compliance_findings f JOIN session_details s ON s.stream_id = f.stream_id JOIN rules r ON r.id = f.rule_id
-WHERE f.rule_id LIKE 'AK-%' GROUP BY s.source, f.rule_id, r.title, s.server_product
-ORDER BY findings DESC, source, rule_id, server_product LIMIT 6;
+WHERE f.rule_id LIKE 'AK-%' AND f.side = 'client' GROUP BY s.source, f.rule_id, f.level, r.title, s.client_product
+ORDER BY findings DESC, source, rule_id, level, client_product LIMIT 6;
 
 -- Does a NACK act like an ACK? How often is its message delivered again?
 SELECT n.source, n.server_product, count(*) AS nacked, count(again.stream_id) AS delivered_again
@@ -180,16 +180,18 @@ GROUP BY source, client_product, direction ORDER BY source, client_product, dire
 -- # Analysts ask
 
 -- How well does each broker comply, by level?
+-- By the rules for brokers alone that have one level; what else a broker broke, by the level of each finding, is in the next answer.
 SELECT s.source, s.server_product, r.level, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
        round(1.0 - 1.0 * sum(c.failed) / (sum(c.failed) + sum(c.passed)), 4) AS score
 FROM compliance c JOIN session_details s ON s.stream_id = c.stream_id JOIN rules r ON r.id = c.rule_id
 WHERE r.side = 'server' AND r.level IN ('M', 'S')
 GROUP BY s.source, s.server_product, r.level ORDER BY s.source, s.server_product, r.level;
 
--- Which rules are broken most often per day and broker?
-SELECT day, source, server_product, rule_id, sum(failed) AS failed, sum(applicable) AS applicable
-FROM compliance_summary GROUP BY day, source, server_product, rule_id HAVING sum(failed) > 0
-ORDER BY failed DESC, day, source, server_product, rule_id LIMIT 6;
+-- Which rules does each broker break most often per day?
+-- `compliance_summary` counts what both sides broke; who broke a rule, and at which level, is in the findings.
+SELECT CAST(found_ts AS DATE) AS day, source, server_product, rule_id, level, count(*) AS findings, count(DISTINCT stream_id) AS sessions
+FROM finding_details WHERE side = 'server' GROUP BY CAST(found_ts AS DATE), source, server_product, rule_id, level
+ORDER BY findings DESC, day, source, server_product, rule_id, level LIMIT 6;
 
 -- Which verdicts does the capture not allow?
 SELECT source, rule_id, title, sum(not_evaluable) AS not_evaluable
@@ -231,7 +233,7 @@ FROM captures GROUP BY source, format, compression, status ORDER BY captures DES
 -- Do slow acknowledgements come with large messages?
 SELECT source, CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END AS octets,
        count(*) AS messages, percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us
-FROM delivery_details WHERE status = 'settled' AND NOT octets_missing
+FROM delivery_details WHERE measured
 GROUP BY source, CASE WHEN body_octets < 100 THEN '1: below 100' WHEN body_octets < 10000 THEN '2: below 10,000' ELSE '3: more' END
 ORDER BY source, octets;
 
@@ -240,7 +242,7 @@ SELECT source, server_product, login, max_us
 FROM (
   SELECT source, server_product, login, max(ack_latency_us) AS max_us,
          row_number() OVER (PARTITION BY source, server_product ORDER BY max(ack_latency_us) DESC, login) AS place
-  FROM delivery_details WHERE status = 'settled' GROUP BY source, server_product, login
+  FROM delivery_details WHERE measured GROUP BY source, server_product, login
 ) ranked WHERE place = 1 ORDER BY source, server_product;
 
 -- How long after a MESSAGE is its transaction committed?

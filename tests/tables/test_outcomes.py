@@ -13,6 +13,7 @@ import pytest
 
 from stompcap.tables import outcomes, words
 from tests.report.sample import table
+from tests.sql.document import questions
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("status", "settled_by", "octets_missing", "ack_latency_us")
@@ -57,3 +58,9 @@ def test_nothing_else_says_what_is_settled(folder: str) -> None:
     spelled = re.compile(rf"""status\s*(?:=|<>|(?:NOT )?IN \()\s*'(?:{others})'|octets_missing (?:IS|AND|=)|NOT \w*\.?octets_missing""")
     files = [file for file in sorted(ROOT.joinpath(folder).rglob("*.py")) if file.name not in ("__init__.py", "outcomes.py")]
     assert [str(file) for file in files if spelled.search(file.read_text("utf-8"))] == []
+
+
+def test_questions_about_latencies_leave_out_what_no_figure_counts() -> None:
+    latencies = [one for one in questions() if "ack_latency_us" in one.sql]
+    assert len(latencies) > 3
+    assert [one.words for one in latencies if "WHERE measured" not in one.sql] == []

@@ -51,6 +51,8 @@ def checks(lake: str | None = None, master: str | None = None, *, start_spark: b
     delta = _guarded("Delta's JARs", _delta)
     yield delta
     yield _guarded("disk", lambda: _disk(lake))
+    if lake is not None:
+        yield _guarded("rows of the lake", lambda: _rows(lake))
     yield _guarded("temporary folder", _temporary)
     yield _guarded("compiled kernels", _kernels)
     if not start_spark:
@@ -150,6 +152,16 @@ def _disk(lake: str | None) -> Check:
     if not os.access(place, os.W_OK | os.X_OK):
         return Check("disk", False, f"{place} cannot be written", "use a --lake in a folder that this user may write")
     return Check("disk", free >= LEAST_FREE_OCTETS, found, "free some space, or use a --lake on another disk")
+
+
+def _rows(lake: str) -> Check:
+    """Whether an older version wrote rows that mean something else now: no failure, but worth a line."""
+    from stompcap.lake import tables as lakes
+    from stompcap.lake.older_rows import older_rows
+
+    if not lakes.exists(lake):
+        return Check("rows of the lake", True, "no lake there yet")
+    return Check("rows of the lake", True, older_rows(lake) or "all as this version writes them")
 
 
 def _temporary() -> Check:

@@ -72,6 +72,8 @@ def maintain(
     lakes.demand(lake)
     with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
         session, done = common.session(where.master, where.conf), []
+        lakes.create(lake)
+        lakes.bring_up(lake)
         for name in TABLES:
             progress.begin(f"maintaining {name}")
             done.append(maintenance.maintain(session, lake, name, retain_hours))
@@ -83,4 +85,4 @@ def maintain(
             (one.table, *map(count, (one.files_before, one.files_after, one.removed)), size(one.octets_before), size(one.octets_after))
             for one in (*done, total)
         ]
-        render.emit(("table", "files before", "after", "removed from disk", "octets before", "after"), rows, "table")
+        render.emit(("table", "files before", "after", "removed from disk", "bytes before", "after"), rows, "table")

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +19,12 @@ from stompcap.errors import CaptureError, UsageError
 from stompcap.units import size
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from stompcap.options import Options
 
 UNREADABLE = 4
+MOST_KINDS = 10  # protocols, each on a port, that are told of
 PIPE = "-"
 Captures = Annotated[
     list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; - reads a pipe as it comes.", show_default=False)
@@ -113,9 +116,19 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
     with suppress(Enough):
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
+        if printer.selection == Selection():
+            _tell_of_others(printer, trace.others.values(), options)
     if not printer.sessions and not refused:
         to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
     return len(refused)
+
+
+def _tell_of_others(printer: Printer, streams: Collection[Mapping[str, Any]], options: Options) -> None:
+    """Say what other protocols were spoken: on ports where STOMP is expected, and where there is no session, on any."""
+    from stompcap.unread import kinds
+
+    for line in kinds(streams, options.ports if printer.sessions else None)[:MOST_KINDS]:
+        printer.remark(line)
 
 
 def _announce(captures: list[str], printer: Printer) -> None:

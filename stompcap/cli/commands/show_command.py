@@ -17,7 +17,9 @@ from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.errors import UsageError
 from stompcap.lake import capture_points, open_tables, query
 from stompcap.lake import tables as lakes
+from stompcap.lake.older_rows import older_rows
 from stompcap.lake.places import location
+from stompcap.tables.levels import SPELLED
 from stompcap.units import duration, moment, size
 from stompcap.visible import visible
 
@@ -125,6 +127,8 @@ def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | Non
                 print(json.dumps({"type": one.query.name, "source": point, **cells.plain(row)}))
         else:
             _table(one, rows, lake, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
+    if form == "text" and (older := older_rows(lake)) is not None:
+        print(visible(older))
     if form == "text" and (others := len(points) - capture_points.MOST) > 0:
         print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
 
@@ -160,4 +164,6 @@ def _cell(name: str, value: Any) -> Any:
         return duration(value)
     if name == "size":
         return size(value)
+    if name == "level":
+        return SPELLED[value]
     return "–" if value is None else visible(value, SHORT) if isinstance(value, str) else value

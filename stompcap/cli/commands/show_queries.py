@@ -59,10 +59,9 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
             FROM deliveries d JOIN sessions s ON d.stream_id = s.stream_id WHERE {ASKING.sql("d")}
             GROUP BY d.stream_id, s.client_ip, s.client_port, s.login, s.client_product
             ORDER BY unsettled DESC, max_us DESC NULLS LAST, d.stream_id {limit}"""), session),
-        Shown("Findings, by rule", Query("findings", ("compliance_findings", "rules"), f"""
-            SELECT f.rule_id, CASE WHEN max(CASE f.level WHEN 'M' THEN 1 ELSE 0 END) = 1 THEN 'M' ELSE max(f.level) END AS level,
-                   count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
-            FROM compliance_findings f LEFT JOIN rules r ON f.rule_id = r.id GROUP BY f.rule_id
-            ORDER BY count(*) FILTER (WHERE f.level = 'M') DESC, count(*) FILTER (WHERE f.level = 'S') DESC, findings DESC, f.rule_id
+        Shown("Findings, by rule, level and side", Query("findings", ("compliance_findings", "rules"), f"""
+            SELECT f.rule_id, f.level, f.side, count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
+            FROM compliance_findings f LEFT JOIN rules r ON f.rule_id = r.id GROUP BY f.rule_id, f.level, f.side
+            ORDER BY CASE f.level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END, findings DESC, f.rule_id, f.side
             {limit}"""), "stompcap rules explain {first}"),
     )  # fmt: skip

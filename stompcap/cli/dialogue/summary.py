@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from stompcap.tables.levels import SPELLED
 from stompcap.tables.outcomes import DIRECT, SETTLED
+from stompcap.tables.words import SIDES
 from stompcap.units import count, duration, size
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
         "cumulative": sum(SETTLED.has(row) and row["settled_by"] == "cumulative" for row in dialogue.deliveries),
         "heartbeats": {row["direction"]: row["verdict"] for row in dialogue.heartbeats},
         "findings": dict(Counter(row["level"] for row in dialogue.findings)),
+        "findings_by_side": {
+            side: dict(Counter(row["level"] for row in dialogue.findings if row["side"] == side))
+            for side in SIDES if any(row["side"] == side for row in dialogue.findings)
+        },
     }
 
 
@@ -58,7 +64,9 @@ def summary(dialogue: Dialogue) -> Iterator[str]:
     if f["heartbeats"]:
         arrows = {"c2s": "→", "s2c": "←"}
         parts.append("heart-beats: " + ", ".join(f"{arrows[way]} {verdict}" for way, verdict in sorted(f["heartbeats"].items())))
-    found = [f"{count(f['findings'][level])} {word}" for level, word in (("M", "MUST"), ("S", "SHOULD"), ("I", "informational"))
-             if level in f["findings"]]  # fmt: skip
+    found = [
+        f"{side} " + ", ".join(f"{count(levels[level])} {word}" for level, word in SPELLED.items() if level in levels)
+        for side, levels in f["findings_by_side"].items()
+    ]
     parts.append(f"findings: {', '.join(found)}" if found else "no findings")
     yield "; ".join(parts)

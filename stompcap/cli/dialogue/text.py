@@ -16,11 +16,11 @@ from unicodedata import east_asian_width
 from stompcap.cli.dialogue import headers
 from stompcap.cli.dialogue.lines import Dialogue, Line, Row
 from stompcap.cli.dialogue.summary import summary
+from stompcap.tables.levels import SPELLED
 from stompcap.units import count, endpoint, moment, size, stamp
 from stompcap.visible import CUT, visible
 
 ARROWS = {"c2s": "→", "s2c": "←"}
-LEVELS = {"M": "MUST", "S": "SHOULD", "I": "INFO"}
 COLOURS = {"M": "31", "S": "33", "I": "36", "c2s": "32", "s2c": "34", "head": "1", "dim": "2", "bad": "35"}
 LONGEST_VALUE, LONGEST_LINE, LONGEST_EVIDENCE = 80, 2000, 300
 RELATIVE = 11  # characters of a time
@@ -85,7 +85,7 @@ class Writer:
         where = "" if packet is None else f" at packet {packet}"
         evidence = visible(finding["evidence"] or "", LONGEST_EVIDENCE)
         return self._cut(
-            f"{self._name(dialogue)}{'':>12}! {finding['rule_id']} {LEVELS[finding['level']]} {finding['side']}{where}: {evidence}",
+            f"{self._name(dialogue)}{'':>12}! {finding['rule_id']} {SPELLED[finding['level']]} {finding['side']}{where}: {evidence}",
             finding["level"],
         )
 

@@ -10,6 +10,7 @@ from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import must_be_last, was_last
 from stompcap.rules.receipts.receipt import requests, value_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import LAST, Moment
 from stompcap.session.columns import I64
 from stompcap.session.dialogue import CLIENT, DISCONNECT, SERVER
 
@@ -102,16 +103,19 @@ def ds_03(ctx: RuleContext) -> Judged:
 
     Passes where the RECEIPT passed the capture point before the client's FIN or RST; fails where the client closed
     first and the RECEIPT came later, or, everything from the server having been captured, never. Not evaluable where
-    the server closed first, or the client gave up after `receipt_wait_s` (10 s).
+    the server closed first, the client gave up after `receipt_wait_s` (10 s), or the clocks of both directions do not tell.
     """
     index = _asking(ctx)
     session, asked, answered, place = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns", "answered_order"))
     closed = np.where(ctx.ends.closed_by_client, ctx.sessions.closed_ns, -1)[session]
-    behind = ctx.sessions.close_order[session, CLIENT]
-    waited = (answered >= 0) & ((closed < 0) | np.where(behind >= 0, place <= behind, answered <= closed))
+    ordinal = np.where(answered >= 0, ctx.receipts["answered_ordinal"][index], LAST)
+    before, behind = ctx.clocks.order(session, Moment(np.full(len(index), LAST), closed), Moment(ordinal, answered))
+    shut = ctx.sessions.close_order[session, CLIENT]
+    before, behind = (np.where(shut >= 0, told, by_clock) for told, by_clock in ((place > shut, before), (place <= shut, behind)))
+    waited = (answered >= 0) & ((closed < 0) | behind)
     patient = closed - asked > ctx.limits.ns("receipt_wait_s")
     certain = (answered >= 0) | ctx.ends.whole[session, SERVER]
-    left = ~waited & (closed >= 0) & ~patient & certain
+    left = ~waited & (closed >= 0) & ~patient & certain & ((answered < 0) | before)
     return Judged(np.ones(len(index), bool), left, lambda at: _say(ctx, "closed before RECEIPT", index[at]),
                   unevaluable=~waited & ~left, units=requests(ctx, index))
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import Moment
 from stompcap.session.columns import truth
 from stompcap.session.dialogue import CLIENT
 
@@ -175,8 +176,11 @@ def cn_07(ctx: RuleContext) -> Judged:
     connected, wherever the capture was taken; the reverse order proves nothing. Pipelining works with most brokers.
     """
     later = (ctx.dialogue.side == CLIENT) & ~ctx.of("CONNECT", "STOMP")
-    begun = (ctx.dialogue.first_ns < ctx.dialogue.last_ns) & (ctx.dialogue.first_ns < ctx.facts.connected_ns)  # of several packets
-    early = later & ((ctx.facts.connected_ns < 0) | begun)
+    d, connected = ctx.dialogue, ctx.first["connected"]
+    before, _ = ctx.clocks.order(
+        d.session, Moment(d.ordinal, d.first_ns), Moment(connected.ordinal[d.session], ctx.facts.connected_ns)
+    )
+    early = later & ((ctx.facts.connected_ns < 0) | (before & (d.first_ns < d.last_ns)))  # a frame in one packet came behind as a whole
     return Judged(later, early, "{command} before CONNECTED", unevaluable=early & ctx.facts.missed_s2c)
 
 

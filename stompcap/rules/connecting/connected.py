@@ -11,6 +11,7 @@ from stompcap.rules.connecting import offers
 from stompcap.rules.connecting.negotiating import REFUSED
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.dialogue import SERVER
 
 GREETING = Chapter("Greeting")
@@ -149,7 +150,7 @@ def cn_19(ctx: RuleContext) -> Judged:
     """CONNECT is answered in time.
 
     By CONNECTED or ERROR, within `connect_answer_s`, 10 s by default. Not evaluable where the server was not heard of
-    after that time, or octets of its side are missing.
+    after that time, octets of its side are missing, or the clocks of both directions cannot be compared.
 
     Brokers give a login 10 s (RabbitMQ) to 30 s (ActiveMQ) themselves.
     """
@@ -157,10 +158,12 @@ def cn_19(ctx: RuleContext) -> Judged:
     session = np.flatnonzero(ctx.closing & asked.there)
     answered = connected.there | error.there
     until = np.where(connected.there, connected.last_ns, np.where(error.there, error.last_ns, ctx.ends.open_ns[:, SERVER]))
+    end = np.where(connected.there, connected.ordinal, np.where(error.there, error.ordinal, LAST))
+    told = ctx.clocks.comparable(session, asked.ordinal[session], end[session])
     late = until - asked.first_ns > ctx.limits.ns("connect_answer_s")
     return Judged(np.ones(len(session), bool), late[session],
                   lambda index: ctx.say_of("connect", "no answer to {command} in time", session[index]),
-                  unevaluable=np.where(late, ctx.ends.lost[:, SERVER], ~answered)[session], units=ctx.units_of("connect", session))
+                  unevaluable=np.where(late, ctx.ends.lost[:, SERVER], ~answered)[session] | ~told, units=ctx.units_of("connect", session))
 
 
 @GREETING.rule(

@@ -12,6 +12,7 @@ from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, Bools, truth
 from stompcap.session.dialogue import SERVER
 from stompcap.tables import words
@@ -117,7 +118,9 @@ def _lingers(ctx: RuleContext) -> Bools:
     """Sessions that were certainly open a good while after the server's first ERROR."""
     error = ctx.first["error"]
     late = ctx.ends.open_ns[:, SERVER] - error.last_ns > ctx.limits.ns("refusal_close_s")
-    return np.asarray(error.there & late)
+    every = np.arange(len(late))
+    told = ctx.clocks.comparable(every, error.ordinal, np.full(len(every), LAST), SERVER)
+    return np.asarray(error.there & late & told)
 
 
 @NEGOTIATING.rule(

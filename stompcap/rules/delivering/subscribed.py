@@ -43,13 +43,13 @@ def sb_08(ctx: RuleContext) -> tuple[Judged, Judged]:
 
     Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or where it asked for none until
     `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
-    RECEIPT that it asked for had not been captured by then.
+    RECEIPT that it asked for had not been captured by then, nor where the clocks of both directions cannot be compared.
     """
     facts = ctx.facts
     late = ctx.of("MESSAGE") & (facts.subscription_state == ENDED)
     return (
         Judged(late, facts.too_late, "MESSAGE {message-id} of subscription {subscription}, which was unsubscribed",
-               unevaluable=facts.too_late & (facts.missed_c2s | facts.unanswered)),
+               unevaluable=facts.untimed | (facts.too_late & (facts.missed_c2s | facts.unanswered))),
         _obeyed(ctx),
     )
 

@@ -7,8 +7,9 @@ import numpy as np
 from stompcap.rules.context import RuleContext
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Decision, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import SERVER
+from stompcap.session.dialogue import CLIENT, SERVER
 
 HEART_BEAT = r"(?i)heart-?\s?beat"
 
@@ -23,8 +24,20 @@ def soon_after(ctx: RuleContext, frame: I64) -> Bools:
     """Frames so soon after one of the client (index, -1 for none) that they may be an answer to it."""
     if len(frame) == 0:
         return ctx.none()
-    soon: Bools = (frame >= 0) & (ctx.dialogue.last_ns - ctx.dialogue.last_ns[frame] <= ctx.limits.ns("error_cause_s"))
+    d, clocks = ctx.dialogue, ctx.clocks
+    passed = d.last_ns - clocks.read_by(d.side, d.session, client_ns=d.last_ns[frame])
+    near = (passed <= ctx.limits.ns("error_cause_s")) | ~clocks.together(d.session, d.ordinal[frame], d.ordinal)
+    soon: Bools = (frame >= 0) & near
     return soon
+
+
+def untimed(ctx: RuleContext, frame: I64) -> Bools:
+    """Frames of which the clocks do not tell how soon they came after one of the client."""
+    if len(frame) == 0:
+        return ctx.none()
+    d = ctx.dialogue
+    unclear: Bools = (frame >= 0) & ~ctx.clocks.comparable(d.session, d.ordinal[frame], d.ordinal)
+    return unclear
 
 
 def refusing(ctx: RuleContext, commands: tuple[int, ...], faulty: Bools) -> Bools:
@@ -41,19 +54,22 @@ def refusing(ctx: RuleContext, commands: tuple[int, ...], faulty: Bools) -> Bool
 def must_end(ctx: RuleContext, errors: Bools, evidence: str) -> Judged:
     """ERROR frames that the server's close must follow in time; `has_ended` decides."""
     limit = ctx.dialogue.last_ns + ctx.limits.ns("error_close_s")
-    return Judged(errors, ctx.none(), evidence, pending=True, key=np.stack([limit, limit], axis=1))
+    return Judged(errors, ctx.none(), evidence, pending=True, key=np.stack([limit, ctx.dialogue.ordinal], axis=1))
 
 
 def has_ended(ctx: RuleContext, pending: Pending) -> Decision:
     """Octets of the server came after the time allowed, or nothing more will come."""
     sessions, ends, session, limit = ctx.sessions, ctx.ends, pending.session, pending.key
-    closed = sessions.closed_ns[session]
+    told = sessions.closed_ns[session]
+    by_client = sessions.closed_by[session] == CLIENT
+    closed = np.where(by_client, ctx.clocks.read_by(SERVER, session, client_ns=told), told)
     in_time = (closed >= 0) & (closed <= limit)
     shut = ends.closed_first(SERVER)[session] & in_time
     left = ends.closed_by_client[session] & in_time
     stays = (ends.open_ns[session, SERVER] > limit) & ~shut & ~left
     spoke: Bools = sessions.spoke_ns[session, SERVER] > limit
-    return Decision(decided=spoke | ctx.closing[session], failed=stays, unevaluable=~shut & ~stays)
+    steady = ctx.clocks.comparable(session, pending.other_key, np.full(len(pending), LAST), SERVER)
+    return Decision(decided=spoke | ctx.closing[session], failed=stays, unevaluable=(~shut & ~stays) | ~steady)
 
 
 def must_be_last(ctx: RuleContext, frames: Bools, evidence: str) -> Judged:

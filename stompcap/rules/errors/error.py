@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.rules.context import RuleContext
-from stompcap.rules.errors.consequences import has_ended, must_be_last, must_end, of_heartbeats, refusing, soon_after, was_last
+from stompcap.rules.errors.consequences import has_ended, must_be_last, must_end, of_heartbeats, refusing, soon_after, untimed, was_last
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Decision, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, chosen, truth
 from stompcap.session.dialogue import SEND, SERVER, SUBSCRIBE
 
@@ -42,8 +45,15 @@ def er_01(ctx: RuleContext) -> Judged:
     return Judged(error, ctx.lacks("message", error), "ERROR without message")
 
 
+def _has_ended(ctx: RuleContext, pending: Pending) -> Decision:
+    """As `has_ended`, where the clocks of both directions can be compared."""
+    ended = has_ended(ctx, pending)
+    told = ctx.clocks.comparable(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return replace(ended, unevaluable=~told if ended.unevaluable is None else ended.unevaluable | ~told)
+
+
 @ERRORS.rule(
-    "ER-02", versions="1.1 1.2", side="server", level="M", observed="T", decide=has_ended,
+    "ER-02", versions="1.1 1.2", side="server", level="M", observed="T", decide=_has_ended,
     clause="1.2 ERROR; 1.1 SEND, SUBSCRIBE",
     breaks="""
         in 1.2
@@ -64,7 +74,8 @@ def er_02(ctx: RuleContext) -> Judged:
 
     In 1.2 after every ERROR, in 1.1 after one that refuses a SEND or SUBSCRIBE (known by its receipt-id); 1.0 has no
     such rule. Passes where the server's FIN or RST comes within `error_close_s` (1 s), fails where the server was
-    heard, by octets or a FIN, after that. Where the client closed first, or the capture ends, it is not evaluable.
+    heard, by octets or a FIN, after that. Where the client closed first, the capture ends, or the clocks of both directions cannot be
+    compared, it is not evaluable.
 
     RabbitMQ closes for few errors only, ActiveMQ for fatal ones, Artemis for errors of version and parsing.
     """
@@ -130,8 +141,8 @@ def er_04(ctx: RuleContext) -> tuple[Judged, Judged]:
 
     Passes where the receipt-id names a receipt asked for. Fails where the header is missing, the client's latest frame
     asked for a receipt not longer than `error_cause_s` (1 s) before, and nothing ever answered it. Errors about heart-beats
-    concern no frame. Not evaluable where octets are missing that could tell better, or the capture ended
-    while the connection was open.
+    concern no frame. Not evaluable where octets are missing that could tell better, the capture ended
+    while the connection was open, or the clocks of both directions cannot be compared.
 
     RabbitMQ never sends the header; ActiveMQ and Artemis do.
     """
@@ -143,7 +154,8 @@ def er_04(ctx: RuleContext) -> tuple[Judged, Judged]:
     ordinal = ctx.receipts["ordinal"][request] if len(ctx.receipts) else request
     return (
         Judged(named, ctx.none()),
-        Judged(silent, silent, "ERROR {message} without the receipt-id of the frame before it", unevaluable=ctx.missed_any,
+        Judged(silent, silent, "ERROR {message} without the receipt-id of the frame before it",
+               unevaluable=ctx.missed_any | untimed(ctx, latest),
                pending=True, key=np.stack([ordinal, facts.gaps_s2c], axis=1)),
     )
 
@@ -204,7 +216,7 @@ def er_06(ctx: RuleContext) -> Judged:
     Advice of the text: a receipt-id, or any other header that helps to find the frame. Judged on an ERROR within
     `error_cause_s` (1 s) of a frame of the client, CONNECT apart; any header beside message, content-length,
     content-type, version, server, session and heart-beat passes. Other ERRORs are not evaluable, for nothing says that a
-    frame caused them.
+    frame caused them; nor are those where the clocks of both directions cannot be compared.
 
     Errors about heart-beats concern no frame.
     """
@@ -218,5 +230,5 @@ def er_06(ctx: RuleContext) -> Judged:
         other = ~truth(pc.is_in(names, value_set=pa.array(PLAIN)))
         helpful[index[np.unique(np.asarray(pc.list_parent_indices(headers))[other])]] = True
     opening = ctx.of("CONNECT", "STOMP")[latest] & (latest >= 0) if len(latest) else error
-    unclear = ~helpful & ~soon_after(ctx, latest)
+    unclear = ~helpful & (~soon_after(ctx, latest) | untimed(ctx, latest))
     return Judged(error & ~opening, ~helpful, "ERROR {message} does not identify its frame", unevaluable=unclear)

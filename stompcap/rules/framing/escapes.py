@@ -10,6 +10,8 @@ from stompcap.rules.context import RuleContext
 from stompcap.rules.ends import BOTH
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Chapter, Decision, Judged
+from stompcap.session.clocks import LAST
+from stompcap.session.dialogue import SERVER
 from stompcap.stomp.syntax import Syntax
 
 ESCAPES = Chapter("Escapes")
@@ -49,19 +51,24 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     d = ctx.dialogue
     failed, latest = np.zeros(len(pending), bool), np.zeros(len(pending), np.int64)
     speech = ~ctx.of("ERROR", "DISCONNECT")
+    by_client, by_server = (
+        ctx.clocks.read_by(pending.receiver, pending.session, **{name: pending.key}) for name in ("client_ns", "server_ns")
+    )
+    limit = np.where(pending.receiver == SERVER, by_client, by_server)
     receivers, which = np.unique(pending.session * np.int64(2) + pending.receiver, return_inverse=True)
     bounds = np.searchsorted(np.sort(which), np.arange(1, len(receivers)))
     for one, mine in zip(receivers.tolist(), np.split(np.argsort(which, kind="stable"), bounds), strict=True):
         session, receiver = divmod(one, 2)
         frames = np.arange(d.starts[session], d.starts[session + 1])
         said = frames[speech[frames] & (d.side[frames] == receiver)]
-        found = np.append(said, -1)[np.searchsorted(np.maximum.accumulate(d.at_ns[said]), pending.key[mine], side="right")]
+        found = np.append(said, -1)[np.searchsorted(np.maximum.accumulate(d.at_ns[said]), limit[mine], side="right")]
         failed[mine] = (found >= 0) & (d.ordinal[found] - pending.other_key[mine] <= RETENTION if len(d) else False)
         latest[mine] = d.ordinal[frames].max(initial=0)
     late = latest - pending.other_key > RETENTION
     closed_by = ctx.sessions.closed_by[pending.session]
     died = ((closed_by == pending.receiver) | (closed_by == BOTH)) & ~late
-    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=~failed & ~died)
+    told = ctx.clocks.together(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=(~failed & ~died) | ~told)
 
 
 @ESCAPES.rule(

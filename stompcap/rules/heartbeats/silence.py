@@ -15,6 +15,7 @@ from stompcap.rules.errors.consequences import HEART_BEAT
 from stompcap.rules.heartbeats.beats import agreed
 from stompcap.rules.heartbeats.intervals import gap_units, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, Bools, integers, truth
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.wire import sides
@@ -151,7 +152,7 @@ def hb_08(ctx: RuleContext) -> Judged:
 
     Judged at the close of a session in which the client owed no beats: fails where the server's side closed it, without
     DISCONNECT or an ERROR about anything else, after both were silent for `idle_close_s` (10 s) or longer; other closes
-    pass. Not evaluable where octets are missing.
+    pass. Not evaluable where octets are missing, or the clocks of both directions cannot be compared.
 
     Artemis cuts off clients of 0,0 and of 1.0 after 60 s (connection-ttl), and says so in an ERROR first. A load balancer
     between does so too, mostly by a RST at a round time, 60 s (ELB) or 350 s (NLB): the evidence says where the silence
@@ -165,5 +166,6 @@ def hb_08(ctx: RuleContext) -> Judged:
     cut = (ctx.ends.closed_by_server & ~ctx.first["disconnect"].there & (~error.there | complains))[session]
     cut &= idle >= ctx.limits.ns("idle_close_s")
     lost: Bools = (ctx.ends.lost | ~s.start).max(axis=1)[session]
+    lost |= ~ctx.clocks.comparable(session, np.maximum(s.frames.sum(axis=1) - 1, 0)[session], np.full(len(session), LAST))
     return Judged(np.ones(len(session), bool), cut, lambda index: idleness(ctx, session[index], idle[index]), unevaluable=lost,
                   units=ctx.end_of_stream(session, np.full(len(session), SERVER, np.int64)))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from stompcap.rules.context import RuleContext
 from stompcap.rules.frames import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, truth
 from stompcap.session.dialogue import CLIENT, COMMANDS, DISCONNECT, SEND, SERVER
 from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN
@@ -88,8 +89,8 @@ def rc_03(ctx: RuleContext) -> Judged:
     """Each frame that asks for a receipt gets one.
 
     A RECEIPT, or an ERROR with its receipt-id. Fails where the server was still there `receipt_wait_s` (10 s) later and
-    had not answered. Not evaluable where it was not heard after that time, where octets of its side are missing, or
-    where an ERROR came after the frame and may have meant it. A DISCONNECT's receipt is DS-05's.
+    had not answered. Not evaluable where it was not heard after that time, where octets of its side are missing, where the clocks
+    of both directions cannot be compared, or where an ERROR came after the frame and may have meant it. A DISCONNECT's receipt is DS-05's.
 
     On RabbitMQ a SEND's receipt confirms that the message is safe: inside a transaction it comes after COMMIT only, and
     never where the transaction was aborted or the message rejected. So a SEND in a transaction that was not committed is
@@ -106,7 +107,8 @@ def rc_03(ctx: RuleContext) -> Judged:
     rabbitmq = truth(pc.equal(ctx.of_session("server_product"), "RabbitMQ"))[session]
     refused = ctx.first["last_error"].ordinal[session] > ordinal
     lost = (ctx.sessions.gaps[session, SERVER] > gaps) | ~ctx.closing[session]
-    excused = uncommitted | (rabbitmq & sends) | refused | lost | ~present
+    told = ctx.clocks.comparable(session, ordinal, np.full(len(index), LAST))
+    excused = ~told | uncommitted | (rabbitmq & sends) | refused | lost | ~present
     return Judged(np.ones(len(index), bool), unanswered, lambda at: _not_answered(ctx, index[at]),
                   unevaluable=unanswered & excused, units=requests(ctx, index))
 

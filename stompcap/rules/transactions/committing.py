@@ -98,7 +98,8 @@ def tx_08(ctx: RuleContext) -> Judged:
         ctx.transactions[name][index]
         for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end")
     )
-    count = sends + acks + nacks
+    first, last = (ctx.transactions[name][index] for name in ("ordinal", "ended_ordinal"))
+    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, first, last, CLIENT)
     empty, long = count == 0, ended - begun > limits.ns("transaction_open_s")
     large, many = count > limits.transaction_actions, open_before >= limits.transactions_open
 
@@ -108,4 +109,4 @@ def tx_08(ctx: RuleContext) -> Judged:
         return _say(ctx, index[at], pa.array(kind.tolist(), pa.string()))
 
     return Judged(np.ones(len(index), bool), empty | long | large | many, say,
-                  unevaluable=~np.isin(outcome, ENDED) | (missed != 0), units=units)
+                  unevaluable=~np.isin(outcome, ENDED) | (missed != 0) | ~told, units=units)

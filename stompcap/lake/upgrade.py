@@ -1,0 +1,107 @@
+"""Tables that an older version made, brought to what this version declares: columns, constraints, comments, settings.
+
+A table that has all this costs a comparison with what was read to open it. What it lacks comes in commits of its own, which change no
+row: new columns are null in the rows that are there. Only table stream_state is written anew, where its columns had other names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import Schema
+from deltalake.transaction import AddAction, RemoveAction
+
+from stompcap.lake import data_files, open_tables
+from stompcap.lake.files import PART, TableWriter
+from stompcap.lake.places import filesystem, location
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+    from stompcap.tables import Table
+
+CHECKPOINT_COMMITS = "10"
+"""Commits after which a writer makes a checkpoint: opening a table reads no more than these."""
+
+CONSTRAINT = "delta.constraints."
+
+
+def configuration(table: Table) -> dict[str, str]:
+    """A table's settings as Delta keeps them, and the constraint of each column that has words."""
+    words = {f"{CONSTRAINT}{column.name}_words": column.check for column in table.enumerations if column.check is not None}
+    return _settings(table) | words
+
+
+def _settings(table: Table) -> dict[str, str]:
+    return {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
+
+
+def bring_up(lake: str, table: Table) -> None:
+    """Bring a table to its declaration."""
+    where = location(lake, table.name)
+    if _lacks(table, open_tables.seen(where)):
+        _columns(lake, table, open_tables.table(where))
+        _configure(table, open_tables.table(where))
+        _comment(table, open_tables.table(where))
+
+
+def _lacks(table: Table, delta: DeltaTable) -> bool:
+    """Whether anything is to be done; what a table was once given, it keeps."""
+    metadata, fields = delta.metadata(), {field.name: field for field in delta.schema().fields}
+    named = {name for name in metadata.configuration if name.startswith(CONSTRAINT)}
+    wanted = configuration(table)
+    return (
+        metadata.description != table.comment
+        or not wanted.items() <= metadata.configuration.items()
+        or not named <= wanted.keys()
+        or any(one.name not in fields or fields[one.name].metadata.get("comment") != one.comment for one in table.columns)
+        or any(one.formerly in fields for one in table.columns)
+    )
+
+
+def _columns(lake: str, table: Table, delta: DeltaTable) -> None:
+    """The columns that it has not; where some have other names, all rows under the present ones."""
+    there = {field.name for field in delta.schema().fields}
+    others = there - set(table.arrow.names)
+    if others and (others & {one.formerly for one in table.columns} or not delta.file_uris()):
+        _write_anew(lake, table, delta)
+    elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
+        delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
+
+
+def _configure(table: Table, delta: DeltaTable) -> None:
+    """Settings and constraints, in one commit; constraints of columns without words go."""
+    wanted, found = configuration(table), delta.metadata().configuration
+    if not wanted.items() <= found.items():
+        delta.alter.set_table_properties(wanted, raise_if_not_exists=False)
+        if not _settings(table).items() <= found.items():
+            delta.create_checkpoint()  # which has the statistics of the columns that are named now
+    for name in found:
+        if name.startswith(CONSTRAINT) and name not in wanted:
+            delta.alter.drop_constraint(name.removeprefix(CONSTRAINT), raise_if_not_exists=False)
+
+
+def _comment(table: Table, delta: DeltaTable) -> None:
+    """The comments of the table and of its columns."""
+    if delta.metadata().description != table.comment:
+        delta.alter.set_table_description(table.comment)
+    fields = {field.name: field for field in delta.schema().fields}
+    for column in table.columns:
+        if fields[column.name].metadata.get("comment") != column.comment:
+            delta.alter.set_column_metadata(column.name, {"comment": column.comment})
+
+
+def _write_anew(lake: str, table: Table, delta: DeltaTable) -> None:
+    """The rows of a table in the columns that it has now, file by file under the prefix that its name had."""
+    added: list[AddAction | RemoveAction] = []
+    for file in data_files.of(delta):
+        system, path = filesystem(file.uri)
+        writer = TableWriter(lake, table.name, file.name.rpartition("/")[2].partition(PART)[0])
+        with pq.ParquetFile(path, filesystem=system) as held:
+            for number in range(held.num_row_groups):
+                writer.write(table.now(held.read_row_group(number)))
+        if (made := writer.close()) is not None:
+            added.append(AddAction(made.path, made.size, {}, file.added_ms, True, made.statistics))
+    delta.create_write_transaction(added, mode="overwrite", schema=Schema.from_arrow(table.arrow))

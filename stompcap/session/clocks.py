@@ -1,0 +1,178 @@
+"""Which times of a session can be compared: the clocks of its directions may differ, and each may step (stompcap.tcp.clocks).
+
+A step lies before the first frame that was complete behind it; between two steps the clocks differ or do not, by what was acknowledged
+there. A duration is known where no step of a clock that it was measured by lies between its ends, and, where both clocks measured it, these
+do not differ. A frame of which a part came before a step and a part behind it is torn: no duration begins or ends there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session.columns import I64, Bools, first_above, flat, integers
+from stompcap.session.dialogue import CLIENT, FRAME, SERVER, Dialogue
+from stompcap.session.records import KEY_BITS, Layout, Records, keys, opened
+from stompcap.session.wire import directions
+from stompcap.tables import words
+
+LAYOUT = Layout({"place": -1, "ordinal": -1, "sides": 0, "differed": 0, "torn": 0})
+"""One row per step: its place, the ordinal of the first frame behind it (-1: none so far), whose clocks stepped (1 << side), whether they
+differed until then. And one per torn frame, by its ordinal.
+"""
+STEP = words.STALLS[2]
+NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
+LAST = NEVER + 1  # and behind all steps
+BOTH = None
+FAR_US = 2**52
+FAR_NS = FAR_US * 1000
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When something was, in nanoseconds, -1 where it was not; and the ordinal of the frame that shows it, LAST for the session's end."""
+
+    ordinal: I64
+    ns: I64
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The clocks of sessions.
+
+    `least_ns`, `most_ns` per session: bounds of how far the server's clock is ahead of the client's, behind the last step; `unmeasured`:
+    durations that could not be told, so far.
+    """
+
+    rows: Records
+    least_ns: I64
+    most_ns: I64
+    unmeasured: I64
+
+    @cached_property
+    def ahead_ns(self) -> I64:
+        """Per session the least that the server's clock must be ahead of the client's, below 0 if behind; 0 where they may agree."""
+        return np.where(self.least_ns > 0, self.least_ns, np.minimum(self.most_ns, 0))
+
+    @cached_property
+    def differ(self) -> Bools:
+        """Sessions whose clocks do not agree behind the last step."""
+        found: Bools = (self.least_ns > 0) | (self.most_ns < 0)
+        return found
+
+    def read_by(self, side: I64 | int, session: I64, client_ns: I64 | None = None, server_ns: I64 | None = None) -> I64:
+        """Times that one side's clock told, as the other's (`side`) would have: they are off by less than a round trip."""
+        ahead = self.ahead_ns[session]
+        told, by = (client_ns, CLIENT) if client_ns is not None else (server_ns, SERVER)
+        assert told is not None
+        return np.where((side == by) | (told < 0), told, told + ahead if by == CLIENT else told - ahead)
+
+    def order(self, session: I64, client: Moment, server: Moment) -> tuple[Bools, Bools]:
+        """Whether a moment of the client surely came before one of the server; and whether surely not."""
+        told = self.comparable(session, client.ordinal, server.ordinal)
+        bounded = ~told & self.together(session, client.ordinal, np.full(len(session), LAST))
+        bounded &= self.together(session, server.ordinal, np.full(len(session), LAST))
+        passed = server.ns - client.ns
+        before = np.where(told, passed > 0, bounded & (passed > self.most_ns[session]))
+        behind = np.where(told, passed <= 0, bounded & (passed <= self.least_ns[session]))
+        return before, behind
+
+    def together(self, session: I64, first: I64, second: I64) -> Bools:
+        """Whether no clock stepped between frames of these ordinals."""
+        found: Bools = self.comparable(session, first, second, CLIENT) & self.comparable(session, first, second, SERVER)
+        return found
+
+    def comparable(self, session: I64, first: I64, second: I64, side: int | None = BOTH) -> Bools:
+        """Whether times at frames of these ordinals can be compared, those of one side or of both sides' clocks."""
+        known: Bools
+        if len(self.rows) == 0:
+            known = np.ones(len(session), np.bool_) if side is not BOTH else ~self.differ[session]
+            return known
+        torn = self.rows["torn"] == 1
+        steps = self.rows.take(np.flatnonzero(~torn))
+        at = keys(steps["session"], np.where(steps["ordinal"] < 0, NEVER, steps["ordinal"]))
+        begin, end = (np.searchsorted(at, keys(session, ordinal), side="right") for ordinal in (first, second))
+        if side is BOTH:
+            behind = np.append(steps["session"], -1)[end] == session
+            differed = np.where(behind, np.append(steps["differed"], 0)[end] == 1, self.differ[session])
+            known = (begin == end) & ~differed
+        else:
+            own = np.append(0, np.cumsum(steps["sides"] >> side & 1))
+            known = own[begin] == own[end]
+        of_torn = self.rows.key[torn]
+        known &= ~np.isin(keys(session, first), of_torn) & ~np.isin(keys(session, second), of_torn)
+        return known
+
+    def elapsed(self, session: I64, begin: Moment, end: Moment, side: int | None = BOTH, *, counts: bool = True) -> pa.Array:
+        """Microseconds between two moments, null where one is not, and where it cannot be told; that `counts` in `unmeasured`."""
+        there = (begin.ns >= 0) & (end.ns >= 0)
+        known = self.comparable(session, begin.ordinal, end.ordinal, side) & (end.ns >= begin.ns)
+        if counts:
+            np.add.at(self.unmeasured, session[there & ~known], 1)
+        return pa.array((end.ns - begin.ns) // 1000, pa.int64(), mask=~(there & known))
+
+
+def _bounds(table: pa.Table) -> tuple[I64, I64]:
+    """The bounds of the clocks' difference that rows of streams or stalls have, in nanoseconds; far apart where they are not known."""
+    if "clock_difference_min_us" not in table.column_names:
+        return np.full(table.num_rows, -FAR_NS), np.full(table.num_rows, FAR_NS)
+    least, most = integers(table.column("clock_difference_min_us"), -FAR_US), integers(table.column("clock_difference_max_us"), FAR_US)
+    return least * 1000, most * 1000
+
+
+def follow(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I64) -> Clocks:
+    """The clocks of a step's sessions: `stalls` has the steps of clocks that are new, `before` is the state table."""
+    d = dialogue
+    least, most = _bounds(d.streams)
+    rows = opened(LAYOUT, before, d.ids, _new(stalls, d.ids), {})
+    if len(rows) == 0:
+        return Clocks(rows, least, most, unmeasured)
+    rows = rows.take(np.lexsort((rows["place"], rows["session"])))
+    waiting = np.flatnonzero((rows["torn"] == 0) & (rows["ordinal"] < 0))
+    fresh = np.flatnonzero(~d.earlier)
+    frame = first_above(rows["session"][waiting], rows["place"][waiting] - 1, d.session[fresh], d.position[fresh])
+    rows["ordinal"][waiting] = np.where(frame < 0, -1, d.ordinal[fresh[frame]]) if len(fresh) else -1
+    torn = _torn(d, rows)
+    more = {"session": d.session[torn], "ordinal": d.ordinal[torn], "place": d.position[torn], "torn": np.ones(len(torn), np.int64)}
+    none = np.zeros(len(torn), np.int64)
+    rows = Records(LAYOUT, {name: np.concatenate([values, more.get(name, none)]) for name, values in rows.numbers.items()}, {})
+    order = np.lexsort((rows["place"], np.where(rows["ordinal"] < 0, NEVER, rows["ordinal"]), rows["session"]))
+    return Clocks(rows.take(order), least, most, unmeasured)
+
+
+def without_steps(stalls: pa.Table) -> pa.Table:
+    """The stalls alone."""
+    return stalls.filter(pc.not_equal(flat(stalls.column("kind")), STEP))
+
+
+def _new(stalls: pa.Table, ids: pa.Array) -> Mapping[str, I64]:
+    """Steps as numbers of LAYOUT, by session and place; a step of both clocks has a row of either in the table."""
+    steps = stalls.filter(pc.equal(flat(stalls.column("kind")), STEP))
+    if not steps.num_rows:
+        return dict.fromkeys(("session", "place", "sides", "differed"), np.empty(0, np.int64))
+    direction, place = directions(steps, ids), integers(steps.column("place"))
+    found, which = np.unique(np.stack([direction // 2, place]), axis=1, return_inverse=True)
+    sides, differed = np.zeros(found.shape[1], np.int64), np.zeros(found.shape[1], np.int64)
+    np.bitwise_or.at(sides, which.reshape(-1), 1 << (direction % 2))
+    least, most = _bounds(steps)
+    np.bitwise_or.at(differed, which.reshape(-1), ((least > 0) | (most < 0)).astype(np.int64))
+    own = found[0] >= 0
+    return {"session": found[0][own], "place": found[1][own], "sides": sides[own], "differed": differed[own]}
+
+
+def _torn(d: Dialogue, rows: Records) -> I64:
+    """The new frames of which a part came before a step, and a part behind it."""
+    raw = d.rows
+    frame = np.flatnonzero((raw.kind == FRAME) & ~raw.beside)
+    steps = rows.take(np.flatnonzero(rows["torn"] == 0))
+    first, last = (
+        first_above(raw.session[frame], places[frame], steps["session"], steps["place"]) for places in (raw.first_order, raw.order)
+    )
+    found = np.zeros(len(raw), np.bool_)
+    found[frame] = first != last
+    return np.flatnonzero(d.of_rows(found))

@@ -1,0 +1,135 @@
+"""How far apart the clocks of a connection's two directions may be, by what each side acknowledges.
+
+A segment is never earlier than what it acknowledges. Where a side's segment of time `s` acknowledges one of the other side of time `t`, its
+clock is ahead by no more than `s - t`. Acknowledgements both ways give bounds from both sides; the tightest ones count, since the
+connection began or since a clock stepped. The bounds contain the true difference, whatever the capture lost, as only first copies of
+octets count. They are no closer than the round trip as the capture point sees it.
+
+A clock has stepped where a direction goes on, by its sequence and acknowledgement numbers, at an earlier time; segments out of order, and
+those sent again, say nothing. So it has where an acknowledgement contradicts the bounds: then nobody knows which clock stepped, nor when
+between both segments. What lies between is of no known difference.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stompcap.capture.columns import ACK
+from stompcap.capture.integers import Int
+from stompcap.kernel import inline, kernel
+from stompcap.tcp.state import (
+    CLOCK_MAX,
+    CLOCK_MIN,
+    CLOCK_STEPS,
+    CLOSE_BY,
+    NEWEST,
+    NEWEST_NS,
+    NEWEST_PLACE,
+    SIDES,
+    TIMED,
+    TIMED_NS,
+    TIMED_PLACE,
+    UNBOUNDED,
+    WENT_ACK,
+    WENT_NS,
+    WENT_ON,
+    WIDTH,
+    Int64s,
+    State,
+    distance,
+)
+
+MOST_STEPS = 256  # of a connection: behind more of them, its clocks cannot be compared
+BOTH = 2  # which side's clock stepped, where that is not known
+
+NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time and place
+STEP = 6  # columns of a step: connection, side, time and place of the first segment behind it, and the bounds up to it
+
+
+class Sent(NamedTuple):
+    """A segment: its side, time, acknowledgement, flags, positions of its octets, SYN and FIN among them, and place on the wire."""
+
+    side: Int
+    ts: Int
+    ack: Int
+    flags: Int
+    begin: Int
+    end: Int
+    place: Int
+
+
+@kernel
+def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: Int64s, count: Int) -> Int:
+    """Note a step before that time and place; what was known ends there. Returns how many steps there are now."""
+    if state[stream, CLOCK_STEPS] == MOST_STEPS:
+        return count
+    steps[count, 0], steps[count, 1], steps[count, 2], steps[count, 3] = stream, side, ts, place
+    steps[count, 4], steps[count, 5] = state[stream, CLOCK_MIN], state[stream, CLOCK_MAX]
+    state[stream, CLOCK_STEPS] += 1
+    unbounded = -UNBOUNDED if state[stream, CLOCK_STEPS] == MOST_STEPS else UNBOUNDED
+    state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = -unbounded, unbounded
+    for peer in range(2):
+        at = SIDES + peer * WIDTH
+        state[stream, at + TIMED] = state[stream, at + NEWEST] = 0
+    return count + 1
+
+
+@kernel
+def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: Int64s, count: Int) -> Int:
+    """Take that a segment acknowledges the one in the columns from `of` on; returns how many steps there are now."""
+    ahead = sent.ts - state[stream, of + NS]
+    contradicted = ahead < state[stream, CLOCK_MIN] if sent.side else -ahead > state[stream, CLOCK_MAX]
+    if contradicted and state[stream, CLOCK_STEPS] < MOST_STEPS:
+        count = _stepped(state, stream, BOTH, state[stream, of + NS], state[stream, of + PLACE], steps, count)
+        state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = UNBOUNDED, -UNBOUNDED
+        return _stepped(state, stream, BOTH, sent.ts, sent.place, steps, count)
+    if not contradicted and sent.side:
+        state[stream, CLOCK_MAX] = min(state[stream, CLOCK_MAX], ahead)
+    elif not contradicted:
+        state[stream, CLOCK_MIN] = max(state[stream, CLOCK_MIN], -ahead)
+    return count
+
+
+@inline
+def _goes_on(state: State, stream: Int, sent: Sent) -> bool:
+    """Whether a segment goes on where its side was: behind none of its segments, and ahead in octets or in what it acknowledges."""
+    mine = SIDES + sent.side * WIDTH
+    end, highest = state[stream, mine + WENT_ON], state[stream, mine + WENT_ACK]
+    if sent.begin < end:
+        return False
+    heard = np.int64(0)
+    if sent.flags & ACK:
+        heard = np.int64(1) if highest < 0 else np.int64(distance(sent.ack, highest))
+    return bool(heard > 0 or (heard == 0 and sent.end > end))
+
+
+@inline
+def take_clock(state: State, stream: Int, sent: Sent, steps: Int64s, count: Int) -> Int:
+    """Take what a segment tells of the clocks; returns how many steps there are now."""
+    mine, peer = SIDES + sent.side * WIDTH, SIDES + (1 - sent.side) * WIDTH
+    fresh = sent.end > sent.begin and sent.end > state[stream, mine + WENT_ON]
+    if _goes_on(state, stream, sent):
+        if state[stream, mine + WENT_ON] and sent.ts < state[stream, mine + WENT_NS]:
+            count = _stepped(state, stream, sent.side, sent.ts, sent.place, steps, count)
+        state[stream, mine + WENT_NS] = sent.ts
+        if sent.flags & ACK:
+            state[stream, mine + WENT_ACK] = sent.ack
+    state[stream, mine + WENT_ON] = max(state[stream, mine + WENT_ON], sent.end)
+    newest = state[stream, peer + NEWEST]
+    if sent.flags & ACK and newest:
+        heard = distance(sent.ack, newest)
+        if 0 <= heard <= CLOSE_BY:
+            count = _compare(state, stream, sent, peer + NEWEST, steps, count)
+            state[stream, peer + TIMED] = 0
+        elif heard < 0 and state[stream, peer + TIMED] and distance(sent.ack, state[stream, peer + TIMED]) >= 0:
+            count = _compare(state, stream, sent, peer + TIMED, steps, count)
+            state[stream, peer + TIMED] = 0
+    if fresh:
+        if not state[stream, mine + TIMED]:
+            state[stream, mine + TIMED], state[stream, mine + TIMED_NS] = sent.end, sent.ts
+            state[stream, mine + TIMED_PLACE] = sent.place
+        state[stream, mine + NEWEST], state[stream, mine + NEWEST_NS] = sent.end, sent.ts
+        state[stream, mine + NEWEST_PLACE] = sent.place
+    return count

@@ -1,0 +1,32 @@
+"""What connections carried that is not read, in words: TLS, WebSocket and other protocols."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+NAMES = {
+    "tls": "TLS", "http": "HTTP", "amqp": "AMQP", "mqtt": "MQTT", "openwire": "OpenWire", "core": "Artemis Core",
+    "other": "an unknown protocol",
+}  # fmt: skip
+WEBSOCKET = "WebSocket"
+WHY = {"TLS": "not decrypted", WEBSOCKET: "not read"}
+NOT_KEPT = "not kept"
+
+
+def kinds(rows: Iterable[Mapping[str, Any]], ports: Collection[int] | None = None) -> list[str]:
+    """How many connections there were of each protocol and on which port, the most first; STOMP is left out.
+
+    `rows` have protocol, transport, server_port and connections; `ports` are those that are told of, None for all.
+    """
+    counts: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        if row["protocol"] != "stomp" and (ports is None or row["server_port"] in ports):
+            name = WEBSOCKET if row["transport"] == "websocket" else NAMES[row["protocol"]]
+            counts[name, row["server_port"]] += row["connections"]
+    return [_line(name, n, port) for (name, port), n in counts.most_common()]
+
+
+def _line(name: str, number: int, port: int) -> str:
+    return f"{number:,} connection{'' if number == 1 else 's'} of {name} on port {port}, {WHY.get(name, NOT_KEPT)}"

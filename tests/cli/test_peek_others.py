@@ -1,0 +1,45 @@
+"""`peek` says what else was spoken than STOMP, and where STOMP turns into something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stompcap.cli import entry
+from tests.capture.packaging import Frame, pcap
+from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
+from tests.e2e.test_other_protocols import packets
+
+STOMP = [(CLIENT, b"CONNECT\naccept-version:1.2\nhost:h\n\n\0"), (SERVER, b"CONNECTED\nversion:1.2\n\n\0")]
+MQTT = SPOKEN["MQTT 3.1.1"].says
+
+
+def told(folder: Path, frames: list[Frame], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """What is said of these packets, on standard output and standard error."""
+    monkeypatch.setattr("sys.argv", ["stompcap", "peek", str(pcap(folder / "peeked.pcap", frames, nano=True))])
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert ended.value.code in (0, None)
+    return capsys.readouterr()
+
+
+def test_other_protocols_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [frame for port in (50001, 50002, 50003) for frame in packets(MQTT, (port, 61616))]
+    elsewhere = packets(SPOKEN["Redis"].says, (50004, 6379))
+    out, err = told(tmp_path, others + elsewhere, capsys, monkeypatch)
+    assert out.splitlines()[1:] == [
+        "3 connections of MQTT on port 61616, not kept", "1 connection of an unknown protocol on port 6379, not kept"
+    ]  # fmt: skip
+    assert err == "stompcap: no session of STOMP was found\n"
+    out, err = told(tmp_path, others + elsewhere + packets(STOMP, (50005, 61613)), capsys, monkeypatch)
+    assert out.splitlines()[-1] == "3 connections of MQTT on port 61616, not kept"
+    assert (err, SECRET in out) == ("", False)
+
+
+def test_what_turns_into_something_else_is_junk_and_a_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, _ = told(tmp_path, packets([*STOMP, *MQTT], (50001, 61616), closes=True), capsys, monkeypatch)
+    assert " → junk " in out
+    assert "FR-11 MUST client: octets that belong to no frame" in out

@@ -1,0 +1,78 @@
+"""What lakes have of connections that show no STOMP, or that show it in a later run, captures of all kinds given."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyarrow import parquet
+
+from pipelines.result import Result
+from pipelines.run import Run, execute
+from stompcap.options import Options
+from tests.capture.packaging import pcap
+from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
+from tests.e2e.test_other_protocols import BINARY, SEND, packets
+from tests.spark.test_reprocess import WITHOUT_VALIDATION, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+Start = Callable[..., Result]
+ONLY_NOW = "shows STOMP only now"
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession) -> Start:
+    def start(lake: Path, *captures: str) -> Result:
+        return execute(Run(lambda: spark, str(lake), Options()), WITHOUT_VALIDATION, captures)
+
+    return start
+
+
+def said_in(lake: Path) -> bytes:
+    """All that the data files of a lake have, those replaced since among them, and all other files as they are."""
+    found = []
+    for path in sorted(lake.rglob("*")):
+        if path.suffix == ".parquet":
+            found.append(repr(parquet.read_table(path).to_pylist()).encode())
+        elif path.is_file():
+            found.append(path.read_bytes())
+    return b"".join(found)
+
+
+def test_no_file_of_a_lake_has_an_octet_of_other_protocols(run: Start, tmp_path: Path) -> None:
+    lake, ports = tmp_path / "lake", (61613, 61616, 15674)
+    talks = [packets(one.says, (50000 + 10 * n + port % 7, port), handshake=(n + port) % 2 == 0)
+             for n, one in enumerate(SPOKEN.values()) for port in ports]  # fmt: skip
+    for number, (share, next_share) in enumerate(pairwise((0, 0.3, 1))):
+        frames = [frame for talk in talks for frame in talk[int(len(talk) * share) : int(len(talk) * next_share)]]
+        result = run(lake, str(pcap(tmp_path / f"{number}.pcap", frames, nano=True)))
+    assert any("connections of MQTT on port 61613, not kept" in line or "no connection spoke STOMP" in line for line in result.warnings)
+    assert SECRET.encode() not in said_in(lake)
+
+
+def test_stomp_shown_in_the_third_run_brings_back_what_compressed_captures_have(run: Start, tmp_path: Path) -> None:
+    says = [(CLIENT, BINARY[:4500]), (SERVER, BINARY[:1500]), (CLIENT, b"\0" + SEND), (CLIENT, SEND)]
+    frames = packets(says, (50001, 61616), handshake=False)
+    bounds = [0, 2, 5, 7, len(frames)]
+    paths = []
+    for number, (begin, end) in enumerate(pairwise(bounds)):
+        plain = pcap(tmp_path / f"{number}.pcap", frames[begin:end], nano=True)
+        paths.append(f"{plain}.gz")
+        Path(paths[-1]).write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+    run(tmp_path / "together", *paths)
+    for path in paths:
+        assert not any(ONLY_NOW in line for line in run(tmp_path / "apart", path).warnings)
+    assert rows_of(tmp_path / "apart") == rows_of(tmp_path / "together")
+    run(tmp_path / "gone", paths[0])
+    run(tmp_path / "gone", paths[1])
+    Path(paths[0]).unlink()
+    result = run(tmp_path / "gone", *paths[2:])
+    assert any(ONLY_NOW in line for line in result.warnings)
