@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from stompcap.session import Options
+from stompcap.session import Options, heartbeats
 from stompcap.settings import Thresholds
 from tests.session.transcript import MS, START, picked, run
 
@@ -235,3 +236,11 @@ def test_sessions_side_by_side() -> None:
     assert picked(analysis.tables["heartbeats"], "stream_id", "verdict", "beats") == [
         (f"{0:020d}", "ok", 1), (f"{1:020d}", "dead", 1), (f"{3:020d}", "late", 1)
     ]
+
+
+@pytest.mark.parametrize("late", [1.0, 1.1, 1.15, 1.5, 3.0])
+def test_what_is_late_by_its_whole_milliseconds_is_late(late: float) -> None:
+    interval = np.arange(1, 20_001)
+    longest = heartbeats._in_time(interval, late)
+    assert (longest // MS / interval <= late).all()
+    assert ((longest + 1) // MS / interval > late).all()
