@@ -58,9 +58,11 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     "connection": {"rst_by": _first_reset, "clock_min": -connection.UNBOUNDED, "clock_max": connection.UNBOUNDED, "clock_steps": 0},
     "side": {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
-        "went_ack": -1,
+        "went_ack": -1, "latest_at": lambda of: of["data_end"],
     },
-    "session counters": {"unmeasured": 0},
+    "session counters": {"unmeasured": 0, "hidden": 0, "renewed": 0, "unread": 0, "needless": 0},
+    "session subscriptions": {"hidden": 0, "ended_hidden": 0},
+    "session deliveries": {"unasked": 0, "unread": 0},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 
