@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, cast
 
 import numpy as np
@@ -90,7 +90,7 @@ class Layout:
     words: Mapping[str, tuple[str, ...]]
     meanings: tuple[str, ...]
 
-    @property
+    @cached_property
     def json(self) -> str:
         """As text, always the same for the same layout."""
         schemas = {name: [f"{field.name} {field.type}" for field in schema] for name, schema in self.schemas.items()}
