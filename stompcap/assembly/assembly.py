@@ -22,6 +22,7 @@ from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
 from stompcap.capture.columns import KEPT, STATE
 from stompcap.tcp.block import column
+from stompcap.tcp.keep_alives import without_keep_alives
 
 
 class Assembly(Task):
@@ -70,6 +71,7 @@ class Assembly(Task):
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without))
             return
+        reassembly = without_keep_alives(reassembly, flows, self.sources)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
         batch = Batch(self, flows, reassembly, found, conflicts, going_on)

@@ -30,6 +30,7 @@ from stompcap.places import END
 from stompcap.stomp.prefixes import EOLS, OTHER, UNKNOWN
 from stompcap.tcp.block import column
 from stompcap.tcp.join import end_to_end, in_order
+from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 
@@ -97,7 +98,8 @@ class Flow:
 
     def parts(self, step: Settled, *, stays_open: bool = False) -> Iterator[Part]:
         """The rows that a block makes final; where the flow `stays_open` behind its last packet, all rows as they stand."""
-        a, found = self.assembly, step.reassembly
+        a, found = self.assembly, without_keep_alives(step.reassembly, step.segments, self.assembly.sources)
+        step = replace(step, reassembly=found)
         before = {number - step.first: one for number, one in self.underway.items()}
         together = Together.of(step, before)
         segments, reassembly = together.segments, together.reassembly

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, cast
 
 import numpy as np
@@ -61,11 +61,13 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     },
     "side": {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
-        "went_ack": -1, **dict.fromkeys(("heard", "close_number", "close_order"), 0),
+        "went_ack": -1, "latest_at": lambda of: of["data_end"], **dict.fromkeys(("heard", "close_number", "close_order"), 0),
     },
     "Carried": {"heard": 0},
     "session receipts": {"answered_order": -1},
-    "session counters": {"unmeasured": 0},
+    "session counters": {"unmeasured": 0, "hidden": 0, "renewed": 0, "unread": 0, "needless": 0},
+    "session subscriptions": {"hidden": 0, "ended_hidden": 0},
+    "session deliveries": {"unasked": 0, "unread": 0},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 
@@ -93,7 +95,7 @@ class Layout:
     words: Mapping[str, tuple[str, ...]]
     meanings: tuple[str, ...]
 
-    @property
+    @cached_property
     def json(self) -> str:
         """As text, always the same for the same layout."""
         schemas = {name: [f"{field.name} {field.type}" for field in schema] for name, schema in self.schemas.items()}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stompcap.lake import open_tables
 from stompcap.lake.places import location
 from stompcap.lake.query import Query, in_process, whole
+from stompcap.options import Options
 from stompcap.tables import changes
 from stompcap.units import count
 
+DEFAULT = Options().source
 BY_VERSION = """
-    SELECT b.tool_version AS version, count(*) AS connections
-    FROM streams s LEFT JOIN batches b ON s.batch_id = b.batch_id GROUP BY b.tool_version"""
+    SELECT b.tool_version AS version, s.source, count(*) AS connections
+    FROM streams s LEFT JOIN batches b ON s.batch_id = b.batch_id GROUP BY ALL"""
 
 
 def older_rows(lake: str) -> str | None:
@@ -22,12 +25,19 @@ def older_rows(lake: str) -> str | None:
     if not all(open_tables.is_there(location(lake, name)) for name in tables):
         return None
     [found] = in_process({name: whole(lake, name) for name in tables}, [Query("versions", tables, BY_VERSION)]).values()
-    rows = {row["version"]: row["connections"] for row in found.to_pylist()}
-    older = Counter({version: number for version, number in rows.items() if changes.since(version)})
+    older = [row for row in found.to_pylist() if changes.since(row["version"])]
     if not older:
         return None
-    number = older.total()
-    versions = ", ".join(sorted(version or "a version before 0.1.0" for version in older))
-    what = "; ".join(dict.fromkeys(change.what for version in older for change in changes.since(version)))
-    which = f"{count(number)} connection{'' if number == 1 else 's'} of version {versions}"
-    return f"{which} have rows of before these changes: {what}. To compute them anew: stompcap run --reprocess --lake {shlex.quote(lake)}"
+    number = sum(row["connections"] for row in older)
+    versions = ", ".join(sorted({row["version"] or "a version before 0.1.0" for row in older}))
+    what = "; ".join(dict.fromkeys(change.what for row in older for change in changes.since(row["version"])))
+    which = f"{count(number)} {'connection of version' if number == 1 else 'connections of version'} {versions}"
+    return f"{which} {'has' if number == 1 else 'have'} rows from before these changes: {what}. To compute them anew: {_mends(lake, older)}"
+
+
+def _mends(lake: str, older: Sequence[Mapping[str, Any]]) -> str:
+    """The command, for one source; what to do about others."""
+    first, *others = sorted({str(row["source"]) for row in older})
+    of = "" if first == DEFAULT else f" --source {shlex.quote(first)}"
+    also = f", and so for {count(len(others))} other source{'s' if len(others) > 1 else ''}" if others else ""
+    return f"stompcap run --reprocess --lake {shlex.quote(lake)}{of}{also}"

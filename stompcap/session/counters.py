@@ -30,13 +30,15 @@ LAYOUT = Layout(
     {f"{name}_{suffix}": initial for name, initial in PER_DIRECTION.items() for suffix in words.DIRECTIONS}
     | {
         "connects": 0, "disconnects": 0, "errors": 0, "subscribes": 0, "nameless": 0, "connected_ns": -1, "heard_ns": -1,
-        "given_up": 0, "ambiguous": 0, "unmeasured": 0,
+        "given_up": 0, "hidden": 0, "ambiguous": 0, "renewed": 0, "unread": 0, "needless": 0, "unmeasured": 0,
     }
 )
 """One row per session. Per direction: frames; gaps passed; whether it began with a frame that opens it; whether a passcode was there;
 whether its latest rows are not trusted (stompcap.session.trust); when octets came last. Then frames by kind, SUBSCRIBEs
-without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit), how
-many ACKs were ambiguous (stompcap.session.settling), and how many durations could not be told (stompcap.session.clocks).
+without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit),
+how many octets of the client's gaps may hide frames (stompcap.session.gaps), and how many ACKs were ambiguous, named a delivery of a
+subscription that may have been renewed, or were not read (stompcap.session.outstanding.Habits); MESSAGEs with an ack header that ask for no
+ACK (`needless`), and how many durations could not be told (stompcap.session.clocks).
 """
 
 

@@ -7,6 +7,9 @@ Where octets may be missing between a delivery and what became of it, one table 
     a cumulative one settles it along; an ABORT gives it back unknown
     it is delivered again before it is settled                unknown, the copy too
     nothing                                                   unknown
+
+Where its subscription or the mode of that is not known, because the frames that tell may be missing before it, an ACK or NACK that names it
+settles it, and else it is unknown; but in 1.2, the `ack` header tells whether it asks for one.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import pyarrow.compute as pc
 from stompcap.kernel import kernel
 from stompcap.session import ordered, settling
 from stompcap.session import transactions as dealings
+from stompcap.session.asking import asking, in_any_version, sure
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.columns import I32, I64, U8, Bools, flat, listed, pick, spread, times, timestamps
 from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
@@ -33,6 +37,7 @@ from stompcap.session.outstanding import (
     MAX_ABORTS,
     PAST_TRANSACTION,
     PENDING,
+    RENEWED,
     REPLACED,
     SETTLED,
     Habits,
@@ -54,7 +59,7 @@ LAYOUT = Layout(
         "ordinal": -1, "offset": -1, "delivered_ns": -1, "subscription": -1, "mode": MODE_UNKNOWN, "body_octets": 0, "body_hash": 0,
         "redelivered": 0, "state": PENDING, "by_ordinal": -1, "by_offset": -1, "by_ns": -1, "nack": 0, "direct": 0, "transaction": -1,
         "latest": -1, "aborts": 0, "opened": 0, "again": 0, "unclear": 0, "lost": 0, "contradicts": 0, "possible": 0, "hidden": 0,
-        "status": -1, "final": 0,
+        "unasked": 0, "unread": 0, "status": -1, "final": 0,
     },
     ("name", "message_id", "ack_id", "destination", "subscription_header"),
 )
@@ -62,8 +67,9 @@ LAYOUT = Layout(
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
 in stompcap.session.outstanding, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
 until it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an
-ACK in a session of which the version is not known; it is `possible` that it is of any subscription; it is not known what settled it
-(`hidden`).
+ACK in a session of which the version is not known; it is `possible` that it is of any subscription (ANY_SUBSCRIPTION), or that its own was
+renewed (RENEWED); of a subscription or mode that is not known, it asks for no ACK (`unasked`); ACKs that were not read when it came
+(`unread`); it is not known what settled it (`hidden`).
 """
 
 
@@ -92,7 +98,7 @@ class Opened(NamedTuple):
 
     subscriptions: Records
     subscription: I64
-    possible: Bools
+    possible: I64
     transactions: Records
     transaction: I64
 
@@ -114,18 +120,18 @@ class Followed(NamedTuple):
 
 
 def follow(
-    dialogue: Dialogue, gaps: Gaps, of: Opened, brokers: Brokers, ambiguous: I64, before: pa.Table, retention: int
+    dialogue: Dialogue, gaps: Gaps, of: Opened, brokers: Brokers, counted: Records, before: pa.Table, retention: int
 ) -> Followed:
-    """Follow all sessions' deliveries; `ambiguous` counts ACKs per session, `before` is the state table."""
+    """Follow all sessions' deliveries; `counted` has the counters of sessions, `before` is the state table."""
     d, sent = dialogue, dialogue.messages
-    rows = _rows(d, of, brokers, before)
+    rows = _rows(d, of, brokers, counted, before)
     coded = names(d, rows, brokers.lax, brokers.unescapes)
     at = np.sort(np.concatenate([sent, d.settling, d.new(CLIENT, COMMIT, ABORT)]))
     settling_at = np.searchsorted(at, d.settling)
-    of_acks = (coded.ack_named, coded.ack_message, coded.strict, coded.compares)
-    named, message, strict, compares = (spread(len(at), settling_at, values.astype(np.int64)) for values in of_acks)
+    of_acks = (coded.ack_named, coded.ack_message, coded.strict, coded.compares, ~sure(d, d.settling))
+    named, message, strict, compares, unsure = (spread(len(at), settling_at, values.astype(np.int64)) for values in of_acks)
     frames = Frames(
-        d.session[at], d.ordinal[at], d.command[at], d.version[at], named, message, strict == 1, compares == 1,
+        d.session[at], d.ordinal[at], d.command[at], d.version[at], named, message, strict == 1, compares == 1, unsure == 1,
         of.transaction[at], gaps.epoch(at, opens=True), gaps.epoch(at, opens=False),
     )
     found = Found(*(np.full(len(at), value, np.int64) for value in (-1, TARGET_NONE, 0, 0, -1, 0, 0)))
@@ -133,22 +139,25 @@ def follow(
     numbers = rows.numbers | {"by": np.full(len(rows), -1, np.int64)}
     settling.walk(
         frames, Rows(*(numbers[name] for name in Rows._fields)), _lists(rows, coded, of.transactions), _unsettled(rows, of, brokers.wide),
-        Habits(brokers.wide, brokers.single_nack, ambiguous), found, retention,
+        Habits(brokers.wide, brokers.single_nack, counted["ambiguous"], counted["renewed"], counted["unread"]), found, retention,
     )
     settled = np.flatnonzero(numbers["by"] >= 0)
     frame = at[numbers["by"][settled]]
     for name, values in (("by_ordinal", d.ordinal[frame]), ("by_offset", d.offset[frame]), ("by_ns", d.first_ns[frame])):
         rows[name][settled] = values
-    rows["contradicts"][settled] |= d.version[frame] < 0
+    rows["contradicts"][settled] |= (d.version[frame] < 0) & ~in_any_version(d, rows, settled, frame)
     none = (-1, TARGET_NONE, 0, 0, -1, 0, 0)
     return Followed(rows, Found(*(spread(len(d), at, values, value) for values, value in zip(found, none, strict=True))))
 
 
-def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Records:
-    """The deliveries of earlier steps and the new ones."""
+def _rows(d: Dialogue, of: Opened, brokers: Brokers, counted: Records, before: pa.Table) -> Records:
+    """The deliveries of earlier steps and the new ones; counts ack headers of those that need none."""
     sent = d.messages
-    row = of.subscription[sent]
+    row, possible = of.subscription[sent], of.possible[sent]
     subscriptions = of.subscriptions
+    known = np.where(row >= 0, subscriptions["mode"][row], MODE_UNKNOWN) if len(subscriptions) else np.full(len(row), MODE_UNKNOWN)
+    mode, unasked, needless = asking(d, sent, known, possible)
+    np.add.at(counted["needless"], d.session[sent], needless)
     said = pc.equal(pc.utf8_lower(d.some_header("redelivered", sent)), "true").fill_null(False)
     again = sent[np.asarray(d.some("message_id", sent).is_valid())] if len(sent) else sent
     body_hash = np.zeros(len(sent), np.int64)
@@ -156,8 +165,7 @@ def _rows(d: Dialogue, of: Opened, brokers: Brokers, before: pa.Table) -> Record
     numbers = {
         "session": d.session[sent], "ordinal": d.ordinal[sent], "offset": d.offset[sent], "delivered_ns": d.last_ns[sent],
         "subscription": np.where(row >= 0, subscriptions["ordinal"][row], -1) if len(subscriptions) else row,
-        "mode": np.where(row >= 0, subscriptions["mode"][row], MODE_UNKNOWN) if len(subscriptions) else np.full(len(row), MODE_UNKNOWN),
-        "possible": of.possible[sent].astype(np.int64), "body_octets": d.body_octets[sent], "body_hash": body_hash,
+        "mode": mode, "unasked": unasked, "possible": possible, "body_octets": d.body_octets[sent], "body_hash": body_hash,
         "redelivered": np.asarray(said).astype(np.int64),
     }
     text = {
@@ -202,16 +210,16 @@ def is_open(rows: Records) -> Bools:
     return found
 
 
-def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, ambiguous: I64) -> None:
+def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, vague: I64, doubtful: Bools) -> None:
     """Fill in `status`, as it is if nothing more comes.
 
-    `over` per session: by DISCONNECT or with its connection; `gaps` per session, of both directions so far; `ambiguous` per delivery:
-    ACKs of its session that may have reached it.
+    `over` per session: by DISCONNECT or with its connection; `gaps` per session, of both directions so far; per delivery `vague`, ACKs of
+    its session that may have reached it, and `doubtful`: that none settled it does not show that it is unsettled.
     """
     session, state, mode = rows["session"], rows["state"], rows["mode"]
     asks = np.isin(mode, (MODE_CLIENT, MODE_INDIVIDUAL))
     settled, direct, aborted = state == SETTLED, rows["direct"] == 1, np.isin(state, (ABORTED, REPLACED))
-    missed = gaps[session] + ambiguous != rows["opened"]
+    missed = gaps[session] + vague != rows["opened"]
     lost = (rows["lost"] == 1) | (missed & ~np.isin(state, (SETTLED, AUTOMATIC, REPLACED)))
     rows["lost"] = lost.astype(np.int64)
     along, again = (rows["by_ordinal"] >= 0) & ~direct, rows["again"] == 1
@@ -224,12 +232,12 @@ def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, ambiguo
     enclosed = state == ENCLOSED
     rows["status"] = np.select(
         [
-            state == AUTOMATIC,
+            (state == AUTOMATIC) | ((state == PENDING) & (rows["unasked"] == 1)),
             unknown,
             settled,
             aborted | (enclosed & (outcome == dealings.IMPLICITLY_ABORTED)),
             enclosed & (outcome == dealings.OPEN),
-            enclosed | ~asks,
+            enclosed | ~asks | (over[session] & doubtful),
             over[session],
         ],
         [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNSETTLED],
@@ -247,6 +255,12 @@ def tally(rows: Records, subscriptions: Records) -> None:
     ):
         more = np.bincount(rows["subscription"][final & which], minlength=len(subscriptions))
         subscriptions[name] = subscriptions[name] + more
+
+
+def _modes(rows: Records, subscriptions: Records) -> pa.Array:
+    """Per delivery the ack mode of its subscription, or what its own header tells; null where it is not known."""
+    of = np.where(rows["possible"] == RENEWED, -1, rows["subscription"])
+    return pc.if_else(pa.array(rows["status"] == AUTO_STATUS), words.ACK_MODES[0], pick(modes_of(subscriptions), of))
 
 
 def table(rows: Records, subscriptions: Records, transactions: Records, clocks: Clocks, ids: pa.Array) -> pa.Table:
@@ -273,7 +287,7 @@ def table(rows: Records, subscriptions: Records, transactions: Records, clocks: 
             **{name: rows.text[name] for name in ("message_id", "ack_id")},
             "subscription": pc.coalesce(pick(names_of(subscriptions), subscription), rows.text["subscription_header"]),
             "destination": rows.text["destination"],
-            "ack_mode": pick(modes_of(subscriptions), subscription),
+            "ack_mode": _modes(rows, subscriptions),
             "redelivered": pa.array(rows["redelivered"] == 1),
             "body_octets": pa.array(rows["body_octets"]),
             "status": listed(status, words.DELIVERY_STATUSES),

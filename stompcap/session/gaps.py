@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stompcap.session.columns import I64, Bools, first_above, rising, truth
-from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, SERVER, STOMP, Dialogue, RawRows
+from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, JUNK, PARTIAL, SERVER, STOMP, Dialogue, RawRows
+
+UNSUBSCRIBING, SUBSCRIBING = len("UNSUBSCRIBE\nid:\n\n\0"), len("SUBSCRIBE\nid:\ndestination:/\n\n\0")  # octets beside the id
+LEAST = UNSUBSCRIBING
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Gaps:
     missing       per frame: octets may be missing before it: `lost`, or the other side was not heard behind it for long
     total         per session: all gaps so far, of rows that a step has taken
     start         per session: the true beginning of the direction was captured
+    hidden        per frame: octets of the client's gaps that had ended before it, and of those that had begun, with the frames they tore
+    all_hidden    per session: those of all gaps so far
     """
 
     ended: I64
@@ -32,6 +37,8 @@ class Gaps:
     missing: Bools
     total: I64
     start: Bools
+    hidden: I64
+    all_hidden: I64
 
     def epoch(self, frames: I64, *, opens: bool) -> I64:
         """Gaps of both directions that ended before frames that open something, or began before those that end it."""
@@ -39,22 +46,33 @@ class Gaps:
         return found
 
 
-def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools) -> Gaps:
+def find(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bools, closing: Bools) -> Gaps:
     """The gaps of a step.
 
-    `before` (sessions, 2): gaps that earlier steps had; `started` (sessions, 2): the direction began with a frame that opens it.
+    `before` (sessions, 2): gaps that earlier steps had, `hidden_before` what those of the client may hide; `started` (sessions, 2): the
+    direction began with a frame that opens it.
     """
     rows, count = dialogue.rows, dialogue.sessions
     gap = np.flatnonzero(rows.kind == GAP)
     first, last = _edges(rows, gap)
     direction = rows.direction[gap]
     first, last = rising(direction, first), rising(direction, last)
-    ended, begun = (np.empty((len(dialogue), 2), np.int64) for _ in range(2))
+    ended, begun, hidden = (np.empty((len(dialogue), 2), np.int64) for _ in range(3))
+    holes = _holes(rows, gap)
     for side in (CLIENT, SERVER):
         of = np.flatnonzero(direction % 2 == side)
-        earlier = before[dialogue.session, side]
-        ended[:, side] = earlier + _passed(dialogue, rows.session[gap[of]], last[of] - 1)
-        begun[:, side] = earlier + _passed(dialogue, rows.session[gap[of]], first[of])
+        ended[:, side] = _passed(dialogue, rows.session[gap[of]], last[of] - 1)
+        begun[:, side] = _passed(dialogue, rows.session[gap[of]], first[of])
+        if side == CLIENT:
+            so_far = np.append(0, np.cumsum(holes[of]))
+            base = np.searchsorted(rows.session[gap[of]], dialogue.session)
+            for which, passed in enumerate((ended, begun)):
+                hidden[:, which] = hidden_before[dialogue.session] + so_far[base + passed[:, side]] - so_far[base]
+        ended[:, side] += before[dialogue.session, side]
+        begun[:, side] += before[dialogue.session, side]
+    all_hidden = hidden_before.copy()
+    of = gap[(rows.side[gap] == CLIENT) & ~rows.beside[gap]]
+    np.add.at(all_hidden, rows.session[of], _holes(rows, of))
     total = before.copy()
     np.add.at(total, (rows.session[gap], rows.side[gap]), (~rows.beside[gap]).astype(np.int64))
 
@@ -70,10 +88,23 @@ def find(dialogue: Dialogue, before: I64, started: Bools, closing: Bools) -> Gap
     silent = np.flatnonzero(dialogue.of_rows(rows.unheard))
     other = 1 - dialogue.side[silent]
     begun[silent, other] = ended[silent, other]  # what shows later is not known when the step takes the frame
+    of_server = silent[other == CLIENT]
+    hidden[of_server, 1] = hidden[of_server, 0]
     lost = (begun > 0) | ~start[dialogue.session]
     missing = lost.copy()
     missing[silent, other] = True
-    return Gaps(ended, begun, lost, missing, total, start)
+    return Gaps(ended, begun, lost, missing, total, start, hidden, all_hidden)
+
+
+def _holes(rows: RawRows, gap: I64) -> I64:
+    """Per gap how many octets may hide frames: its own and those of the frames it tore before and behind; 0 where none has room."""
+    if len(gap) == 0:
+        return np.zeros(0, np.int64)
+    before, behind = np.maximum(gap - 1, 0), np.minimum(gap + 1, len(rows) - 1)
+    torn = rows.follows[gap] & (rows.kind[before] == PARTIAL)
+    rest = (behind > gap) & (rows.direction[behind] == rows.direction[gap]) & np.isin(rows.kind[behind], (JUNK, PARTIAL))
+    octets = rows.length[gap] + np.where(torn, rows.length[before], 0) + np.where(rest, rows.length[behind], 0)
+    return np.where(octets < LEAST, 0, octets)
 
 
 def greeted(dialogue: Dialogue) -> Bools:

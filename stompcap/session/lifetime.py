@@ -15,7 +15,7 @@ from stompcap.session.dialogue import DISCONNECT, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.options import Options
-from stompcap.session.outstanding import ABORTED, AUTOMATIC, ENCLOSED, REPLACED, SETTLED
+from stompcap.session.outstanding import ABORTED, AUTOMATIC, ENCLOSED, RENEWED, REPLACED, SETTLED
 from stompcap.session.records import Records
 from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
@@ -46,10 +46,8 @@ def finish(
     counted["given_up"] = counted["given_up"] + np.where(gives_up, left, 0)
     ending, missed = closing | gives_up, facts.gaps + gives_up[:, None]
     transactions.close(rows.transactions, over, missed[:, 0], ending, gives_up)
-    session = rows.deliveries["session"]
-    reached = (rows.deliveries["mode"] == MODE_CLIENT) | wide[session]
-    ambiguous = np.where(reached, counted["ambiguous"][session], 0)
-    deliveries.decide(rows.deliveries, rows.transactions, over, missed.sum(axis=1), ambiguous)
+    vague = _vague(rows.deliveries, counted, wide)
+    deliveries.decide(rows.deliveries, rows.transactions, over, missed.sum(axis=1), vague, _doubtful(rows.deliveries, counted))
     _give_out(rows, ending, facts.frames.sum(axis=1), options.retention)
     deliveries.tally(rows.deliveries, rows.subscriptions)
     return {
@@ -58,6 +56,26 @@ def finish(
         "transactions": transactions.table(rows.transactions, clocks, dialogue.ids, _closed_ns(rows.transactions, facts, first)),
         "receipts": receipts.table(rows.receipts, clocks, dialogue.ids, facts.close_kind != STREAM_OPEN, missed[:, 1]),
     }
+
+
+def _vague(delivered: Records, counted: Records, wide: Bools) -> I64:
+    """Per delivery, how many ACKs of its session may have reached it (stompcap.session.outstanding.vague)."""
+    session, renewed = delivered["session"], delivered["possible"] == RENEWED
+    ambiguous, of_renewed = counted["ambiguous"][session], counted["renewed"][session]
+    reached = (delivered["mode"] == MODE_CLIENT) | wide[session] | renewed
+    found: I64 = np.where(reached, ambiguous, 0) + np.where(renewed, of_renewed, 0)
+    return found
+
+
+def _doubtful(delivered: Records, counted: Records) -> Bools:
+    """Deliveries of which nothing is known to have settled them, and that may be settled or need no ACK all the same.
+
+    An ACK that names nothing by a version which is not sure may have named them, or their subscription may have been renewed in mode auto
+    by a server that gives each MESSAGE an ack header.
+    """
+    session, renewed = delivered["session"], delivered["possible"] == RENEWED
+    found: Bools = (counted["unread"][session] != delivered["unread"]) | (renewed & (counted["needless"][session] > 0))
+    return found
 
 
 def _left_open(rows: Open, sessions: int) -> I64:

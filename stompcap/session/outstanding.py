@@ -17,6 +17,8 @@ PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""
 OWN, BY_MESSAGE = range(2)  # names of a delivery
 NO_TRANSACTION, PAST_TRANSACTION = -1, -2  # of a delivery: settled outside of any; in one that is no longer known
+ANY_SUBSCRIPTION, RENEWED = 1, 2
+"""`possible` of a delivery: it may be of any subscription; its subscription may have been renewed in another mode."""
 MAX_ABORTS = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
 MAX_COPIES = 64  # a name means one of so many deliveries that had it last
 
@@ -40,6 +42,7 @@ class Rows(NamedTuple):
     unclear: I64
     possible: I64
     lost: I64
+    unread: I64
 
 
 class Lists(NamedTuple):
@@ -73,11 +76,13 @@ class Unsettled(NamedTuple):
 
 
 class Habits(NamedTuple):
-    """What brokers do differently, per session; and how many of its ACKs were ambiguous so far."""
+    """What brokers do differently, per session; and how many of its ACKs and NACKs so far may have settled more than is known."""
 
     wide: Bools  # a cumulative ACK settles deliveries of the whole connection
     single_nack: Bools  # a NACK settles one message in mode client too
-    ambiguous: I64
+    ambiguous: I64  # may be cumulative, and nobody knows from where on
+    renewed: I64  # may be cumulative, of a subscription that may have been renewed
+    unread: I64  # name nothing by the version, which is not sure
 
 
 @inline
@@ -168,9 +173,18 @@ def enclose(rows: Rows, lists: Lists, k: int) -> None:
 
 
 @inline
+def vague(rows: Rows, k: int, habits: Habits) -> int:
+    """ACKs so far that may have reached a delivery, had it been there."""
+    s, renewed, count = rows.session[k], rows.possible[k] == RENEWED, 0
+    if rows.mode[k] == MODE_CLIENT or habits.wide[s] or renewed:
+        count += habits.ambiguous[s]
+    if renewed:
+        count += habits.renewed[s]
+    return count
+
+
+@inline
 def misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
-    """More gaps and ambiguous ACKs than when the delivery came."""
-    s = rows.session[k]
-    reached = rows.mode[k] == MODE_CLIENT or habits.wide[s]
-    missed: bool = gaps + (habits.ambiguous[s] if reached else 0) != rows.opened[k]
+    """More gaps and vague ACKs than when the delivery came."""
+    missed: bool = gaps + vague(rows, k, habits) != rows.opened[k]
     return missed

@@ -30,12 +30,14 @@ from stompcap.session.facts import (
 from stompcap.session.ordered import below
 from stompcap.session.outstanding import (
     ABORTED,
+    ANY_SUBSCRIPTION,
     AUTOMATIC,
     BY_MESSAGE,
     ENCLOSED,
     NO_TRANSACTION,
     OWN,
     PENDING,
+    RENEWED,
     REPLACED,
     SETTLED,
     Habits,
@@ -49,11 +51,15 @@ from stompcap.session.outstanding import (
     misses,
     put,
     take,
+    vague,
 )
 
 
 class Frames(NamedTuple):
-    """MESSAGE, ACK, NACK, COMMIT and ABORT frames: names of ACKs (stompcap.session.names), rows of transactions, gaps before."""
+    """MESSAGE, ACK, NACK, COMMIT and ABORT frames: names of ACKs (stompcap.session.names), rows of transactions, gaps before.
+
+    `unsure`: an ACK or NACK of a session whose version is not known for certain.
+    """
 
     session: I64
     ordinal: I64
@@ -63,6 +69,7 @@ class Frames(NamedTuple):
     message: I64
     strict: Bools
     compares: Bools
+    unsure: Bools
     transaction: I64
     gaps_ended: I64
     gaps_begun: I64
@@ -100,11 +107,10 @@ def _deliver(
     found.ack_in_use[i] = rival >= 0
     if rival >= 0 and mode != MODE_AUTO:
         rows.again[rival] = rows.again[k] = 1
-        vague = rows.mode[rival] == MODE_UNKNOWN or mode == MODE_UNKNOWN
-        if vague or rows.unclear[rival] or misses(rows, rival, habits, gaps):
+        unknown = rows.mode[rival] == MODE_UNKNOWN or mode == MODE_UNKNOWN
+        if unknown or rows.unclear[rival] or misses(rows, rival, habits, gaps):
             rows.unclear[rival] = rows.unclear[k] = 1
-    reached = mode == MODE_CLIENT or habits.wide[s]
-    rows.opened[k] = frames.gaps_ended[i] + (habits.ambiguous[s] if reached else 0)
+    rows.opened[k], rows.unread[k] = frames.gaps_ended[i] + vague(rows, k, habits), habits.unread[s]
     rows.state[k], rows.latest[k] = AUTOMATIC if mode == MODE_AUTO else PENDING, now
     link(lists, k, s)
     if rows.state[k] == PENDING:
@@ -161,16 +167,20 @@ def _acknowledge(
     frames: Frames, i: int, rows: Rows, lists: Lists, unsettled: Unsettled, habits: Habits, found: Found, retention: int
 ) -> None:
     """ACK or NACK i."""
-    s = frames.session[i]
-    k = _target(frames, i, rows, lists, unsettled, found, retention)
+    s, k = frames.session[i], -1
+    if found.target[i] != TARGET_NONE:
+        k = _target(frames, i, rows, lists, unsettled, found, retention)
     if k < 0:
+        t = found.target[i]
+        habits.unread[s] += frames.unsure[i] and (t == TARGET_NONE or t == TARGET_UNKNOWN or t == TARGET_OTHER_SUBSCRIPTION)
         return
     cumulative = rows.mode[k] == MODE_CLIENT and not (frames.command[i] == NACK and habits.single_nack[s])
-    ambiguous = rows.unclear[k] or rows.possible[k] or (habits.wide[s] and rows.subscription[k] < 0)
+    renewed = rows.possible[k] == RENEWED
+    ambiguous = rows.unclear[k] != 0 or rows.possible[k] == ANY_SUBSCRIPTION or (habits.wide[s] and (renewed or rows.subscription[k] < 0))
     number = unsettled.number[k]
     _settle(rows, k, i, frames, lists, unsettled, habits, True)
-    if ambiguous:
-        habits.ambiguous[s] += 1
+    habits.ambiguous[s] += ambiguous
+    habits.renewed[s] += renewed
     while cumulative and number >= 0:
         lower = below(unsettled.words, unsettled.starts, number)
         if lower < unsettled.lowest[number]:
@@ -213,5 +223,5 @@ def walk(
             k += 1
         elif (c == COMMIT or c == ABORT) and frames.transaction[i] >= 0:
             _end_transaction(frames, i, rows, lists, unsettled, habits)
-        elif (c == ACK or c == NACK) and found.target[i] != TARGET_NONE:
+        elif c == ACK or c == NACK:
             _acknowledge(frames, i, rows, lists, unsettled, habits, found, retention)

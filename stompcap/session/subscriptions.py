@@ -2,7 +2,8 @@
 
 An id names the newest SUBSCRIBE of that id; where 1.0 gives no id, the destination stands for it. A MESSAGE that was under way when
 the id was taken anew shows by its destination: that of the SUBSCRIBE before, not of the newest. A MESSAGE that names no subscription
-belongs to the one active subscription of its destination, if there is just one and no octets of the client are missing before. What has
+belongs to the one active subscription of its destination, if there is just one and no octets of the client are missing before. Where so
+many are missing that they may hide an UNSUBSCRIBE and another SUBSCRIBE of the id, the mode of what comes behind is not known. What has
 ended is known by its id for Options.retention frames behind its UNSUBSCRIBE, what is active for ever.
 """
 
@@ -17,7 +18,8 @@ import pyarrow.compute as pc
 from stompcap.session.columns import I64, Bools, codes, integers, listed, spread, times, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
 from stompcap.session.facts import MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNNAMED
-from stompcap.session.gaps import Gaps
+from stompcap.session.gaps import SUBSCRIBING, UNSUBSCRIBING, Gaps
+from stompcap.session.outstanding import ANY_SUBSCRIPTION, RENEWED
 from stompcap.session.records import Layout, Records, keys, opened
 from stompcap.session.subscription_walk import POSSIBLE, Active, Found, Frames, Names, Rows, walk
 from stompcap.tables import words
@@ -30,14 +32,15 @@ LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "first_ns": -1, "mode": MODE_UNKNOWN, "anonymous": 0, "prefetch": -(2**62),
         "ended_ordinal": -1, "ended_ns": -1, "ended_first_ns": -1, "ended_offset": -1, "ended_asks": 0, "ended_trusted": 0, "by_name": 0,
-        "late": 0, "gaps_s2c": 0, "gaps_until": -1, "final": 0, **dict.fromkeys(TALLIES, 0),
+        "hidden": 0, "ended_hidden": 0, "late": 0, "gaps_s2c": 0, "gaps_until": -1, "final": 0, **dict.fromkeys(TALLIES, 0),
     },
     ("id", "destination", "ack"),
 )
 """One row per SUBSCRIBE. `anonymous`: it has no id, its destination stands for it. Of the UNSUBSCRIBE that ended it (-1 while active):
 whole at `ended_ns`, `ended_asks` for a receipt, surely a frame (`ended_trusted`), `by_name`: it meant this one and not only an older one
-of its id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). `late`:
-a MESSAGE came too late for it. TALLIES count its deliveries.
+of its id; gaps of the server that had ended before it, and that had begun when it was forgotten (`gaps_until`, -1 if it is not). Octets
+of the client that may hide frames, by when it began and ended (`hidden`, `ended_hidden`). `late`: a MESSAGE came too late for it. TALLIES
+count its deliveries.
 """
 
 
@@ -58,11 +61,11 @@ def _prefetch(dialogue: Dialogue, frames: I64) -> I64:
 
 
 class Followed(NamedTuple):
-    """The subscriptions; and per frame the row, -1 for none, whether it may be of any at its destination, and the facts about it."""
+    """The subscriptions; and per frame the row, -1 for none, what else it may be of (ANY_SUBSCRIPTION, RENEWED), and the facts about it."""
 
     rows: Records
     row: I64
-    possible: Bools
+    possible: I64
     state: I64
     same_destination: I64
 
@@ -78,6 +81,7 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     numbers = {
         "session": d.session[opening], "ordinal": d.ordinal[opening], "offset": d.offset[opening], "first_ns": d.first_ns[opening],
         "mode": modes(ack), "anonymous": np.asarray(ids.is_null())[new].astype(np.int64), "prefetch": _prefetch(d, opening),
+        "hidden": gaps.hidden[opening, 0],
     }
     text = {"id": ids.filter(pa.array(new)), "destination": wanted.filter(pa.array(new)), "ack": ack}
     rows = opened(LAYOUT, before, d.ids, numbers, text)
@@ -101,13 +105,26 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     walk(frames, Rows(*(rows[name] for name in Rows._fields)), by_row, to_row, names, active, found, retention)
     _note_end(rows, np.flatnonzero(was_active & (rows["ended_ordinal"] >= 0)), d, asking[~new], gaps, trusted)
     row, state, same = (spread(count, at, values, none) for values, none in zip(found, (-1, UNNAMED, 0), strict=True))
-    possible = row == POSSIBLE
-    row[possible] = -1
+    possible = np.where(row == POSSIBLE, ANY_SUBSCRIPTION, 0)
+    row[row == POSSIBLE] = -1
     sent_row = row[sent]
+    possible[sent[_renewed(rows, sent_row, d.ordinal[sent], gaps.hidden[sent, 1])]] = RENEWED
     delivered = np.bincount(sent_row[sent_row >= 0], minlength=len(rows))
     rows["delivered"] = rows["delivered"] + delivered
     _forget(rows, d, gaps, retention)
     return Followed(rows, row, possible, state, same)
+
+
+def _renewed(rows: Records, row: I64, ordinal: I64, hidden: I64) -> Bools:
+    """MESSAGEs of these rows before which so much is `hidden` of the client that their id may have been subscribed anew."""
+    if len(rows) == 0:
+        return np.zeros(len(row), np.bool_)
+    name = integers(pc.binary_length(pc.fill_null(names_of(rows), "").cast(pa.binary())))
+    ended = (rows["ended_ordinal"][row] >= 0) & (rows["ended_ordinal"][row] < ordinal)
+    room = hidden - np.where(ended, rows["ended_hidden"][row], rows["hidden"][row])
+    needed = SUBSCRIBING + name[row] + np.where(ended, 0, UNSUBSCRIBING + name[row])
+    found: Bools = (row >= 0) & (room >= needed)
+    return found
 
 
 def _forget(rows: Records, d: Dialogue, gaps: Gaps, retention: int) -> None:
@@ -135,6 +152,7 @@ def _note_end(rows: Records, ended: I64, d: Dialogue, unsubscribes: I64, gaps: G
     for name, values in (
         ("ended_ns", d.last_ns[frame]), ("ended_first_ns", d.first_ns[frame]), ("ended_offset", d.offset[frame]), ("ended_asks", asks),
         ("ended_trusted", trusted[frame].astype(np.int64)), ("gaps_s2c", gaps.ended[frame, SERVER]),
+        ("ended_hidden", gaps.hidden[frame, 0]),
     ):
         rows[name][ended] = values
 

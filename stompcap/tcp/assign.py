@@ -44,11 +44,11 @@ def take_octets(state: State, history: NDArray[np.uint8], stream: Int, side: Int
     note(state, history, stream, side, h.H_AGAIN if again and at < state[stream, mine + s.ACKED] else h.H_DATA)
     if not state[stream, mine + s.DATA_SEEN]:
         state[stream, mine + s.DATA_SEEN], state[stream, mine + s.FIRST_DATA] = 1, at
-        state[stream, mine + s.DATA_END] = end
+        state[stream, mine + s.DATA_END], state[stream, mine + s.LATEST_AT] = end, at
         return 0
     marks = s.BEHIND if at < state[stream, mine + s.DATA_END] else 0
-    if believed:
-        state[stream, mine + s.DATA_END] = max(state[stream, mine + s.DATA_END], end)
+    if believed and end > state[stream, mine + s.DATA_END]:
+        state[stream, mine + s.DATA_END], state[stream, mine + s.LATEST_AT] = end, at
     return marks
 
 

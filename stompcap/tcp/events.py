@@ -25,6 +25,7 @@ from stompcap.tcp.state import (
     HANDED_ON,
     HINTED,
     INITIATOR,
+    LATEST_AT,
     NOBODY,
     ORIGIN_NS,
     ORIGIN_SEQ,
@@ -146,8 +147,13 @@ def heard_at(state: State, stream: Int, peer: Int, ack: Int) -> Int:
 
 @inline
 def keep_alive(state: State, stream: Int, side: Int, position: Int, octets: Int, flags: Int) -> bool:
-    """Whether it is one octet just below the next one (RFC 9293, 3.8.4); one not yet acknowledged is a retransmission instead."""
+    """Whether it is one octet just below the next one (RFC 9293, 3.8.4).
+
+    One not yet acknowledged is a retransmission instead, if the segment that brought it had no others: they would come again, too.
+    """
     at = SIDES + side * WIDTH
     if octets != 1 or flags & (SYN | FIN | RST) or not state[stream, at + SEEN] or position + 1 != state[stream, at + REF]:
         return False
-    return not state[stream, at + ACK_SEEN] or state[stream, at + ACKED] >= position + 1 or not state[stream, at + DATA_SEEN]
+    if not state[stream, at + ACK_SEEN] or state[stream, at + ACKED] >= position + 1 or not state[stream, at + DATA_SEEN]:
+        return True
+    return bool(state[stream, at + DATA_END] == position + 1 and state[stream, at + LATEST_AT] < position)

@@ -14,6 +14,7 @@ from tests.tcp.wire import START_NS, Wire
 
 CONNECT = b"CONNECT\naccept-version:1.2\nhost:h\nheart-beat:1000,0\n\n\0"
 CONNECTED = b"CONNECTED\nversion:1.2\nheart-beat:0,1000\n\n\0"
+SEND = b"SEND\ndestination:/q\n\n\0"
 C, S = len(CONNECT), len(CONNECTED)
 MS = 1_000_000
 
@@ -57,6 +58,7 @@ NO_ACTIVITY = {
     "pure acknowledgements": lambda wire: wire.client(1900, offset=1).client(2800, offset=1).client(3700, offset=1),
     "keep-alives without an octet": lambda wire: wire.client(1900).client(2800).client(3700),
     "keep-alives with an octet": lambda wire: wire.server(901, 1).client(1900, b"\0").client(2800, b"\0").client(3700, b"\0"),
+    "with an octet, the beat not acknowledged": lambda wire: wire.client(1900, b"\0").client(2800, b"\0").client(3700, b"\0"),
     "retransmissions long before": lambda wire: wire.client(1900, b"\n").client(2000, b"\n"),
     "what the server sends": lambda wire: wire.server(1900, 1).server(2800, 1),
 }
@@ -68,6 +70,32 @@ def test_what_is_no_activity(between: str, tmp_path: Path) -> None:
     row, silences, _ = judged(wire, tmp_path)
     assert [(s["gap_ms"], s["severity"], s["ended_by"], s["excused"]) for s in silences] == [(3600, "dead", "heartbeat", None)]
     assert (row["verdict"], row["beats"], row["interval_ms"]) == ("dead", 3, 1000)
+
+
+def test_the_last_octet_of_a_frame_is_a_keep_alive_though_nobody_acknowledged_the_frame(tmp_path: Path) -> None:
+    """Who sends again what was not acknowledged sends all of it."""
+    last, wire = len(SEND) - 1, Beating().client(900, SEND)
+    wire.client(1900, SEND[-1:], last).client(2800, SEND[-1:], last).client(3700, SEND[-1:], last)
+    row, silences, _ = judged(wire.client(4500, b"\n", len(SEND)), tmp_path)
+    assert [(s["gap_ms"], s["severity"], s["excused"]) for s in silences] == [(3600, "dead", None)]
+    assert row["verdict"] == "dead"
+    again = Beating().client(900, SEND).client(3700, SEND).client(4500, b"\n", len(SEND))
+    _, silences, _ = judged(again, tmp_path)
+    assert [s["excused"] for s in silences] == ["retransmission"]
+
+
+def test_what_is_lost_and_comes_again_octet_by_octet_is_no_keep_alive(tmp_path: Path) -> None:
+    wire = Beating().client(900, SEND[:-1]).client(1800, b"", len(SEND)).client(1900, SEND[-1:], len(SEND) - 1)
+    tables = tables_of([str(pcap(tmp_path / "again.pcap", wire.frames, nano=True))])
+    assert tables["sessions"].column("gap_octets").to_pylist() == [0]
+    assert "SEND" in tables["frames"].column("command").to_pylist()
+
+
+def test_a_window_that_was_shut_excuses_the_time_for_which_it_was(tmp_path: Path) -> None:
+    wire = Beating().client(900, b"\n").server(910, 1, window=0).server(3910, 1).client(5110, b"\n", 1)
+    row, silences, _ = judged(wire, tmp_path)
+    assert [(s["gap_ms"], s["ratio"], s["severity"], s["excused"]) for s in silences] == [(1200, 1.2, "late", None)]
+    assert (row["verdict"], row["dead"], row["late"]) == ("late", 0, 1)
 
 
 def test_a_new_octet_behind_old_ones_in_its_segment_is_activity(tmp_path: Path) -> None:

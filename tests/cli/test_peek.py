@@ -245,3 +245,11 @@ def test_a_pipe_that_is_no_capture_is_a_line(piped: Piped) -> None:
     code, err = piped.end()
     assert code == 4
     assert err == "stompcap: standard input: is not a pcap or pcapng capture by its first octets; decompress it, or name it as a file\n"
+
+
+def test_a_silence_has_no_place_in_the_stream(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert peek(monkeypatch, HEARTBEATS, "--json") == 0
+    lines = [*map(json.loads, capsys.readouterr().out.splitlines())]
+    silences = [line for line in lines if line["type"] == "silence"]
+    assert {line["stream_offset"] for line in silences} == {None}
+    assert len({(line["stream_id"], line["direction"], line["ns"]) for line in silences}) == len(silences) > 1

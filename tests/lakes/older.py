@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from stompcap.lake import commits, data_files
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import OPEN
+from stompcap.lake.files import PART, TableWriter
 from stompcap.tables import TABLES
 from tests.lakes.make import GONE, HERE
 
@@ -39,7 +41,18 @@ def rows_of(lake: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def of_open_streams(lake: Path, table: str) -> pa.Table:
-    """The rows of open streams, as the table has them now."""
-    files = [uri for uri in DeltaTable(str(lake / table)).file_uris() if Path(uri).name.startswith(OPEN)]
-    return lakes.read_files(table, lakes.data_files.of(DeltaTable(str(lake / table)))) if files else TABLES[table].arrow.empty_table()
+def spoil(lake: Path) -> None:
+    """Have the states of machines be octets that nothing can read."""
+    where = str(lake / "stream_state")
+    delta = DeltaTable(where)
+    files = data_files.of(delta)
+    rows = commits.read("stream_state", files)
+    payload = pc.if_else(pc.is_valid(rows.column("pieces")), pa.scalar(b"spoilt", pa.binary()), rows.column("payload"))
+    lengths = pc.if_else(pc.is_valid(rows.column("pieces")), 6, rows.column("captured_octets"))
+    for name, values in (("payload", payload), ("captured_octets", lengths)):
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), values)
+    writer = TableWriter(str(lake), "stream_state", files[0].name.partition(PART)[0])
+    writer.write(rows)
+    made = writer.close()
+    assert made is not None
+    commits.replace_files(delta, [made], files, commits.CommitInfo("spoilt"))

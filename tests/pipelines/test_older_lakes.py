@@ -9,9 +9,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from pipelines import bronze
 from stompcap.lake import data_files, upgrade
 from stompcap.lake import tables as lakes
 from stompcap.lake.files import TableWriter
+from stompcap.lake.open_state import OpenState, has_states
+from stompcap.options import Options
 from stompcap.tables import TABLES, Column
 from tests.lakes.make import OLDER
 from tests.lakes.older import unpacked
@@ -159,3 +162,22 @@ def test_lakes_of_older_versions_are_brought_up_once(commit: str, tmp_path: Path
         there = {field.name: field.metadata.get("comment") for field in found.schema().fields}
         assert {column.name: column.comment for column in table.columns}.items() <= there.items()
         assert {column.check for column in table.enumerations} <= set(found.metadata().configuration.values())
+
+
+@pytest.mark.parametrize("commit", OLDER)
+def test_a_batch_may_go_on_from_the_state_before_the_lake_was_brought_up(commit: str, tmp_path: Path) -> None:
+    """One that was killed is finished from the version that it names."""
+    where = str(unpacked(commit, tmp_path))
+    version = DeltaTable(f"{where}/stream_state").version()
+    lakes.create(where)
+    lakes.bring_up(where)
+    captures = lakes.small(where, "captures").to_pylist()
+    order, paths = {row["capture_id"]: rank for rank, row in enumerate(captures)}, [row["path"] for row in captures]
+    found = []
+    for one in (version, None):
+        past = bronze.before(where, Options(), captures, one)
+        segments = OpenState(past.files, order, paths)
+        found.append(pa.Table.from_batches([batch for file in past.files for batch in segments.segments(file)]))
+        assert has_states(past.files) is (commit in ("6e2c5f8", "334e90f"))
+    assert found[0].num_rows > 0
+    assert found[0].equals(found[1])

@@ -26,7 +26,7 @@ def test_a_lake_of_an_older_version_says_what_its_rows_mean_otherwise(commit: st
     lake = str(unpacked(commit, tmp_path))
     said = older_rows(lake)
     assert said is not None
-    assert said.startswith("2 connections of version 0.1.0 have rows of before these changes: ")
+    assert said.startswith("2 connections of version 0.1.0 have rows from before these changes: ")
     assert f"{MENDED} {lake}" in said
     assert "\n" not in said
     assert all(change.what in said for change in changes.CHANGES)
@@ -35,7 +35,7 @@ def test_a_lake_of_an_older_version_says_what_its_rows_mean_otherwise(commit: st
 def made(lake: Path, versions: dict[str, str | None]) -> str:
     """A lake of a connection for each batch, which is of a version."""
     lakes.create(str(lake))
-    streams = [{"stream_id": name, "batch_id": name} for name in versions]
+    streams = [{"stream_id": name, "batch_id": name, "source": f"tap {name}"} for name in versions]
     batches = [{"batch_id": name, "run_id": "r", "tool_version": one} for name, one in versions.items() if one is not None]
     lakes.append(str(lake), "streams", table("streams", streams), ["u"], "r")
     lakes.append(str(lake), "batches", pa.Table.from_pylist(batches, schema=TABLES["batches"].arrow), ["u"], "r")
@@ -51,6 +51,7 @@ def test_connections_of_batches_that_nothing_is_known_of_are_older(tmp_path: Pat
     said = older_rows(made(tmp_path / "lake", {"a": version(), "b": None, "c": "0.1.0", "d": "0.1.0"}))
     assert said is not None
     assert said.startswith("3 connections of version 0.1.0, a version before 0.1.0 have")
+    assert said.endswith("--source 'tap b', and so for 2 other sources")
 
 
 def test_show_and_doctor_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

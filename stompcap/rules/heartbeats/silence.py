@@ -116,7 +116,7 @@ def hb_06(ctx: RuleContext) -> Judged:
     session, side = session_of(ctx, gaps), sides(gaps.column("direction"))
     waiting = (1 - side).astype(np.int64)
     start, stop = integers(gaps.column("gap_start_ns")), integers(gaps.column("gap_end_ns"))
-    limit = (integers(gaps.column("interval_ms")) * (ctx.limits.heartbeat_dead + 1) * 1e6).astype(np.int64)
+    limit = integers(gaps.column("interval_ms")) * (ctx.limits.heartbeat_dead + 1) * 1e6
     closed = np.stack([ctx.ends.closed_first(side) for side in (CLIENT, SERVER)], axis=1)[session, waiting]
     kept_on = stop - start > limit
     gave_up = closed & truth(pc.equal(gaps.column("ended_by"), "close").combine_chunks()) & ~kept_on

@@ -90,7 +90,8 @@ def rc_03(ctx: RuleContext) -> Judged:
 
     A RECEIPT, or an ERROR with its receipt-id. Fails where the server was still there `receipt_wait_s` (10 s) later and
     had not answered. Not evaluable where it was not heard after that time, where octets of its side are missing, where the clocks
-    of both directions cannot be compared, or where an ERROR came after the frame and may have meant it. A DISCONNECT's receipt is DS-05's.
+    of both directions cannot be compared, or where an ERROR came after the frame and may have meant it. What is asked for behind the
+    server's FIN, or a RST, is not judged: nothing can answer it. A DISCONNECT's receipt is DS-05's.
 
     On RabbitMQ a SEND's receipt confirms that the message is safe: inside a transaction it comes after COMMIT only, and
     never where the transaction was aborted or the message rejected. So a SEND in a transaction that was not committed is
@@ -98,8 +99,9 @@ def rc_03(ctx: RuleContext) -> Judged:
     """
     receipts = ctx.receipts
     index = np.flatnonzero(receipts.final & (receipts["command"] != DISCONNECT))
-    session, ordinal, command, answered, inside, committed, since, gaps = (
-        receipts[name][index] for name in ("session", "ordinal", "command", "answered_ns", "inside", "committed", "since_ns", "gaps_s2c")
+    session, ordinal, command, asked, answered, inside, committed, since, gaps = (
+        receipts[name][index] for name in
+        ("session", "ordinal", "command", "first_ns", "answered_ns", "inside", "committed", "since_ns", "gaps_s2c")
     )
     sends, unanswered = command == SEND, answered < 0
     uncommitted = sends & (inside != 0) & (committed == 0)
@@ -109,7 +111,8 @@ def rc_03(ctx: RuleContext) -> Judged:
     lost = (ctx.sessions.gaps[session, SERVER] > gaps) | ~ctx.closing[session]
     told = ctx.clocks.comparable(session, ordinal, np.full(len(index), LAST))
     excused = ~told | uncommitted | (rabbitmq & sends) | refused | lost | ~present
-    return Judged(np.ones(len(index), bool), unanswered, lambda at: _not_answered(ctx, index[at]),
+    over = told & unanswered & ctx.sessions.shut[session, SERVER] & (asked > ctx.sessions.end_ns[session, SERVER])
+    return Judged(~over, unanswered, lambda at: _not_answered(ctx, index[at]),
                   unevaluable=unanswered & excused, units=requests(ctx, index))
 
 

@@ -1,0 +1,45 @@
+"""What a MESSAGE or ACK tells by itself, where what came before it is not known: whether it asks for an ACK, which MESSAGE it names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.session.columns import I64, Bools
+from stompcap.session.dialogue import Dialogue
+from stompcap.session.facts import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
+from stompcap.session.outstanding import RENEWED
+from stompcap.session.records import Records
+
+
+def sure(d: Dialogue, frames: I64) -> Bools:
+    """Frames of sessions whose version is known from CONNECTED."""
+    found: Bools = np.asarray(pc.is_in(d.some("version_source", frames), value_set=pa.array(["connected", "assumed_1_0"])))
+    return found
+
+
+def in_any_version(d: Dialogue, rows: Records, settled: I64, by: I64) -> Bools:
+    """Of deliveries that the frames `by` settled: each names its delivery in any version that has such frames and MESSAGEs.
+
+    By `id` where that had an ack header, by message-id alone where it had none.
+    """
+    by_id, pair = (np.asarray(d.some(name, by).is_valid()) for name in ("id", "subscription"))
+    has_ack = np.asarray(rows.text["ack_id"].take(pa.array(settled)).is_valid())
+    found: Bools = (rows["direct"][settled] == 1) & np.where(by_id, has_ack, ~has_ack & ~pair)
+    return found
+
+
+def asking(d: Dialogue, sent: I64, mode: I64, possible: I64) -> tuple[I64, I64, I64]:
+    """Per MESSAGE its mode, by that of its subscription (MODE_UNKNOWN where there is none).
+
+    And whether it asks for no ACK though the mode is not known, and whether it needs no ACK though it has an ack header. In 1.2 one that
+    asks has an `ack` header, and others have none as a rule. Where the subscription may have been renewed, `mode` counts only as far as
+    the header confirms that an ACK is asked for; whether that is cumulative is not known.
+    """
+    renewed, has_ack = possible == RENEWED, np.asarray(d.some("ack", sent).is_valid())
+    tells = (d.version[sent] == 2) & sure(d, sent)
+    asks = tells & has_ack & np.isin(mode, (MODE_CLIENT, MODE_INDIVIDUAL))
+    found = np.where(renewed, np.where(asks, MODE_INDIVIDUAL, MODE_UNKNOWN), mode)
+    unasked, needless = tells & ~has_ack & (found == MODE_UNKNOWN), tells & has_ack & (found == MODE_AUTO)
+    return found, unasked.astype(np.int64), needless.astype(np.int64)

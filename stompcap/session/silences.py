@@ -1,0 +1,153 @@
+"""Silences: times without a new octet that are longer than a limit, and what excuses them; kernels of stompcap.session.heartbeats."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stompcap.kernel import kernel
+from stompcap.session.arrivals import BEHIND, Lost, Segments
+from stompcap.session.columns import I64
+from stompcap.session.dialogue import SERVER
+
+DATA, HEARTBEAT, CLOSE, CAPTURE_END = range(4)  # index in words.GAP_ENDERS
+CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES
+
+
+class Watched(NamedTuple):
+    """The directions watched, by direction, and what the walk over their arrivals goes by; times in nanoseconds."""
+
+    direction: I64
+    now_ns: I64
+    stop_ns: I64
+    done_ns: I64  # from when on silence is nobody's fault
+    last_ender: I64
+    limit_ns: I64
+    gaps: I64
+    longest_ns: I64
+
+
+class Silences(NamedTuple):
+    """Times without a new octet that are longer than the limit: index in Watched, begin and end, what ended it."""
+
+    watched: I64
+    start_ns: I64
+    stop_ns: I64
+    ender: I64
+
+
+class Stalls(NamedTuple):
+    """Zero windows (kind 0) and retransmissions (1), by direction and time."""
+
+    direction: I64
+    kind: I64
+    begin_ns: I64
+    end_ns: I64
+
+
+@kernel
+def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
+    """Count the times without a new octet, and note those above the limit; returns how many those are."""
+    count, i, n = 0, 0, len(segments.direction)
+    for w in range(len(watched.direction)):
+        direction, stop = watched.direction[w], watched.stop_ns[w]
+        while i < n and segments.direction[i] < direction:
+            i += 1
+        ender = DATA
+        while ender == DATA or ender == HEARTBEAT:
+            then, ender = stop, watched.last_ender[w]
+            if i < n and segments.direction[i] == direction and segments.ts_ns[i] <= stop:
+                then, ender = segments.ts_ns[i], HEARTBEAT
+                while i < n and segments.direction[i] == direction and segments.ts_ns[i] == then:
+                    if not segments.eol[i]:
+                        ender = DATA
+                    i += 1
+            if then > watched.now_ns[w]:
+                end = min(then, watched.done_ns[w])
+                length = end - watched.now_ns[w]
+                watched.gaps[w] += 1
+                watched.longest_ns[w] = max(watched.longest_ns[w], length)
+                if length > watched.limit_ns[w]:
+                    found.watched[count], found.start_ns[count], found.stop_ns[count] = w, watched.now_ns[w], end
+                    found.ender[count] = ender if end == then else CLOSE
+                    count += 1
+                watched.now_ns[w] = then
+    return count
+
+
+@kernel
+def _open(found: Silences, watched: Watched, stalls: Stalls, left: Silences, excuse: I64) -> int:
+    """What is left of silences for which the window was open, as far as it is longer than the limit; returns how many those are.
+
+    A silence of which nothing is left stays as it is, and is excused.
+    """
+    count = 0
+    for i in range(len(found.watched)):
+        w, end = found.watched[i], found.stop_ns[i]
+        cursor, first, closed = found.start_ns[i], count, False
+        j = np.searchsorted(stalls.direction, watched.direction[w])
+        while cursor < end:
+            while j < len(stalls.direction) and stalls.direction[j] == watched.direction[w] and (
+                stalls.kind[j] != 0 or stalls.end_ns[j] <= cursor
+            ):
+                j += 1
+            shut = j < len(stalls.direction) and stalls.direction[j] == watched.direction[w] and stalls.begin_ns[j] < end
+            until = max(stalls.begin_ns[j], cursor) if shut else end
+            if until - cursor > watched.limit_ns[w]:
+                left.watched[count], left.start_ns[count], left.stop_ns[count], left.ender[count] = w, cursor, until, found.ender[i]
+                excuse[count] = -1
+                count += 1
+            closed |= shut
+            cursor = stalls.end_ns[j] if shut else end
+        if closed and count == first:
+            left.watched[count], left.start_ns[count], left.stop_ns[count], left.ender[count] = w, found.start_ns[i], end, found.ender[i]
+            excuse[count] = ZERO_WINDOW
+            count += 1
+        watched.gaps[w] += count - first - 1
+    return count
+
+
+@kernel
+def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excuse: I64) -> None:
+    """Why each silence found is not the sender's fault, but for closed windows.
+
+    What the capture lacks of the client, with nothing of it behind, may hide its DISCONNECT, from which on the server may be silent.
+    """
+    for i in range(len(found.watched)):
+        w, begin, end = found.watched[i], found.start_ns[i], found.stop_ns[i]
+        direction, repeat = watched.direction[w], -1
+        j = np.searchsorted(stalls.direction, direction)
+        while j < len(stalls.direction) and stalls.direction[j] == direction:
+            if stalls.kind[j] == 1 and stalls.begin_ns[j] > begin and stalls.end_ns[j] <= end:
+                repeat = max(repeat, stalls.end_ns[j])
+            j += 1
+        if excuse[i] < 0 and repeat >= 0 and end - repeat <= watched.limit_ns[w]:
+            excuse[i] = RETRANSMISSION
+        j = np.searchsorted(gaps.direction, direction - (direction % 2 == SERVER))
+        while j < len(gaps.direction) and gaps.direction[j] <= direction:
+            own = gaps.direction[j] == direction
+            if gaps.since_ns[j] < end and (gaps.until_ns[j] > begin if own else gaps.until_ns[j] == BEHIND):
+                excuse[i] = CAPTURE_GAP
+                break
+            j += 1
+
+
+def silences(segments: Segments, watched: Watched, gaps: Lost, stalls: Stalls) -> tuple[Silences, I64]:
+    """The silences among these arrivals, and what excuses each: an index in words.EXCUSES, -1 for nothing; counts them in `watched`."""
+    every = _room(len(segments.direction) + len(watched.direction))
+    every = _cut(every, _silences(segments, watched, every))
+    left = _room(len(every.watched) + len(stalls.kind))
+    excuse = np.full(len(left.watched), -1, np.int64)
+    left = _cut(left, _open(every, watched, stalls, left, excuse))
+    excuse = excuse[: len(left.watched)]
+    _excuses(left, watched, gaps, stalls, excuse)
+    return left, excuse
+
+
+def _room(count: int) -> Silences:
+    return Silences(*(np.zeros(count, np.int64) for _ in Silences._fields))
+
+
+def _cut(room: Silences, count: int) -> Silences:
+    return Silences(*(values[:count] for values in room))
