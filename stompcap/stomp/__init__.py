@@ -18,7 +18,7 @@ from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.write import serialise, write_frame
 
 __all__ = [
-    "Delimiter", "Frame", "Passcodes", "Row", "Rows", "Runs", "SecretNames", "State", "Syntax", "Versions", "beginning", "decode", "decode_column",
-    "delimit", "mask_repeats", "negotiate", "parse", "passcodes_of", "peek", "redact",
-    "secret_header_names", "serialise", "write_frame",
+    "Delimiter", "Frame", "Passcodes", "Row", "Rows", "Runs", "SecretNames", "State", "Syntax", "Versions", "beginning", "decode",
+    "decode_column", "delimit", "mask_repeats", "negotiate", "parse", "passcodes_of", "peek", "redact", "secret_header_names", "serialise",
+    "write_frame",
 ]

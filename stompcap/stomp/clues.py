@@ -94,7 +94,7 @@ def _word(octets: Octets, first: int, at: int) -> int:
 
 @kernel
 def _line_before(octets: Octets, first: int, i: int) -> int:
-    """Where the text of the line ends that is before the one at `i`, if one begins there, or -1; an LF may be spelled as a backslash and an n."""
+    """Where the text of the line before the one that begins at `i` ends, or -1; an LF may be spelled as a backslash and an n."""
     if i > first and octets[i - 1] == LF:
         return i - 2 if i > first + 1 and octets[i - 2] == CR else i - 1
     if i > first + 1 and octets[i - 1] == LETTER_N and octets[i - 2] == BACKSLASH:

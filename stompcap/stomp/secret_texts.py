@@ -2,7 +2,7 @@ r"""Secrets that a text names: `passcode=...`, `"token": "..."`, `{login=bob, pa
 
 A name is what stands before a colon or an equals sign, with or without quotes around it; a colon may be written as the escape `\c`. The
 value goes up to the quote that closes it, to the bracket that does, or, without either, to a comma and a blank, an ampersand, a quote, a
-closing bracket or the line's end. Names of exceptions (`BadCredentialsException: ...`) and of source files name no secret.
+closing bracket or the line's end; behind a colon without a blank, to a blank at most. Names of exceptions (`BadCredentialsException: ...`) and of source files name no secret.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ ENDS_VALUE = np.zeros(256, np.bool_)
 ENDS_VALUE[list(b"\n\r\0&\"'")] = True
 CLOSES = np.zeros(256, np.bool_)
 CLOSES[list(b")]}")] = True
+SCHEMES = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"basic", b"bearer", b"digest", b"token", b"negotiate"))
 NO_SECRETS = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"Exception", b"Error"))
 
 
@@ -147,6 +148,26 @@ def _value_end(octets: Octets, i: int, end: int) -> tuple[int, int]:
 
 
 @kernel
+def _word_end(octets: Octets, i: int, end: int) -> int:
+    """Where a word without blanks ends, behind the name of a scheme of HTTP's that begins it, before `end`."""
+    begin = i
+    while i < end and octets[i] > SPACE:
+        i += 1
+    for scheme in SCHEMES:
+        if i - begin == scheme.size and i < end:
+            same = True
+            for k in range(scheme.size):
+                if octets[begin + k] | 32 != scheme[k]:
+                    same = False
+            if same:
+                i += 1
+                while i < end and octets[i] > SPACE:
+                    i += 1
+                return i
+    return i
+
+
+@kernel
 def _starts_line(octets: Octets, begin: int, i: int) -> bool:
     """Whether nothing but blanks stands before `i` on its line."""
     while i > begin and octets[i - 1] <= SPACE and octets[i - 1] != LF:
@@ -185,6 +206,8 @@ def mask_named(
         first, last = value, line_end(octets, value, end)
     elif plain and not is_secret(octets, _last_part(octets, word, stop), stop, names):
         return False, stop
+    elif plain and first == value and octets[value - 1] > SPACE:
+        last = _word_end(octets, first, last)
     return cover(octets, masked, first, last, apply), max(last, stop)
 
 
