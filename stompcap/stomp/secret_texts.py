@@ -1,8 +1,9 @@
 r"""Secrets that a text names: `passcode=...`, `"token": "..."`, `{login=bob, password=...}`, `Authorization: ...`.
 
 A name is what stands before a colon or an equals sign, with or without quotes around it; a colon may be written as the escape `\c`. The
-value goes up to the quote that closes it, to the bracket that does, or, without either, to a comma and a blank, an ampersand, a quote, a
-closing bracket or the line's end; behind a colon without a blank, to a blank at most. Names of exceptions (`BadCredentialsException: ...`) and of source files name no secret.
+value goes up to the quote or bracket that closes it, or, without either, to a comma and a blank, an ampersand, a quote, a closing bracket
+or the line's end; behind a colon without a blank, to a blank at most. Names of exceptions (`BadCredentialsException: ...`) and of source
+files name no secret.
 """
 
 from __future__ import annotations
