@@ -10,11 +10,11 @@ from typing import Any
 
 from stompcap.lake import tables as lakes
 from stompcap.options import STOMP_PORTS, Options
-from stompcap.settings import Settings, Thresholds
+from stompcap.settings import Secrets, Settings, Thresholds
 
 BY_STAGE = {
-    "extract": ("ports", "all_ports", "overlap", "idle_timeout", "vlan", "tunnels", "keep_credentials"),
-    "decode": ("body_preview", "keep_credentials"),
+    "extract": ("ports", "all_ports", "overlap", "idle_timeout", "vlan", "tunnels", "keep_credentials", "settings"),
+    "decode": ("body_preview", "keep_credentials", "settings"),
     "correlate": ("ack_scope",),
     "metrics": ("ack_scope", "settings"),
 }
@@ -52,6 +52,8 @@ def _settings(settings: Settings) -> str:
         value = getattr(settings.thresholds, one.name)
         if value != one.default:
             given.append(f"{one.name}={value:g}")
+    for one in fields(Secrets):
+        given += [f"secrets.{one.name}={','.join(getattr(settings.secrets, one.name))}"] if getattr(settings.secrets, one.name) else []
     return ", ".join(given) or "nothing that differs from the defaults"
 
 

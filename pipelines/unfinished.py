@@ -22,7 +22,7 @@ from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
 from stompcap.lake.places import open_files
 from stompcap.options import Options
-from stompcap.settings import RuleSetting, Settings, Thresholds
+from stompcap.settings import RuleSetting, Secrets, Settings, Thresholds
 from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
@@ -144,7 +144,7 @@ def as_json(options: Options) -> str:
     """Options as JSON."""
     values = {one.name: getattr(options, one.name) for one in fields(options)}
     rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
-    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds)}
+    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds), "secrets": asdict(options.settings.secrets)}
     return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
 
 
@@ -154,7 +154,9 @@ def from_json(text: str) -> Options:
     settings = values.pop("settings")
     rules = tuple((name, RuleSetting(**_known(RuleSetting, setting))) for name, setting in settings["rules"])
     thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
-    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": Settings(rules, thresholds)})
+    secrets = Secrets(**{name: tuple(names) for name, names in _known(Secrets, settings.get("secrets", {})).items()})
+    settings = Settings(rules, thresholds, secrets=secrets)
+    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": settings})
 
 
 def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:

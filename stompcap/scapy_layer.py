@@ -18,7 +18,8 @@ from scapy.layers.inet import TCP
 from scapy.packet import Packet, Padding, bind_bottom_up, bind_layers
 
 from stompcap.options import STOMP_PORTS
-from stompcap.stomp.grammar import ESCAPES, HANDSHAKE, MASK, NAMES, SECRET
+from stompcap.stomp.grammar import ESCAPES, HANDSHAKE, NAMES
+from stompcap.stomp.single_values import shown_value
 from stompcap.tables.words import VERSIONS
 
 Headers = list[tuple[str, str | None]]
@@ -152,8 +153,8 @@ class HeadersField(Field[Any, Any]):
         return len(self.addfield(pkt, b"", x))
 
     def i2repr(self, pkt: Any, x: Headers) -> str:
-        """With passcodes masked."""
-        return repr([(name, MASK if value is not None and name.strip().lower() == SECRET else value) for name, value in x])
+        """With secrets masked."""
+        return repr([(name, shown_value(name, value)) for name, value in x])
 
 
 class BodyField(Field[Any, Any]):

@@ -13,6 +13,10 @@ The defaults are here and nowhere else. A TOML file overrides them:
 
     [quality]
     newest_packet_s = 86400
+
+    [secrets]
+    add = ["x-pin", "*signature*"]
+    remove = ["x-csrf-token"]
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from typing import Any
 from stompcap.errors import UsageError
 
 LEVEL = re.compile(r"M|S|I|M/S|M/I|S/I")
+HEADER = re.compile(r"[-_.]*[A-Za-z0-9][A-Za-z0-9_.-]*|\*[-_.]*[A-Za-z0-9][A-Za-z0-9_.-]*\*")
+MOST_HEADERS = 256
 SECOND_NS = 1_000_000_000
 EXAMPLE = """`[rules."FR-20"]`and, on the next line, `enabled = false`"""
 
@@ -79,12 +85,21 @@ class RuleSetting:
 
 
 @dataclass(frozen=True)
+class Secrets:
+    """Headers that are secret besides those that are by default, and headers that are not; an entry `*word*` is all that contain it."""
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Settings:
     """Overrides: rules by id, in the file's order, and all thresholds."""
 
     rules: tuple[tuple[str, RuleSetting], ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
     quality: Quality = field(default_factory=Quality)
+    secrets: Secrets = field(default_factory=Secrets)
 
     def of(self, rule_id: str) -> RuleSetting:
         """The setting of a rule."""
@@ -119,8 +134,9 @@ def load(path: str, known: Collection[str]) -> Settings:
     try:
         names = tuple(f.name for f in fields(Settings))
         _only((), document, names)
-        rules, thresholds, quality = (_table((name,), document.get(name, {})) for name in names)
-        return Settings(tuple((name, _rule(name, rules[name], known)) for name in rules), _thresholds(thresholds), _quality(quality))
+        rules, thresholds, quality, secrets = (_table((name,), document.get(name, {})) for name in names)
+        by_rule = tuple((name, _rule(name, rules[name], known)) for name in rules)
+        return Settings(by_rule, _thresholds(thresholds), _quality(quality), _secrets(secrets))
     except _Invalid as error:
         key = ".".join(part if re.fullmatch(r"\w+", part) else f'"{part}"' for part in error.key)
         raise UsageError(f"{path}, line {_line(text, error.key)}: {key}: {error}") from error
@@ -201,3 +217,21 @@ def _thresholds(table: Mapping[str, object]) -> Thresholds:
     if found.heartbeat_late < 1:
         raise _Invalid(("thresholds", "heartbeat_late"), "must be 1 or more, as a kept interval is not late")
     return found
+
+
+def _secrets(table: Mapping[str, object]) -> Secrets:
+    names = tuple(f.name for f in fields(Secrets))
+    _only(("secrets",), table, names)
+    return Secrets(*(_headers(("secrets", name), table.get(name, [])) for name in names))
+
+
+def _headers(key: Sequence[str], value: object) -> tuple[str, ...]:
+    """A list of names of headers; sorted, as their order means nothing."""
+    if not isinstance(value, list) or len(value) > MOST_HEADERS:
+        raise _Invalid(key, f'must be a list of at most {MOST_HEADERS} names, as in ["x-pin", "*signature*"]')
+    found = set()
+    for one in value:
+        if not isinstance(one, str) or len(one) > MOST_HEADERS or not HEADER.fullmatch(one):
+            raise _Invalid(key, 'must have names of letters, digits, "-", "_" and "."; "*word*" is every name that contains the word')
+        found.add(one.lower())
+    return tuple(sorted(found))

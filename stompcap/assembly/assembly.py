@@ -75,7 +75,7 @@ class Assembly(Task):
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
         batch = Batch(self, flows, reassembly, found, conflicts, going_on)
-        for window in windows(reassembly, found.kept, flows, self.sources, self.window):
+        for window in windows(reassembly, found.kept, flows, self.sources, self.window, names=self.names):
             yield from batch.parts(window)
         others = np.flatnonzero(~found.kept)
         if others.size:

@@ -119,7 +119,7 @@ class Batch:
         return None if self.going_on is None else self.going_on.ids()
 
     def _passcodes(self, window: Window) -> stomp.Passcodes:
-        """The passcodes that the connections of a window have given so far; none where they are to be kept."""
+        """What the connections of a window have given as secrets so far, and under -1 all others; none where they are to be kept."""
         if self.assembly.options.keep_credentials:
             return {}
         known = {number: self.passcodes[stream] for number, stream in enumerate(window.streams.tolist()) if stream in self.passcodes}
@@ -128,12 +128,13 @@ class Batch:
         for number, one in enumerate(ends):
             if before and one in before:
                 known[number] = known.get(number, frozenset()) | before[one]
-        found = stomp.passcodes_of(window.octets, window.rows, known)
+        found = stomp.passcodes_of(window.octets, window.rows, known, self.assembly.names)
+        self.assembly.given = self.assembly.given.union(*found.values())
         if before is not None:
             before.update((ends[number], passcodes) for number, passcodes in found.items())
         if not window.last:
             self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items()}
-        return found
+        return {**found, -1: self.assembly.given}
 
     def _ends(self, stream: int) -> bytes:
         """The endpoints of a stream, as SEGMENTS has them."""
@@ -162,7 +163,7 @@ class Batch:
         e, place = self.reassembly.extents, self.reassembly.ordered[steps.stream] + 1
         for step, stream in enumerate(steps.stream.tolist()):
             part = slice(int(self.bounds[stream]), int(self.bounds[stream + 1]))
-            behind = self.listing.number[e.row[part]] >= steps.place[step]
+            behind = self.listing.number[e.row[part]] + 1 >= steps.place[step]
             place[step] = e.order[part].min(where=behind, initial=place[step])
         return replace(steps, place=place)
 

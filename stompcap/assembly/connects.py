@@ -1,4 +1,4 @@
-"""Where a connection's CONNECT and STOMP frames stand in the captures: later runs find its passcodes there again, and none is stored."""
+"""Where a connection's CONNECT and STOMP frames stand in the captures: later runs find its secrets there again, and none is stored."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ class Connects:
     frames: int
 
     def followed_by(self, more: Connects) -> Connects:
-        """These and those that came later; of more passcodes than are searched for the last are left out."""
+        """These and those that came later; of more than are searched for the last are left out."""
         if self.frames >= MOST:
             return self
         extents = replace(more.extents, row=more.extents.row + self.segments.num_rows)
         segments = pa.concat_tables([self.segments, more.segments]).combine_chunks()
         return Connects(end_to_end([self.extents, extents]), segments, self.frames + more.frames)
 
-    def passcodes(self, sources: Mapping[int, Source]) -> frozenset[bytes]:
-        """What is given in them, where the captures are still there; what was kept of the octets of others has no passcodes."""
+    def passcodes(self, sources: Mapping[int, Source], names: stomp.SecretNames) -> frozenset[bytes]:
+        """The secrets given in them, where the captures are still there; what was kept of the octets of others has none."""
         there = column(self.segments, "earlier") == NEW
         if not self.frames or not there.all():
             return frozenset()
         octets = tcp.gather(self.extents, self.segments, sources)
         length, yes = np.array([octets.size]), np.ones(1, np.bool_)
         none = np.zeros(1, np.int64)
-        rows = stomp.delimit(octets, Runs(none.astype(np.int32), none, length, none, yes, yes, length))
-        return stomp.passcodes_of(octets, rows).get(0, frozenset())
+        rows = stomp.delimit(octets, Runs(none.astype(np.int32), none, length, none, yes, yes, length), names=names)
+        return stomp.passcodes_of(octets, rows, names=names).get(0, frozenset())
 
 
 NO_CONNECTS = Connects(NO_EXTENTS, SEGMENTS.empty_table(), 0)

@@ -129,7 +129,7 @@ class Flow:
         connects = {stream: one.connects for stream, one in before.items()}
         written = np.zeros(len(found.streams), np.bool_)
         going = self._going(step, together, resumed)
-        for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going):
+        for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going, a.names):
             yield from batch.parts(window)
             written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)

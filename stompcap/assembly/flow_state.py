@@ -111,7 +111,7 @@ class _Context:
         closed, again = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         stalls = closed, again, self._columns(ClockSteps, name + "steps")
         extents = self._columns(Extents, name + "extents")
-        passcodes = connects.passcodes(self.task.sources)
+        passcodes = connects.passcodes(self.task.sources, self.task.names)
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
         return Underway(learned, resumed, found[name + "conflicts"], extents, rows, *listed, stalls, passcodes, connects, missing)
 

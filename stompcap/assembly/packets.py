@@ -66,10 +66,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a stream: numbers by rank of the capture, ascending; and the link types they have."""
+    """The packets of a stream: numbers by rank of the capture, ascending; the link types they have; whether tunnels were looked into."""
 
     numbers: Mapping[int, Ints]
     links: frozenset[int]
+    tunnels: bool
 
 
 def endpoints_of(stream: Mapping[str, Any]) -> tuple[bytes, bool]:
@@ -94,7 +95,7 @@ def packets_of(stream: Mapping[str, Any], captures: Sequence[Kept], *, tunnels: 
     for vlan, alone in product((False, True), (False, True)):
         numbers = flow.incarnation(stream, client_low, vlan=vlan, alone=alone)
         if numbers is not None:
-            return Packets(numbers, frozenset(flow.links))
+            return Packets(numbers, frozenset(flow.links), tunnels)
     return None
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from stompcap import stomp
 from stompcap.assembly.rows import frames, shown
 from stompcap.options import Options
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.rows import FRAME, Runs
 from stompcap.tables import words
 
 Ints = NDArray[np.int64]
+TOLD = int(stomp.Syntax.TOKEN_LOGIN)
 
 
 def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
@@ -29,11 +30,16 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     offset, length = raw.column("stream_offset").to_numpy(), raw.column("length_octets").to_numpy()
     held = raw.column("raw").is_valid().to_numpy()
     octets = _octets(raw.column("raw"))
-    rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)))
+    secret = stomp.secret_header_names(options.settings.secrets)
+    rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)), names=secret)
+    # what only octets that are masked by now told
+    framed = np.asarray(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
+    told = raw.column("syntax").to_numpy()[framed] & TOLD
+    rows.syntax[rows.kind == FRAME] |= told
     sides = np.tile(np.array([0, 1], np.int8), len(names))
     of = np.repeat(np.arange(len(names)), 2)
     versions = stomp.negotiate(octets, rows, of, sides, len(names))
-    return frames(shown(octets, rows, options, stomp.passcodes_of(octets, rows)), rows, raw, versions.take(of), options)
+    return frames(shown(octets, rows, options, stomp.passcodes_of(octets, rows, names=secret)), rows, raw, versions.take(of), options)
 
 
 def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stompcap import stomp
 from stompcap.assembly.arrivals import Placed
 from stompcap.options import Options
+from stompcap.stomp.redact import LOGIN, MASKED, mask_secrets
 from stompcap.stomp.rows import FRAME, Rows
 from stompcap.tables import TABLES, words
 
@@ -107,22 +108,24 @@ def raw_column(octets: NDArray[np.uint8], position: Ints, length: Ints) -> pa.Ch
 
 @dataclass(frozen=True)
 class Shown:
-    """The octets that tables may hold, passcodes masked unless they are to be kept, and per row whether something was."""
+    """The octets that tables may hold, secrets masked unless they are to be kept, and per row whether something was, and its syntax."""
 
     octets: NDArray[np.uint8]
     redacted: NDArray[np.bool_]
+    syntax: Ints
 
 
 def shown(octets: NDArray[np.uint8], rows: Rows, options: Options, passcodes: stomp.Passcodes) -> Shown:
     """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence.
 
-    `passcodes` are those that each connection gave.
+    `passcodes` are what each connection gave as secrets.
     """
     if options.keep_credentials:
-        return Shown(octets, np.zeros(len(rows), bool))
-    masked, redacted = stomp.redact(octets, rows)
-    masked, repeated = stomp.mask_repeats(masked, rows, passcodes)
-    return Shown(masked, redacted | repeated)
+        return Shown(octets, np.zeros(len(rows), bool), rows.syntax)
+    given = frozenset[bytes]().union(*passcodes.values())
+    masked, found = mask_secrets(octets, rows, given, stomp.secret_header_names(options.settings.secrets))
+    tokens = np.where(found & LOGIN, int(stomp.Syntax.TOKEN_LOGIN), 0)
+    return Shown(masked, (found & MASKED) != 0, rows.syntax | tokens)
 
 
 def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str) -> pa.Table:
@@ -142,7 +145,7 @@ def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, 
         "first_ts": moments(first["first_ns"]),
         "first_wire_order": pa.array(placed.begin, mask=placed.begin == 0),
         "wire_order": pa.array(placed.order, mask=placed.order == 0),
-        "syntax": pa.array(rows.syntax[at]),
+        "syntax": pa.array(view.syntax[at]),
         "batch_id": constant(batch_id, at.size),
         "raw": raw_column(view.octets, position, placed.length),
     }
@@ -157,10 +160,15 @@ def frames(
     options: Options,
 ) -> pa.Table:
     """Rows of table frames from the raw rows of the same octets; `versions` are per direction."""
-    chosen = rows.frames()
-    version, source, possible = versions.take(chosen.direction)
-    decoded = stomp.decode(view.octets, chosen, version, options.body_preview, options.keep_credentials)
     kept = raw.filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
+    framed = rows.kind == FRAME
+    chosen = replace(rows, syntax=view.syntax).take(framed)
+    version, source, possible = versions.take(chosen.direction)
+    masked = view.redacted[framed] | np.asarray(kept.column("redacted"))
+    decoded = stomp.decode(
+        view.octets, chosen, version, options.body_preview, options.keep_credentials, masked,
+        stomp.secret_header_names(options.settings.secrets),
+    )  # fmt: skip
     columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
     columns |= {name: decoded.column(name) for name in decoded.schema.names}
     columns["version"] = coded(words.VERSIONS, version)

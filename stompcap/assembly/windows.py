@@ -20,6 +20,7 @@ from stompcap.assembly.arrivals import Placed, place
 from stompcap.capture.files import Source
 from stompcap.places import END
 from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
+from stompcap.stomp.secret_names import SECRET_NAMES
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import Extents, Reassembly
 
@@ -87,12 +88,13 @@ def windows(
     sources: Mapping[int, Source],
     size: int,
     going: Mapping[int, Going] | None = None,
+    names: stomp.SecretNames = SECRET_NAMES,
 ) -> Iterator[Window]:
     """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own.
 
     Streams are whole but for those in `going`, which may have no window now.
     """
-    reader = _Reader(reassembly, segments, sources)
+    reader = _Reader(reassembly, segments, sources, names)
     captured = np.zeros(len(reassembly.streams), np.int64)
     np.add.at(captured, reassembly.extents.stream, reassembly.extents.length)
     group: list[int] = []
@@ -119,7 +121,8 @@ WHOLE = Going(END, np.zeros(2, np.bool_))
 class _Reader:
     """Gathers and delimits octets of one reassembly."""
 
-    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> None:
+    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], names: stomp.SecretNames) -> None:
+        self.names = names
         self.reassembly = reassembly
         self.segments = segments
         self.sources = sources
@@ -225,7 +228,7 @@ class _Reader:
     ) -> tuple[Rows, Placed]:
         sides = self.reassembly.streams.sides
         runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
-        rows = stomp.delimit(octets, runs, state)
+        rows = stomp.delimit(octets, runs, state, names=self.names)
         return rows, place(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
             (direction, extents.offset, extents.length, extents.row), self.ts_ns, extents.order,

@@ -28,10 +28,10 @@ Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KE
 Source = Annotated[str, typer.Option("--source", help="Name of the capture point.")]
 OfSource = Annotated[str | None, typer.Option("--source", help="Only what this capture point saw.", show_default=False)]
 BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
-KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep passcodes instead of overwriting them.")]
+KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep secrets instead of masking them; docs/secrets.md.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
 SettingsFile = Annotated[
-    str | None, typer.Option("--settings", help="TOML file of rule severities and thresholds; docs/rules.md.", show_default=False)
+    str | None, typer.Option("--settings", help="TOML file: rules, thresholds, secret headers; docs/rules.md.", show_default=False)
 ]
 Overlap = Annotated[
     str, typer.Option("--overlap", help="Which octets are kept where captured segments differ: first captured or last.")

@@ -63,6 +63,8 @@ lost_ratio = 0.01
 | threshold | what is expected |
 | --- | --- |
 {quality}
+
+Table `secrets` names headers that are secret, and headers that are not ([secrets.md](secrets.md#names-of-your-own)).
 """
 
 

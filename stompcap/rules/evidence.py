@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 EVIDENCE_CHARACTERS = 200
-PASSCODE = r"""(?i)(passcode["']?\s*[:=]).*"""
+SECRET = r"""(?i)((?:pass[-_.]?code|pass[-_.]?word|passwd|secret|token|api[-_.]?key|cookie|credential|jwt)[\w.-]*["']?\s*[:=]).*"""
 
 
 def presentable(said: pa.Array) -> pa.Array:
-    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, passcodes masked."""
-    if pc.any(pc.match_substring_regex(said, PASSCODE)).as_py():
-        said = pc.replace_substring_regex(said, f"(?s){PASSCODE}", r"\1***")
+    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, secrets masked."""
+    if pc.any(pc.match_substring_regex(said, SECRET)).as_py():
+        said = pc.replace_substring_regex(said, f"(?s){SECRET}", r"\1***")
     hidden = pc.match_substring_regex(said, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
     if pc.any(hidden).as_py():
         coded = said.dictionary_encode()

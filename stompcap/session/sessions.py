@@ -18,6 +18,8 @@ from stompcap.session.firsts import OfSessions
 from stompcap.session.gaps import Gaps
 from stompcap.session.heartbeat_header import intervals
 from stompcap.session.records import Records
+from stompcap.stomp.grammar import MASK
+from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS
 
@@ -132,9 +134,12 @@ def version_of(dialogue: Dialogue, first: Firsts) -> I64:
 
 
 def _login(first: Firsts, version: I64) -> pa.Array:
-    """The user named in CONNECT; one document of 1.0 has the header `username` for it."""
-    login, username = (first["connect"].header(name) for name in ("login", "username"))
-    return pc.if_else(pa.array(version == 0), pc.coalesce(login, username), login)
+    """The user named in CONNECT, of a JSON Web Token that it is one; one document of 1.0 has the header `username` for it."""
+    opening = first["connect"]
+    login, username = (opening.header(name) for name in ("login", "username"))
+    login = pc.if_else(pa.array(version == 0), pc.coalesce(login, username), login)
+    token = (integers(opening.column("syntax"), 0) & int(Syntax.TOKEN_LOGIN)) != 0
+    return pc.if_else(pc.and_(pa.array(token), pc.equal(login, MASK)), f"jwt:{MASK}", login) if token.any() else login
 
 
 def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:

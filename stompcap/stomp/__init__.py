@@ -10,13 +10,15 @@ from stompcap.stomp.frames import Frame, decode_column, parse
 from stompcap.stomp.incremental import Delimiter, Row
 from stompcap.stomp.negotiate import Versions, negotiate
 from stompcap.stomp.peek import peek
-from stompcap.stomp.redact import redact
-from stompcap.stomp.repeats import Passcodes, mask_repeats, passcodes_of
+from stompcap.stomp.redact import mask_repeats, redact
+from stompcap.stomp.repeats import Passcodes, passcodes_of
 from stompcap.stomp.rows import Rows, Runs, State
+from stompcap.stomp.secret_names import SecretNames, secret_header_names
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.write import serialise, write_frame
 
 __all__ = [
-    "Delimiter", "Frame", "Passcodes", "Row", "Rows", "Runs", "State", "Syntax", "Versions", "beginning", "decode", "decode_column",
-    "delimit", "mask_repeats", "negotiate", "parse", "passcodes_of", "peek", "redact", "serialise", "write_frame",
+    "Delimiter", "Frame", "Passcodes", "Row", "Rows", "Runs", "SecretNames", "State", "Syntax", "Versions", "beginning", "decode",
+    "decode_column", "delimit", "mask_repeats", "negotiate", "parse", "passcodes_of", "peek", "redact", "secret_header_names", "serialise",
+    "write_frame",
 ]

@@ -14,10 +14,10 @@ from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
-from stompcap.stomp.marks import ODD_HEAD
 from stompcap.stomp.octets import Octets, fold, readonly
 from stompcap.stomp.redact import redact
 from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 from stompcap.stomp.strings import Offsets, bitmap, offsets_of, slices, string_array, words_array
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
@@ -150,7 +150,13 @@ def eol_column(syntax: Ints) -> pa.StringArray:
 
 
 def decode(
-    octets: Octets, frames: Rows, versions: Versions, body_preview: int = BODY_PREVIEW, keep_credentials: bool = False
+    octets: Octets,
+    frames: Rows,
+    versions: Versions,
+    body_preview: int = BODY_PREVIEW,
+    keep_credentials: bool = False,
+    masked: Bools | None = None,
+    names: SecretNames = SECRET_NAMES,
 ) -> pa.RecordBatch:
     """The decoded columns of frames, in the order of the frames.
 
@@ -159,7 +165,9 @@ def decode(
         frames: rows of kind frame (`Rows.frames()`).
         versions: per frame, the session's version: 0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown (read as 1.2; rules of no version apply).
         body_preview: octets of a body that its preview shows.
-        keep_credentials: leave passcodes readable in headers and previews.
+        keep_credentials: leave secrets readable in headers and previews.
+        masked: where the octets are redacted: per frame, whether something in it is masked.
+        names: headers whose values are secret, as for `delimit`.
 
     Returns:
         Columns of `frames` (stompcap.tables.silver) from `command` on that the octets determine: all but key, time, version and lineage.
@@ -168,11 +176,12 @@ def decode(
         OverflowError: where one string column would exceed 2 GiB.
     """
     versions = np.ascontiguousarray(versions, np.int8)
-    if not keep_credentials:
-        # header lines named passcode are masked while they are split; the rest are lines that only some readers take for one
-        octets, _ = redact(octets, frames.take((frames.command == g.ERROR) | ((frames.syntax & ODD_HEAD) != 0)))
+    if keep_credentials:
+        masked = np.zeros(len(frames), np.bool_)
+    elif masked is None:
+        octets, masked = redact(octets, frames, names)
     octets = readonly(octets)
-    heads = split_heads(octets, frames, versions, keep_credentials)
+    heads = split_heads(octets, frames, versions, keep_credentials, masked, names)
     length = np.empty(len(frames), np.int64)
     _command_ends(octets, frames.position, length)
     command_raw = slices(octets, frames.position, length)

@@ -16,6 +16,7 @@ from stompcap.stomp.lookahead import open_nul
 from stompcap.stomp.marks import mark
 from stompcap.stomp.octets import Octets, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
+from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 
 SPARE = 4
 """Rows that must fit before a step is taken: a step writes at most one, a gap another."""
@@ -56,7 +57,9 @@ def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int
 
 
 @kernel
-def _stretch(octets: Octets, s: Ints, whole: int, done: bool, final: bool, limits: Ints, out: Ints, count: int) -> int:
+def _stretch(
+    octets: Octets, s: Ints, whole: int, done: bool, final: bool, limits: Ints, names: SecretNames, out: Ints, count: int
+) -> int:
     """Walk one contiguous stretch from the state's place to `whole`; stops early where `out` is full.
 
     A phase sees no more than a limit allows, as if the stretch were closed there: what is undecided by then is cut off.
@@ -76,7 +79,7 @@ def _stretch(octets: Octets, s: Ints, whole: int, done: bool, final: bool, limit
         elif phase == p.COMMAND:
             on, count = opening.command(octets, s, end, closed, out, count)
         elif phase == p.HEAD:
-            on, count = opening.head(octets, s, end, closed, out, count)
+            on, count = opening.head(octets, s, end, closed, names, out, count)
         elif phase == p.BODY_TO_NUL:
             on, count = closing.body_to_nul(octets, s, end, closed, out, count)
         elif phase == p.BODY_BY_LENGTH:
@@ -121,7 +124,7 @@ def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
 @kernel
 def _walk(
     octets: Octets, direction: Ints, position: Ints, length: Ints, offset: Ints, final: Bools, total: Ints,
-    limits: Ints, state: Ints, start: int, out: Ints,
+    limits: Ints, names: SecretNames, state: Ints, start: int, out: Ints,
 ) -> tuple[int, int]:
     """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` is full."""
     count = 0
@@ -141,7 +144,7 @@ def _walk(
             shift = position[run] - offset[run]
             before = count
             _move(s, shift)
-            count = _stretch(octets, s, end + shift, closed, closed and not missing, limits, out, count)
+            count = _stretch(octets, s, end + shift, closed, closed and not missing, limits, names, out, count)
             _move(s, -shift)
             for i in range(before, count):
                 out[p.DIRECTION, i] = d
@@ -193,7 +196,12 @@ def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
 
 
 def delimit(
-    octets: Octets, runs: Runs, state: State | None = None, lenient: bool = False, limits: tuple[int, int] = (r.HEAD_LIMIT, r.FRAME_LIMIT)
+    octets: Octets,
+    runs: Runs,
+    state: State | None = None,
+    lenient: bool = False,
+    limits: tuple[int, int] = (r.HEAD_LIMIT, r.FRAME_LIMIT),
+    names: SecretNames = SECRET_NAMES,
 ) -> Rows:
     """Cut the octets of many stream directions into rows.
 
@@ -206,6 +214,7 @@ def delimit(
         limits: most octets of a row that is no frame or of a frame's head, and most of a frame; gap rows have none. A larger row
             is cut there, with `Syntax.TOO_LARGE`: into a partial row and junk, or junk and more junk. At least two octets; the same
             in every call.
+        names: headers whose values are secret.
 
     Returns:
         Rows by direction and offset. Octets from `Rows.pending` on are in no row yet: their row is undecided until more octets come,
@@ -224,11 +233,11 @@ def delimit(
         out = np.empty((r.ROW_FIELDS, capacity), np.int64)
         count, start = _walk(
             octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, np.array(limits, np.int64),
-            state.numbers, start, out,
+            names, state.numbers, start, out,
         )
         parts.append(out[:, :count])
     table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)
     direction, offset, position, length, kind, delimited_by, syntax, body, command, lines = table
     rows = Rows(direction, offset, position, length, kind, delimited_by, syntax, body, command, lines, state)
-    mark(octets, rows)
+    mark(octets, rows, names)
     return rows

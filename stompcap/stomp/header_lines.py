@@ -83,6 +83,19 @@ def take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int,
     return i, end, bits
 
 
+@kernel
+def shorten(values: Octets, begin: int, end: int) -> int:
+    """Leave of each run of asterisks longer than the mask no more than it, as a secret's length is not shown: the new end."""
+    to = begin
+    run = 0
+    for i in range(begin, end):
+        run = run + 1 if values[i] == g.STAR else 0
+        if run <= _MASK.size:
+            values[to] = values[i]
+            to += 1
+    return to
+
+
 @inline
 def without_blanks(
     names: Octets, begin: int, name_end: int, values: Octets, start: int, end: int, version: int, known: int

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.header_lines import line_end, take_name, take_value, without_blanks
-from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, is_secret, name_id, same
+from stompcap.stomp.header_lines import line_end, shorten, take_name, take_value, without_blanks
+from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, name_id, same
 from stompcap.stomp.octets import Octets
 from stompcap.stomp.opening import declared_length
 from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, is_secret
 from stompcap.stomp.strings import Offsets
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.texts import NON_ASCII
@@ -62,6 +63,8 @@ class Frames(NamedTuple):
     command: Ints
     version: npt.NDArray[np.int8]
     syntax: Ints
+    masked: Bools
+    """Something in the frame's octets is masked."""
 
 
 class Entries(NamedTuple):
@@ -127,11 +130,12 @@ def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promote
 
 @kernel
 def _split(
-    octets: Octets, frames: Frames, keep: bool, first: Offsets, entries: Entries, promoted: Ints, content_length: Ints, seen: Seen
+    octets: Octets, frames: Frames, keep: bool, secrets: SecretNames, first: Offsets, entries: Entries, promoted: Ints,
+    content_length: Ints, seen: Seen,
 ) -> bool:
     """Fill the columns, and the frames' syntax bits; whether all entries are effective, unchanged."""
     names, name_at, values, value_at, has_value, effective, meant = entries
-    position, body, command, versions, syntax = frames
+    position, body, command, versions, syntax, masked = frames
     slots, stamps, holders = seen
     entry = name_end = value_end = 0
     plain = True
@@ -159,9 +163,12 @@ def _split(
                 plain = False
                 entry += 1
                 continue
-            secret = name_end - begin >= 8 and is_secret(names, begin, name_end)
+            # the delimiter has marked the frames that have one
+            secret = bits & PASSCODE != 0 and is_secret(names, begin, name_end, secrets)
             i, value_end, more = take_value(octets, i, values, start, escapes, secret and not keep)
-            bits |= more | (PASSCODE if secret else 0) | (EMPTY_NAME if name_end == begin else 0)
+            if masked[frame] and not secret:
+                value_end = shorten(values, start, value_end)
+            bits |= more | (EMPTY_NAME if name_end == begin else 0)
             known = name_id(names, begin, name_end)
             if version == 0 and known < 0:
                 meant[entry] = any_case_id(names, begin, name_end)
@@ -195,14 +202,18 @@ def _split(
     return plain
 
 
-def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], keep_credentials: bool) -> Heads:
+def split_heads(
+    octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], keep_credentials: bool, masked: Bools, secrets: SecretNames = SECRET_NAMES
+) -> Heads:
     """Header entries of frames.
 
     Args:
         octets: the buffer that contains the frames.
         frames: rows of kind frame.
         versions: per frame: 0 = 1.0, 1 = 1.1, 2 = 1.2, -1 = unknown, which is read as 1.2.
-        keep_credentials: leave passcodes readable.
+        keep_credentials: leave secrets readable.
+        masked: per frame: something in its octets is masked.
+        secrets: headers whose values are secret, as the delimiter was given them.
 
     Raises:
         OverflowError: where the names or the values exceed 2 GiB.
@@ -222,8 +233,8 @@ def split_heads(octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], ke
     )  # fmt: skip
     first, content_length = np.zeros(count + 1, np.int32), np.full(count, -1, np.int64)
     promoted = np.full((len(g.PROMOTED), 2, count), -1, np.int64)
-    rows = Frames(frames.position, frames.body, frames.command, versions, frames.syntax.copy())
-    plain = _split(octets, rows, keep_credentials, first, entries, promoted, content_length, seen)
+    rows = Frames(frames.position, frames.body, frames.command, versions, frames.syntax.copy(), masked)
+    plain = _split(octets, rows, keep_credentials, secrets, first, entries, promoted, content_length, seen)
     names, values = entries.names[: entries.name_at[-1]], entries.values[: entries.value_at[-1]]
     return Heads(
         first, names, entries.name_at, values, entries.value_at, entries.has_value, entries.meant, entries.effective, plain, promoted,

@@ -1,4 +1,4 @@
-"""Names of headers: recognised exactly or in any case; the passcode's; digests to find repeats by."""
+"""Names of headers: recognised exactly or in any case; digests to find repeats by."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, fold, skip_low
+from stompcap.stomp.octets import Octets, equals, fold
 
 # by length, so that a header is compared with few names
 NAMES = tuple(sorted(g.LENIENT_NAMES, key=len))
 _OCTETS, _LENGTHS = g.pack(NAMES)
 _LONGEST = int(_LENGTHS.max())
 _FIRST_OF_LENGTH = np.searchsorted(_LENGTHS, np.arange(_LONGEST + 2))
-_SECRET = NAMES.index(g.SECRET)
 
 PLACES = np.array([NAMES.index(n) for n in g.PROMOTED])
 """Of the promoted headers, in their order: index in NAMES."""
@@ -75,11 +74,3 @@ def any_case_id(octets: Octets, begin: int, end: int) -> int:
             return word
     return -1
 
-
-@kernel
-def is_secret(octets: Octets, begin: int, end: int) -> bool:
-    """Whether a name is that of the passcode, in any case, without the blanks around it."""
-    begin = skip_low(octets, begin, end)
-    while end > begin and octets[end - 1] <= g.SPACE:
-        end -= 1
-    return end - begin == _LENGTHS[_SECRET] and _is(octets, begin, end, _SECRET)

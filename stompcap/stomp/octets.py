@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SECRET, SPACE, TAB
+from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SPACE, TAB
 
 Octets = npt.NDArray[np.uint8]
 BLOCK = 128
-SECRET_OCTETS = np.frombuffer(SECRET.encode(), np.uint8).copy()
 
 
 def readonly(octets: Octets) -> Octets:
@@ -97,21 +96,6 @@ def skip_low(octets: Octets, begin: int, end: int) -> int:
     while begin < end and octets[begin] <= SPACE and octets[begin] != LF:
         begin += 1
     return begin
-
-
-@kernel
-def secret_value(octets: Octets, line: int, end: int) -> tuple[int, bool]:
-    """For the line at `line`: where a passcode's value begins, or -1; and whether the octets end within the header's name."""
-    i = skip_low(octets, line, end)
-    for k in range(SECRET_OCTETS.size):
-        if i + k >= end:
-            return -1, True
-        if fold(octets[i + k]) != SECRET_OCTETS[k]:
-            return -1, False
-    i = skip_low(octets, i + SECRET_OCTETS.size, end)
-    if i >= end:
-        return -1, True
-    return (i + 1 if octets[i] == COLON else -1), False
 
 
 @kernel

@@ -12,8 +12,9 @@ from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols
-from stompcap.stomp.octets import Octets, equals, fold, match_command, secret_value, skip_blanks, trim_blanks
+from stompcap.stomp.octets import Octets, equals, fold, match_command, skip_blanks, trim_blanks
 from stompcap.stomp.rows import Ints
+from stompcap.stomp.secret_names import Bits, SecretNames, is_secret, likely
 
 CONTENT_LENGTH, ACCEPT_VERSION, VERSION, ONLY = (pack((word,))[0][0] for word in ("content-length", "accept-version", "version", "1.0"))
 LETTER_A, LETTER_C, LETTER_V = 97, 99, 118
@@ -174,11 +175,15 @@ def _blank(octets: Octets, line: int, stop: int) -> bool:
 
 
 @inline
-def _take_line(octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient: bool, handshake: bool) -> tuple[int, int]:
+def _take_line(
+    octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient: bool, handshake: bool, letters: Bits, cared: Bits,
+    names: SecretNames,
+) -> tuple[int, int]:
     """Take what the delimiter needs of the header line [line, stop): (what the head has had so far, syntax bits)."""
-    first = octets[line]
-    if (first & 0xDF == 80 or first <= SPACE) and secret_value(octets, line, stop)[0] >= 0:
+    colon = likely(octets, line, stop, letters, cared)
+    if colon >= 0 and is_secret(octets, line, colon, names):
         return seen, p.PASSCODE
+    first = octets[line]
     if first == LETTER_C and not seen & p.EXACT_LENGTH and _named(octets, line, stop, CONTENT_LENGTH, False):
         s[r.LENGTH] = declared_length(octets, line + CONTENT_LENGTH.size + 1, stop)
         return seen | p.EXACT_LENGTH, 0
@@ -210,7 +215,7 @@ def _begin_body(s: Ints, at: int) -> None:
 
 
 @kernel
-def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+def head(octets: Octets, s: Ints, end: int, closed: bool, names: SecretNames, out: Ints, count: int) -> tuple[bool, int]:
     """Header lines up to the blank one, behind which the body begins."""
     i = s[r.SEARCH]
     line = s[r.LINE]
@@ -220,6 +225,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
     code = s[r.COMMAND]
     handshake = code == CONNECT or code == STOMP or code == CONNECTED
     lenient = (s[r.LENIENT] != 0 and not handshake) or (handshake and seen & p.OFFERS_MORE == 0)
+    letters, cared = names.letters, names.cared
     every = 0
     blank = False
     while i < end:
@@ -240,7 +246,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
                 blank = True
                 break
             lines += 1
-            seen, more = _take_line(octets, s, line, stop, seen, lenient, handshake)
+            seen, more = _take_line(octets, s, line, stop, seen, lenient, handshake, letters, cared, names)
             syntax |= more
             lenient = lenient and not (handshake and seen & p.OFFERS_MORE)
             line = i

@@ -1,62 +1,162 @@
-"""Masks passcodes: every octet of a passcode becomes `*`; lengths and offsets do not change.
+"""Masks secrets: every octet of one becomes `*`; lengths and offsets do not change.
 
-The delimiter has marked the rows to search: frames with a passcode in the head, or in the body of an ERROR, where brokers
-quote frames. Junk and partial rows are searched as a whole, and a line torn off by a gap is masked as a whole.
+The delimiter has marked the rows that have secrets by name: frames with a secret header, and ERRORs, where brokers quote frames. Junk and
+partial rows are searched as a whole, and a line torn off by a gap is masked as a whole. Heads are searched for tokens and URLs, and all
+octets, in one pass, for what connections gave as secrets and for the clues of frames that are quoted in bodies.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
+from stompcap.stomp.clues import LOGIN, MASKED, mask_clue, mask_head_values, may_have_values, searched_whole
 from stompcap.stomp.grammar import ERROR
-from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, torn_end
+from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, mask_all, mask_partial, torn_end
+from stompcap.stomp.needles import CLUES, needles, search
 from stompcap.stomp.octets import Octets, readonly
-from stompcap.stomp.passcodes import cover, mask_all, mask_lines
+from stompcap.stomp.repeats import Passcodes, mask_repeat
 from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.secret_lines import cover, mask_lines
+from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
+
+KINDS_OF_CLUES = len(CLUES)
+
+
+class Columns(NamedTuple):
+    """Columns of rows, as kernels take them, and the rows that have octets, by position."""
+
+    position: Ints
+    length: Ints
+    kind: Ints
+    syntax: Ints
+    body: Ints
+    command: Ints
+    order: Ints
+
+    @staticmethod
+    def of(rows: Rows) -> Columns:
+        """The columns of these rows."""
+        here = np.flatnonzero(rows.kind != r.GAP)
+        order = here[np.argsort(rows.position[here], kind="stable")]
+        return Columns(rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command, order)
 
 
 @kernel
-def _redact(
-    octets: Octets, masked: Octets, position: Ints, length: Ints, kind: Ints, syntax: Ints, body: Ints, command: Ints, flags: Bools,
-    apply: bool,
-) -> bool:
-    """Flag the rows that contain a passcode and mask it in `masked` if `apply`; True if there is any."""
-    any_found = False
-    for row in range(position.size):
-        if not syntax[row] & (PASSCODE | TORN):
+def _redact(octets: Octets, masked: Octets, columns: Columns, names: SecretNames, found: Octets, apply: bool) -> None:
+    """Mask secrets by name in the rows that are marked, and secret values in heads; notes the rows that have some."""
+    for row in range(columns.position.size):
+        syntax, kind, body, command = columns.syntax[row], columns.kind[row], columns.body[row], columns.command[row]
+        begin, end = columns.position[row], columns.position[row] + columns.length[row]
+        if apply and not found[row]:
             continue
-        begin, end = position[row], position[row] + length[row]
-        found = False
-        if syntax[row] & TORN:
-            stop = torn_end(octets, begin, end)
-            found = cover(octets, masked, begin, stop, apply)
-            begin = stop
-        if kind[row] == r.FRAME and command[row] != ERROR and not syntax[row] & BLANK_PADDED:
-            more, _ = mask_lines(octets, masked, begin, begin + body[row], apply)
-        else:
-            more, _ = mask_all(octets, masked, begin, end, apply)
-        flags[row] = found or more
-        any_found = any_found or flags[row]
-    return any_found
+        if syntax & (PASSCODE | TORN):
+            some = False
+            if syntax & TORN:
+                stop = torn_end(octets, begin, end)
+                some = cover(octets, masked, begin, stop, apply)
+                begin = stop
+            if kind == r.PARTIAL:
+                more, _ = mask_partial(octets, masked, begin, body, command, end, names, apply)
+            elif kind != r.FRAME or syntax & BLANK_PADDED:
+                more, _ = mask_all(octets, masked, begin, end, end, names, apply)
+            elif command == ERROR:
+                more, _ = mask_all(octets, masked, begin, begin + body, end, names, apply)
+            else:
+                more, _ = mask_lines(octets, masked, begin, begin + body, names, apply)
+            found[row] |= MASKED if some or more else 0
+        if body > 0 and not searched_whole(kind, command, syntax, body) and may_have_values(octets, begin, begin + body):
+            found[row] |= mask_head_values(octets, masked, begin, begin + body, apply)
 
 
-def redact(octets: Octets, rows: Rows) -> tuple[Octets, Bools]:
-    """The octets with the passcodes of these rows masked.
+@kernel
+def _at_places(
+    octets: Octets, masked: Octets, places: Ints, edges: Ints, columns: Columns, names: SecretNames, found: Octets, apply: bool
+) -> None:
+    """Mask what was found at places, rows of begin, end and word: given secrets, and what the clues among the words lead to."""
+    row, done = 0, -1
+    for place in range(places.shape[0]):
+        at, stop, word = places[place]
+        while row < columns.order.size and columns.position[columns.order[row]] + columns.length[columns.order[row]] <= at:
+            row += 1
+        if row == columns.order.size:
+            return
+        number = columns.order[row]
+        begin, end = columns.position[number], columns.position[number] + columns.length[number]
+        kind, body = columns.kind[number], columns.body[number]
+        if at < begin or stop > end or kind == r.EOL:
+            continue
+        more = False
+        if word >= KINDS_OF_CLUES:
+            head = begin + body if kind == r.FRAME else begin
+            more = mask_repeat(octets, masked, begin, head, end, at, stop, edges[word], apply)
+        elif at >= done and at >= begin + body and not searched_whole(kind, columns.command[number], columns.syntax[number], body):
+            more, done = mask_clue(octets, masked, at, begin + body, end, names, apply)
+        found[number] |= MASKED if more else 0
+
+
+def mask_secrets(
+    octets: Octets, rows: Rows, given: Collection[bytes] = (), names: SecretNames = SECRET_NAMES
+) -> tuple[Octets, Octets]:
+    """As `redact`; `given` are masked too wherever they occur; per row the bits MASKED and LOGIN."""
+    found = np.zeros(len(rows), np.uint8)
+    if not len(rows):
+        return octets, found
+    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(frozenset(given))
+    places = search(view, words)
+    _redact(view, unused, columns, names, found, False)
+    _at_places(view, unused, places, words.edges, columns, names, found, False)
+    if not found.any():
+        return octets, found
+    masked = octets.copy()
+    _redact(view, masked, columns, names, found, True)
+    _at_places(view, masked, places, words.edges, columns, names, found, True)
+    return masked, found
+
+
+def redact(octets: Octets, rows: Rows, names: SecretNames = SECRET_NAMES) -> tuple[Octets, Bools]:
+    """The octets with the secrets of these rows masked.
 
     Args:
         octets: the buffer that contains the rows; it is not changed.
         rows: rows as `delimit` gives them, gaps among them.
+        names: headers whose values are secret, as for `delimit`.
 
     Returns:
         The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
     """
-    flags = np.zeros(len(rows), np.bool_)
-    view = readonly(octets)
-    columns = (rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command, flags)
-    if not _redact(view, np.empty(0, np.uint8), *columns, False):
-        return octets, flags
+    masked, found = mask_secrets(octets, rows, (), names)
+    return masked, (found & MASKED) != 0
+
+
+def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octets, Bools]:
+    """The octets with what any of the connections gave as a secret masked wherever it occurs in the rows, in all its forms.
+
+    Args:
+        octets: the buffer that contains the rows, redacted or not; it is not changed.
+        rows: rows as `delimit` gives them; directions 2 * c and 2 * c + 1 belong to connection c.
+        passcodes: as `passcodes_of` gives them.
+
+    Returns:
+        The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
+    """
+    found = np.zeros(len(rows), np.uint8)
+    given = frozenset[bytes]().union(*passcodes.values())
+    if not given or not len(rows):
+        return octets, found != 0
+    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(given)
+    places = search(view, words)
+    places = places[places[:, 2] >= KINDS_OF_CLUES]
+    _at_places(view, unused, places, words.edges, columns, SECRET_NAMES, found, False)
+    if not found.any():
+        return octets, found != 0
     masked = octets.copy()
-    _redact(view, masked, *columns, True)
-    return masked, flags
+    _at_places(view, masked, places, words.edges, columns, SECRET_NAMES, found, True)
+    return masked, found != 0
+
+
+__all__ = ["LOGIN", "MASKED", "mask_repeats", "mask_secrets", "redact"]

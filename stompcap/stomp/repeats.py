@@ -1,12 +1,13 @@
-"""Repeated passcodes: the passcode in a connection's CONNECT is masked wherever that connection's octets repeat it.
+"""Repeated secrets: what a connection gave as one is masked wherever it or another repeats it, in any of its forms.
 
-Brokers quote it in an ERROR, clients put it into a body or a header of their own. Commands, names of headers, and headers whose
-values are numbers or versions of the protocol are unchanged, so that masking never alters a frame's meaning. A passcode of
-fewer octets than LEAST is not searched for: most matches would be accidental.
+Brokers quote a passcode in an ERROR, clients put it into a body or a header of their own. Commands, names of headers, and headers whose
+values are numbers or versions of the protocol are unchanged, so that masking never alters a frame's meaning.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Mapping
 
@@ -14,74 +15,122 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import BACKSLASH, COLON, CONNECT, ESCAPES, LF, STOMP, pack
-from stompcap.stomp.octets import Octets, equals, readonly, secret_value
-from stompcap.stomp.passcodes import cover, line_end
+from stompcap.stomp.grammar import BACKSLASH, COLON, CONNECT, ERROR, LF, STOMP, pack
+from stompcap.stomp.marks import PASSCODE
+from stompcap.stomp.octets import Octets, equals, readonly
 from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.secret_forms import BEFORE, BEHIND, LEAST
+from stompcap.stomp.secret_lines import cover, line_end
+from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, secret_value
+from stompcap.stomp.secret_values import value_at
 
-LEAST = 6
 MOST = 8
-"""Spellings that are searched for in one connection; further ones, from a client that tries many passcodes, are not."""
+"""Values that are taken of one connection; further ones, from a client that tries many passcodes, are not searched for."""
+LEAST_LATER = 8
+"""Octets of a value given in another frame than CONNECT and STOMP."""
 NUMERIC_OCTETS, NUMERIC_LENGTHS = pack(("accept-version", "content-length", "heart-beat", "version"))
-PLAIN = {octet.encode(): plain.encode() for octet, plain in ESCAPES[-1].items()}
-ESCAPED = {plain: b"\\" + octet for octet, plain in PLAIN.items()}
+LOGIN_OCTETS = np.frombuffer(b"login:", np.uint8).copy()
+SCHEME = re.compile(rb"(?i)[ \t]*(basic|bearer|digest|token|negotiate)[ \t]+(\S+)[ \t]*")
+MASKED = b"***"
+DIGIT = np.zeros(256, np.bool_)
+DIGIT[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")] = True
 Passcodes = Mapping[int, frozenset[bytes]]
-"""By connection (direction // 2): the spellings to search for."""
+"""By connection (direction // 2): what it gave as secrets."""
 
 
 @kernel
-def _values(octets: Octets, position: Ints, body: Ints, begins: Ints, ends: Ints) -> None:
-    """The value of each head's first passcode line; begin -1 where there is none."""
+def _known(octets: Octets, begin: int, end: int, values: Ints, count: int) -> bool:
+    """Whether [begin, end) equals one of the values."""
+    for one in range(count):
+        if values[one, 1] - values[one, 0] == end - begin:
+            same = True
+            for k in range(end - begin):
+                if octets[begin + k] != octets[values[one, 0] + k]:
+                    same = False
+                    break
+            if same:
+                return True
+    return False
+
+
+@kernel
+def _values(
+    octets: Octets, connection: Ints, position: Ints, body: Ints, opens: Bools, names: SecretNames, values: Ints, counts: Ints,
+    logins: Ints,
+) -> None:
+    """The secret values of heads, different ones of each connection; and the login of those in a head that `opens` it, else (-1, -1)."""
     for row in range(position.size):
-        begins[row] = -1
-        line, end = position[row], position[row] + body[row]
+        one = connection[row]
+        begin, end = position[row], position[row] + body[row]
+        login = login_end = 0 if opens[row] else -1
+        before = counts[one]
+        line = begin
         while line < end:
             stop = line_end(octets, line, end)
-            value, _ = secret_value(octets, line, stop)
-            if value >= 0:
-                begins[row], ends[row] = value, stop
-                break
+            value, _ = secret_value(octets, line, stop, names)
+            behind = line + LOGIN_OCTETS.size
+            if login == 0 and value < 0 and behind <= stop and equals(octets, line, behind, LOGIN_OCTETS):
+                login, login_end = behind, stop
+                if login < stop:
+                    first, last = value_at(octets, login, login, stop, False)
+                    value = login if first == login and last == stop else -1
+            if 0 <= value < stop and counts[one] < values.shape[1] and not _known(octets, value, stop, values[one], counts[one]):
+                values[one, counts[one], 0], values[one, counts[one], 1] = value, stop
+                counts[one] += 1
             while stop < end and octets[stop] != LF:
                 stop += 1
             line = stop + 1
+        for k in range(before, counts[one]):
+            logins[one, k, 0], logins[one, k, 1] = login, login_end
 
 
-def passcodes_of(octets: Octets, rows: Rows, known: Passcodes | None = None) -> dict[int, frozenset[bytes]]:
-    """The passcodes in CONNECT and STOMP frames among these rows, in all their spellings, and those known before."""
+def passcodes_of(
+    octets: Octets, rows: Rows, known: Passcodes | None = None, names: SecretNames = SECRET_NAMES
+) -> dict[int, frozenset[bytes]]:
+    """What the connections gave as secrets in the heads of these frames, those of CONNECT and STOMP first, and those known before."""
     found = dict(known or {})
-    opening = rows.take((rows.kind == r.FRAME) & ((rows.command == CONNECT) | (rows.command == STOMP)))
-    begins, ends = np.full(len(opening), -1, np.int64), np.zeros(len(opening), np.int64)
-    _values(readonly(octets), opening.position, opening.body, begins, ends)
-    for row in np.flatnonzero(ends - begins >= LEAST):
-        if begins[row] >= 0:
-            connection = int(opening.direction[row]) // 2
-            before = found.get(connection, frozenset())
-            if len(before) < MOST:
-                found[connection] = before | _spellings(octets[begins[row] : ends[row]].tobytes())
+    framed, opens = rows.kind == r.FRAME, (rows.command == CONNECT) | (rows.command == STOMP)
+    secret = framed & (opens | ((rows.syntax & PASSCODE) != 0)) & (rows.command != ERROR)
+    which = np.concatenate([np.flatnonzero(secret & opens), np.flatnonzero(secret & ~opens)])
+    if not which.size:
+        return found
+    chosen = rows.take(which)
+    connections, of = np.unique(chosen.direction // 2, return_inverse=True)
+    values, logins = np.zeros((2, connections.size, MOST, 2), np.int64)
+    counts = np.zeros(connections.size, np.int64)
+    _values(readonly(octets), of.astype(np.int64), chosen.position, chosen.body, opens[which], names, values, counts, logins)
+    for number, connection in enumerate(connections.tolist()):
+        given = found.get(connection, frozenset())
+        for value, login in zip(values[number, : counts[number]].tolist(), logins[number].tolist(), strict=False):
+            word = octets[slice(*value)].tobytes()
+            if len(given) < 2 * MOST and (login[0] >= 0 or _unlikely(word)):
+                given |= _given(word, octets[slice(*login)].tobytes())
+        if given:
+            found[connection] = given
     return found
 
 
-def _spellings(passcode: bytes) -> frozenset[bytes]:
-    """A passcode as it is, unescaped and escaped (STOMP 1.2, Value Encoding)."""
-    plain = re.sub(rb"\\(.)", lambda found: PLAIN.get(found[1], found[0]), passcode)
-    escaped = re.sub(rb"[\\:]", lambda found: ESCAPED[found[0]], passcode)
-    return frozenset(one for one in (passcode, plain, escaped) if len(one) >= LEAST)
+def _unlikely(value: bytes) -> bool:
+    """Whether a value of a frame that does not open the session is likely to mean nothing else where it occurs."""
+    return len(value) >= LEAST_LATER and not value.isalpha()
 
 
-def _end_to_end(passcodes: Passcodes, connections: int) -> tuple[Octets, Ints, Ints]:
-    """All spellings in one buffer, where each begins and the last one ends, and the index of each connection's first."""
-    words = [(connection, word) for connection in sorted(passcodes) for word in sorted(passcodes[connection])]
-    at = np.cumsum([0, *(len(word) for _, word in words)])
-    first = np.searchsorted(np.array([connection for connection, _ in words], np.int64), np.arange(connections + 1))
-    return readonly(np.frombuffer(b"".join(word for _, word in words), np.uint8)), at.astype(np.int64), first.astype(np.int64)
-
-
-@kernel
-def _skips(needle: Octets, skip: Ints) -> None:
-    """How far a search may advance, by the octet at the needle's last position (Horspool)."""
-    skip[:] = needle.size
-    for k in range(needle.size - 1):
-        skip[needle[k]] = needle.size - 1 - k
+def _given(value: bytes, login: bytes) -> frozenset[bytes]:
+    """What is secret of a value: itself, with the login before it as HTTP's Basic writes both, and what a scheme's name precedes."""
+    if MASKED in value:
+        return frozenset()
+    found = {value}
+    if login and MASKED not in login:
+        found.add(login + b":" + value)
+    if scheme := SCHEME.fullmatch(value):
+        found.add(scheme[2])
+        if scheme[1].lower() == b"basic":
+            try:
+                both = base64.b64decode(scheme[2], validate=True)
+            except binascii.Error:
+                both = b""
+            found |= {both, both.partition(b":")[2]}
+    return frozenset(one for one in found if len(one) >= LEAST)
 
 
 @kernel
@@ -105,76 +154,20 @@ def _may_cover(octets: Octets, begin: int, at: int, stop: int) -> bool:
 
 
 @kernel
-def _search(octets: Octets, masked: Octets, begin: int, head: int, end: int, needle: Octets, skip: Ints, apply: bool) -> bool:
-    """Mask the needle in [begin, end), before `head` in values only; whether it was found."""
-    found = False
-    size = needle.size
-    i = begin
-    while i + size <= end:
-        if octets[i + size - 1] == needle[size - 1] and equals(octets, i, i + size, needle):
-            if i >= head:
-                found |= cover(octets, masked, i, i + size, apply)
-                i += size
-                continue
-            if _may_cover(octets, begin, i, i + size):
-                first = i
-                while first > begin and octets[first - 1] == BACKSLASH:
-                    first -= 1
-                # half an escape left before the mask would be an undefined one
-                found |= cover(octets, masked, i - (i - first) % 2, i + size, apply)
-                i += size
-                continue
-        i += skip[octets[i + size - 1]]
-    return found
-
-
-@kernel
-def _mask(
-    octets: Octets, masked: Octets, direction: Ints, position: Ints, length: Ints, kind: Ints, body: Ints,
-    needles: Octets, needle_at: Ints, first: Ints, flags: Bools, apply: bool,
+def mask_repeat(
+    octets: Octets, masked: Octets, begin: int, head: int, end: int, at: int, stop: int, edges: int, apply: bool
 ) -> bool:
-    """Flag the rows that repeat a passcode of their connection; if `apply`, mask it in flagged rows."""
-    skip = np.empty((MOST + 3, 256), np.int64)
-    prepared = -1
-    any_found = False
-    for row in range(position.size):
-        connection = direction[row] // 2
-        low, high = first[connection], first[connection + 1]
-        if low == high or kind[row] == r.GAP or kind[row] == r.EOL or (apply and not flags[row]):
-            continue
-        if prepared != connection:
-            for n in range(low, high):
-                _skips(needles[needle_at[n] : needle_at[n + 1]], skip[n - low])
-            prepared = connection
-        begin, end = position[row], position[row] + length[row]
-        head = begin + body[row] if kind[row] == r.FRAME else begin
-        for n in range(low, high):
-            needle = needles[needle_at[n] : needle_at[n + 1]]
-            if _search(octets, masked, begin, head, end, needle, skip[n - low], apply):
-                flags[row] = True
-                any_found = True
-    return any_found
-
-
-def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octets, Bools]:
-    """The octets with the passcodes of each connection masked wherever they occur in its rows, in both directions.
-
-    Args:
-        octets: the buffer that contains the rows; it is not changed.
-        rows: rows as `delimit` gives them; directions 2 * c and 2 * c + 1 belong to connection c.
-        passcodes: as `passcodes_of` gives them.
-
-    Returns:
-        The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
-    """
-    flags = np.zeros(len(rows), np.bool_)
-    if not passcodes or not len(rows):
-        return octets, flags
-    needles = _end_to_end(passcodes, int(rows.direction.max()) // 2 + 1)
-    view = readonly(octets)
-    columns = (rows.direction, rows.position, rows.length, rows.kind, rows.body, *needles, flags)
-    if not _mask(view, np.empty(0, np.uint8), *columns, False):
-        return octets, flags
-    masked = octets.copy()
-    _mask(view, masked, *columns, True)
-    return masked, flags
+    """Mask the secret at [at, stop) of the row [begin, end), before `head` only in a value; whether there was one to mask."""
+    if edges & BEFORE and at > begin and DIGIT[octets[at - 1]]:
+        at -= 1
+    if edges & BEHIND and stop < end and DIGIT[octets[stop]]:
+        stop += 1
+    if at < head:
+        if not _may_cover(octets, begin, at, stop):
+            return False
+        first = at
+        while first > begin and octets[first - 1] == BACKSLASH:
+            first -= 1
+        # half an escape left before the mask would be an undefined one
+        at -= (at - first) % 2
+    return cover(octets, masked, at, stop, apply)

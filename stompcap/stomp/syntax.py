@@ -20,9 +20,10 @@ class Syntax(IntFlag):
     EOL_CR = 1 << 7  # an EOL run that has a CR
     BEFORE_FIRST = 1 << 8  # before the first frame of a direction whose beginning was captured
     AFTER_GAP = 1 << 9  # begins directly behind a gap, or where a capture starts mid-stream
-    TORN = 1 << 10  # junk that may begin within a passcode, the beginning of its line missing
+    TORN = 1 << 10  # junk that may begin within a secret, the beginning of its line missing
     BLANK_PADDED = 1 << 11  # the blank line behind the head has blanks: a blank line for peers of 1.0 only, and read so for them
     TOO_LARGE = 1 << 12  # cut off at a limit (`rows.FRAME_LIMIT`, `rows.HEAD_LIMIT`): the octets of the next row belong to it too
+    TOKEN_LOGIN = 1 << 13  # the login of a CONNECT is a JSON Web Token (redacted unless asked for)
     # by the decoder, on frames
     NO_COLON = 1 << 16  # a header line without a colon
     EMPTY_NAME = 1 << 17
@@ -37,5 +38,5 @@ class Syntax(IntFlag):
     CONFLICTING = 1 << 26  # a protocol header is repeated with another value
     BODY_NUL = 1 << 27  # the body has a NUL
     BODY_NON_UTF8 = 1 << 28  # the body is not valid UTF-8
-    # by both
-    PASSCODE = 1 << 29  # a passcode: a header line of that name, or quoted in an ERROR, or in junk (redacted unless asked for)
+    # by the delimiter, on rows of any kind
+    PASSCODE = 1 << 29  # a secret: a header line of such a name, or named in an ERROR, or in junk (redacted unless asked for)

@@ -140,7 +140,7 @@ RAW_FRAMES = Table(
         big("stream_offset", "Octets from the start of the direction's byte stream", nullable=False),
         big("length_octets", "Length of the row's octets", nullable=False),
         text("kind", "What the octets are", *words.RAW_KINDS, nullable=False),
-        flag("redacted", "A passcode in raw was overwritten with asterisks", nullable=False),
+        flag("redacted", "A secret in raw was overwritten with asterisks", nullable=False),
         text("delimited_by", "What ended the frame (rule FR-07); null for other kinds", *words.DELIMITERS),
         big("first_ns", "Capture time of the packet that brought the first octet; null for a gap"),
         big("last_ns", "Latest arrival among its octets; null for a gap"),

@@ -46,10 +46,10 @@ that supports Delta's reader version 1. Names and meanings are public: queries r
   have the words listed here and no others: each is a CHECK constraint of its table.
 - **Text.** Strings from the wire are UTF-8; octets that are not valid are shown as backslash escapes. The exact octets are
   in `raw_frames.raw`.
-- **Secrets.** Values of `passcode` headers are masked before anything is written, except with
+- **Secrets** ([secrets.md](secrets.md)). Values of secret headers are masked before anything is written, except with
   `--keep-credentials`: in `raw` by as many asterisks as the value has octets (then `redacted` is true), in header
-  columns by `***`. The passcode of a connection's CONNECT, if it has six octets or more, is masked too wherever that connection
-  repeats it: in bodies, in values of other headers, in octets that are no frame.
+  columns by `***`. What a connection gave as a secret, if it has six octets or more, is masked too wherever it is repeated: in
+  bodies, in values of other headers, in octets that are no frame, in base64, hex and other forms.
 - **Gaps.** Octets missing from the capture make a `gap` row in `raw_frames` and a `not_evaluable` where a rule would need
   them; they are never guessed.
 """

@@ -99,7 +99,7 @@ SESSIONS = Table(
         flag("complete_start", "The handshake of the connection was captured", nullable=False),
         flag("complete_end", "The end of the connection was captured", nullable=False),
         big("gap_octets", "Octets missing from the capture, both directions", nullable=False),
-        flag("cleartext_credentials", "A passcode crossed the network unencrypted", nullable=False),
+        flag("cleartext_credentials", "A secret, such as a passcode, crossed the network unencrypted", nullable=False),
         big("given_up", "Subscriptions, deliveries, transactions and receipts given up as unknown, because too many were open at once"),
         big("unmeasured", "Durations that are null because the clocks of the directions differ, or one stepped between: latencies of "
             "CONNECT, ACK, COMMIT and receipts, and durations of transactions"),

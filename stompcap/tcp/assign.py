@@ -246,7 +246,7 @@ def assign(
         note_close(state, stream, side, flags, number[row])
         if believed and not flags & RST:
             begin, end = at - (flags & SYN != 0), at + octets + (flags & FIN != 0)
-            stepped = take_clock(state, stream, Sent(side, ts, ack, flags, begin, end, number[row]), steps, stepped)
+            stepped = take_clock(state, stream, Sent(side, ts, ack, flags, begin, end, number[row] + 1), steps, stepped)
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
         if flags & ACK and not flags & RST:

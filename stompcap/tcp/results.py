@@ -124,7 +124,10 @@ class Retransmissions:
 
 @dataclass(frozen=True)
 class ClockSteps:
-    """Steps of clocks: of that `side`, 2 where it is not known which; the first segment behind it, and the bounds up to it."""
+    """Steps of clocks: of that `side`, 2 where it is not known which; the first segment behind it, and the bounds up to it.
+
+    `place` is 1 + the number of that segment in its flow, in tables where it stands in wire order.
+    """
 
     stream: NDArray[np.int32]
     side: NDArray[np.int8]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 from stompcap.options import STOMP_PORTS
-from stompcap.stomp.grammar import COMMAND_LIMIT, ESCAPES, HANDSHAKE, MASK, NAMES, SECRET
+from stompcap.stomp.grammar import COMMAND_LIMIT, ESCAPES, HANDSHAKE, MASK, NAMES
+from stompcap.stomp.secret_names import STEMS, WORDS
 from stompcap.tables.words import VERSIONS
 
 
@@ -17,7 +18,8 @@ def dissector() -> str:
         "ESCAPES": "{" + ", ".join(f'["{version}"] = {_escapes(ESCAPES[number])}' for number, version in enumerate(VERSIONS)) + "}",
         "PORTS": "{" + ", ".join(map(str, sorted(STOMP_PORTS))) + "}",
         "COMMAND_LIMIT": str(COMMAND_LIMIT),
-        "SECRET": f'"{SECRET}"',
+        "SECRET_STEMS": "{" + ", ".join(f'"{stem}"' for stem in STEMS) + "}",
+        "SECRET_WORDS": "{" + ", ".join(f"{word} = true" for word in WORDS) + "}",
         "MASK": f'"{MASK}"',
     }
     made = "".join(f"local {name} = {value}\n" for name, value in tables.items())

@@ -109,6 +109,20 @@ local function unescaped(text, table)
     return (text:gsub("\\(.)", function(key) return table[key] end))
 end
 
+-- A value as the tree shows it: secrets masked, by the name of the header, in JSON Web Tokens and in the user information of URLs.
+local function shown(name, value)
+    local letters = name:lower():gsub("[-_.]", ""):match("^%s*(.-)%s*$")
+    if SECRET_WORDS[letters] then
+        return MASK
+    end
+    for _, stem in ipairs(SECRET_STEMS) do
+        if letters:find(stem, 1, true) then
+            return MASK
+        end
+    end
+    return (value:gsub("eyJ[%w_-]*%.[%w_.=-]*%.[%w_.=-]*", MASK):gsub("(%w:/" .. "/)[^%s/\"'<>]+@", "%1" .. MASK .. "@"))
+end
+
 local function link(stream, receipt, number, tree, range, answers)
     local key = stream .. " " .. receipt
     if answers then
@@ -143,7 +157,7 @@ local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
         local name = unescaped(colon and line:sub(1, colon - 1) or line, escapes)
         local value = colon and unescaped(line:sub(colon + 1), escapes)
         local item = sub:add(f.header, place)
-        item:set_text(name:lower():match("^%s*(.-)%s*$") == SECRET and name .. ": " .. MASK or name .. (value and ": " .. value or ""))
+        item:set_text(name .. (value and ": " .. shown(name, value) or ""))
         item:add(f.name, tvb(begin - 1, colon and colon - 1 or length), name)
         if value then
             item:add(f.value, colon < length and tvb(begin - 1 + colon, length - colon) or place, value)

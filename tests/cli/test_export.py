@@ -219,3 +219,27 @@ def test_packets_are_named_by_number(tmp_path):
     (file,) = export_command.kept([row], [row])
     found = [int(n) for records, rows in records_of(file, np.array([2, 3, 9])) for n in records.first + rows]
     assert found == [2, 3, 9]
+
+
+@pytest.mark.parametrize("wrap", [ether, vxlan])
+@pytest.mark.parametrize("size", [0, 600])
+def test_secrets_are_masked_and_checksums_right(tmp_path, wrap, size):
+    secret = b"hush-hush-9"
+    body = b"passcode=" + secret + b"&x" * 500
+    mine = [wrap(p) for p in conversation(body=body)]
+    if size:
+        mine = [wrap(piece) for p in conversation(body=body) for piece in fragment(p, size)]
+    lake = Lake(tmp_path, [pcap(tmp_path / "a.pcap", frames(mine))])
+    (row,) = lake.streams()
+    out, told = lake.export(row["stream_id"])
+    plain, _ = lake.export(row["stream_id"], "plain.pcap", "--original")
+    assert told["packets"] == len(mine)
+    assert [octets for _, octets, _, _ in packets(plain)] == [bytes(p) for p in mine]
+    shown = [octets for _, octets, _, _ in packets(out)]
+    assert [len(octets) for octets in shown] == [len(bytes(p)) for p in mine]
+    assert secret not in b"".join(shown)
+    assert secret in b"".join(octets for _, octets, _, _ in packets(plain))
+    assert sum(octets != bytes(p) for octets, p in zip(shown, mine, strict=True)) == 2  # one, and its retransmission
+    said = tshark(out, "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-T", "fields", "-e", "tcp.checksum.status")
+    assert "1" in said
+    assert set(said) <= {"1", ""}

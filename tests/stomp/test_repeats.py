@@ -64,10 +64,10 @@ def test_escaped_or_not(given_as: bytes, quoted: bytes) -> None:
         assert masked(OPEN % given_as, said)[1] == said.replace(quoted, b"*" * len(quoted))
 
 
-def test_short_ones_and_other_connections_are_left_alone() -> None:
+def test_short_ones_are_left_alone_and_other_connections_masked() -> None:
     said = b"MESSAGE\nx:1\n\nguest pa55word\x00"
     assert masked(OPEN % b"guest", said)[1] == said
-    assert masked(OPEN % SECRET, b"", b"", said)[3] == said
+    assert masked(OPEN % SECRET, b"", b"", said)[3] == said.replace(SECRET, STARS)
 
 
 @pytest.mark.parametrize(

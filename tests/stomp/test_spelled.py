@@ -47,7 +47,9 @@ HEAD = b"ERROR\nmessage:AMQ339023 Invalid STOMP frame "
         (b"p,a,s,s,c,o,d,e,:,10,l,o,g", b"p,a,s,s,c,o,d,e,:,10,l,o,g"),
         (b"p,a,s,s,c,o,d,e,:,a,b", b"p,a,s,s,c,o,d,e,:,***"),
         (b"p,a,s,s,c,o,d,e,:,a,10,p,a,s,s,c,o,d,e,:,b,10", b"p,a,s,s,c,o,d,e,:,*,10,p,a,s,s,c,o,d,e,:,*,10"),
-        (b"p,a,s,s,w,o,r,d,:,a,10", b"p,a,s,s,w,o,r,d,:,a,10"),
+        (b"p,a,s,s,w,o,r,d,:,a,10", b"p,a,s,s,w,o,r,d,:,*,10"),
+        (b"10,X,-,T,o,k,e,n,32,:,a,13,10,h,:,p", b"10,X,-,T,o,k,e,n,32,:,****,10,h,:,p"),
+        (b"10,p,w,d,,a,10,a,p,w,d,:,b,10", b"10,p,w,d,,*,10,a,p,w,d,:,b,10"),
     ],
 )
 def test_in_the_head_and_the_body_of_an_error(line: bytes, expected: bytes) -> None:

@@ -18,6 +18,7 @@ from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from stompcap.assembly.packets import Kept, Packets
+    from stompcap.options import Options
 
 StreamId = Annotated[
     str,
@@ -26,6 +27,9 @@ StreamId = Annotated[
 Out = Annotated[
     str, typer.Option("-o", "--output", help="The file to write or replace; its extension may select pcapng.", show_default=False)
 ]
+Original = Annotated[bool, typer.Option("--original", help="Write all octets as they were captured, secrets and all.")]
+CLOSED = ("tls", "http")
+"""Protocols whose octets say nothing of STOMP's secrets."""
 LATEST_NS = (1 << 32) * 1_000_000_000  # where the seconds of pcap end
 
 
@@ -38,11 +42,12 @@ def export(
     stream_id: StreamId,
     lake: common.Lake,
     output: Out,
+    original: Original = False,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
 ) -> None:
-    """Write the packets of one stream to a capture file that Wireshark opens; passcodes are in it as they were captured."""
+    """Write the packets of one stream to a capture file that Wireshark opens; secrets are masked, and checksums stay right."""
     del verbose
     common.demand_place(output)
     lakes.demand(lake)
@@ -53,7 +58,7 @@ def export(
         progress.begin("searching for the packets")
         chosen, found = find(stream, captures)
         progress.begin(f"writing {output}")
-        kind = write(output, chosen, found, stream)
+        kind = write(output, chosen, found, stream, None if original or stream["protocol"] in CLOSED else recorded(lake, stream))
     used = [chosen[rank].path for rank in found.numbers]
     count = sum(map(len, found.numbers.values()))
     if as_json:
@@ -81,6 +86,15 @@ def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> li
 
     ordered = sorted(wanted, key=lambda row: (row["first_ns"], row["capture_id"]))
     return [Kept(r["path"], r["used_octets"], r["used_sha256"], r["compression"] is not None, before(r)) for r in ordered]
+
+
+def recorded(lake: str, stream: dict[str, Any]) -> Options:
+    """The options by which the secrets of a stream are known: the defaults, and the settings of the batch that it came with."""
+    from pipelines.unfinished import from_json
+    from stompcap.options import Options
+
+    rows = lakes.small(lake, "batches", ["batch_id", "options"], filters=[("batch_id", "=", stream["batch_id"])]).to_pylist()
+    return Options(settings=from_json(rows[0]["options"]).settings) if rows else Options()
 
 
 def find(stream: dict[str, Any], rows: Sequence[dict[str, Any]]) -> tuple[list[Kept], Packets]:
@@ -121,8 +135,12 @@ def _spare(output: str, paths: Sequence[str]) -> None:
                 raise UsageError(f"{output}is a capture of this lake; name another file with -o")
 
 
-def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[str, Any]) -> str:
-    """Write the packets; returns the format. The file appears when it is complete; raises EnvironmentProblem where it cannot be written."""
+def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[str, Any], options: Options | None = None) -> str:
+    """Write the packets, their secrets masked by these options if any; returns the format.
+
+    The file appears when it is complete. Raises EnvironmentProblem where it cannot be written.
+    """
+    from stompcap.assembly.masked_packets import mask_packets
     from stompcap.assembly.packets import records_of
     from stompcap.capture.writing import Writer
 
@@ -135,6 +153,8 @@ def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[st
             for rank, numbers in found.numbers.items():
                 for records, rows in records_of(captures[rank], numbers):
                     writer.write(records, rows, os.path.basename(captures[rank].path))
+        if options is not None:
+            mask_packets(part, stream["source"], options, tunnels=found.tunnels)
         os.replace(part, output)
     return "pcap" if pcap else "pcapng"
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stompcap.cli import common
+from stompcap.errors import UsageError
+from stompcap.visible import visible
 
 RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
 Products = Annotated[list[str], typer.Argument(help="Brokers, as named in sessions.server_product.", show_default=False)]
 MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose location is checked too.", show_default=False)]
+SecretsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--secrets", metavar="FILE", show_default=False,
+        help="Search all files of the lake for the secrets of this file, one a line, in all forms; exit code 1 if there are any.",
+    ),
+]  # fmt: skip
 ENVIRONMENT = 3
 
 rules = typer.Typer(help="The rule catalogue.", no_args_is_help=True)
@@ -52,9 +62,17 @@ def compare(
     print(page(lake, products, common.session(master, conf), source), end="")
 
 
-def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common.Verbose = False) -> None:
-    """Check Java, Spark, Delta's JARs, Python on the executors, disk and time zone; each failure with its remedy."""
+def doctor(
+    lake: MaybeLake = None, secrets: SecretsFile = None, master: common.Master = None, verbose: common.Verbose = False
+) -> None:
+    """Check Java, Spark, Delta's JARs, Python on the executors, disk and time zone; each failure with its remedy.
+
+    With --secrets nothing else is checked than whether a file of the lake has one of these secrets.
+    """
     del verbose
+    if secrets is not None:
+        search_for(secrets, lake)
+        return
     from stompcap.cli.commands.doctor import checks
 
     well = True
@@ -65,3 +83,29 @@ def doctor(lake: MaybeLake = None, master: common.Master = None, verbose: common
             well = False
     if not well:
         raise SystemExit(ENVIRONMENT)
+
+
+def search_for(path: str, lake: str | None) -> None:
+    """Print where a lake has secrets of a file, never what they are; exit code 1 if it has some."""
+    from stompcap.lake.secret_search import Searcher, lines_of
+    from stompcap.lake.tables import demand
+    from stompcap.stomp.secret_forms import LEAST
+
+    if lake is None:
+        raise UsageError("--secrets searches the files of a lake; name it with --lake")
+    demand(lake)
+    try:
+        secrets = lines_of(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; name a file with a secret on each line") from error
+    searcher = Searcher(secrets)
+    for line in searcher.short:
+        print(f"{visible(path)}, line {line}: shorter than {LEAST} octets, not searched for")
+    count = 0
+    for one in searcher.lake(lake):
+        where = f", column {one.column}" if one.column else ""
+        print(f"{visible(one.path)}{where}: the secret of line {one.line}, {one.form}, {one.times} time{'s' if one.times != 1 else ''}")
+        count += 1
+    if count:
+        raise SystemExit(1)
+    print(f"none of {sum(len(one) >= LEAST for one in secrets)} secrets is in a file of {visible(lake)}")

@@ -1,0 +1,167 @@
+"""A search for many words at once, in the time of one pass over the octets.
+
+Octets are read as 32-bit integers, each once. A word of seven octets or more has one of them whole wherever it lies, which is one of four
+pieces of the word; a table of bits tells the few integers that may be such a piece. A word of six octets may have three octets of one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stompcap.kernel import inline, kernel
+from stompcap.stomp.octets import Octets, readonly
+from stompcap.stomp.rows import Ints
+from stompcap.stomp.secret_forms import LEAST, forms
+
+CLUES = (b"CONNECT", b"accept-version", b"passcode", b"PASSCODE", b"Passcode")
+PIECE = 4
+FACTOR = 0x9E3779B1
+FULL = 0xFFFFFFFF
+SHORT = 0xFFFFFF
+LEAST_BITS, MOST_BITS = 12, 24
+ROOM = 1024
+RARITY = np.full(256, 4, np.int64)
+RARITY[list(b"etaoinsrhdlu -/.:,0123456789")] = 1
+RARITY[list(b"cmfpgwybvkACDEIMNOQRST_=")] = 2
+RARITY[list(b"xjqz")] = 3
+Words = npt.NDArray[np.uint32]
+
+
+class Needles(NamedTuple):
+    """The words, back to back, and the table of their pieces."""
+
+    octets: Octets
+    at: Ints
+    """Where each word begins, and where the last one ends."""
+    edges: Ints
+    """Per word: bits BEFORE and BEHIND of `secret_forms`."""
+    bits: npt.NDArray[np.uint64]
+    short: bool
+    """Whether there are words of six octets."""
+    shift: int
+    first: Ints
+    """By hash: the first entry of a piece, or -1."""
+    following: Ints
+    """By entry (PIECE * word + piece): the next one with the same hash, or -1."""
+    offset: Ints
+    """By entry: where in the word the piece is."""
+
+
+@inline
+def _hash(value: int, shift: int) -> int:
+    """A hash of 32 bits, in so many of them as `shift` leaves."""
+    return ((value * FACTOR) & FULL) >> shift
+
+
+@kernel
+def _rarest(octets: Octets, begin: int, size: int, piece: int) -> int:
+    """Of the offsets that differ from `piece` by a multiple of four, that of the octets which are rarest in text."""
+    best, most = piece, -1
+    for offset in range(piece, size - PIECE + 1, PIECE):
+        weight = 0
+        for k in range(PIECE):
+            weight += RARITY[octets[begin + offset + k]]
+        if weight > most:
+            best, most = offset, weight
+    return best
+
+
+@kernel
+def _enter(
+    octets: Octets, at: Ints, shift: int, bits: npt.NDArray[np.uint64], first: Ints, following: Ints, offset: Ints
+) -> None:
+    """Enter four pieces of each word."""
+    for word in range(at.size - 1):
+        size = at[word + 1] - at[word]
+        for piece in range(PIECE):
+            begin = _rarest(octets, at[word], size, piece)
+            offset[PIECE * word + piece] = begin
+            value = 0
+            for k in range(min(PIECE, size - begin)):
+                value |= int(octets[at[word] + begin + k]) << 8 * k
+            place = _hash(value, shift)
+            bits[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+            following[PIECE * word + piece] = first[place]
+            first[place] = PIECE * word + piece
+
+
+@lru_cache(maxsize=8)
+def needles(secrets: frozenset[bytes]) -> Needles:
+    """All forms of these secrets; before them CLUES, which lead to secrets that frames quoted in bodies give."""
+    words = dict.fromkeys(CLUES, 0)
+    for secret in secrets:
+        for octets, _, edges in forms(secret):
+            words.setdefault(octets, edges)
+    return packed(words)
+
+
+def packed(words: dict[bytes, int]) -> Needles:
+    """Words of at least LEAST octets, with their edges."""
+    at = np.cumsum([0, *map(len, words)]).astype(np.int64)
+    size = min(max(LEAST_BITS, (64 * len(words)).bit_length()), MOST_BITS)
+    bits = np.zeros(1 << (size - 6), np.uint64)
+    first, following = np.full(1 << size, -1, np.int64), np.empty(PIECE * len(words), np.int64)
+    octets, offset = readonly(np.frombuffer(b"".join(words), np.uint8)), np.zeros(PIECE * len(words), np.int64)
+    _enter(octets, at, 32 - size, bits, first, following, offset)
+    short = bool((np.diff(at) == LEAST).any())
+    return Needles(octets, at, np.array(list(words.values()), np.int64), bits, short, 32 - size, first, following, offset)
+
+
+@kernel
+def _whole(octets: Octets, at: int, place: int, needles: Needles, found: Ints, count: int) -> int:
+    """Write the words that have a piece of this hash at `at`; the new number of those found."""
+    entry = needles.first[place]
+    while entry >= 0 and count < found.shape[0]:
+        word = entry // PIECE
+        begin = at - needles.offset[entry]
+        size = needles.at[word + 1] - needles.at[word]
+        if begin >= 0 and begin + size <= octets.size:
+            same = True
+            for k in range(size):
+                if octets[begin + k] != needles.octets[needles.at[word] + k]:
+                    same = False
+                    break
+            if same:
+                found[count, 0], found[count, 1], found[count, 2] = begin, begin + size, word
+                count += 1
+        entry = needles.following[entry]
+    return count
+
+
+@kernel
+def _search(octets: Octets, integers: Words, start: int, needles: Needles, found: Ints) -> tuple[int, int]:
+    """Write where words are, from the integer `start` on: (how many, the integer to go on with)."""
+    count = 0
+    bits, shift, short = needles.bits, needles.shift, needles.short
+    for i in range(start, integers.size):
+        value = int(integers[i])
+        place = _hash(value, shift)
+        if bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1):
+            count = _whole(octets, 4 * i, place, needles, found, count)
+        if short:
+            place = _hash(value & SHORT, shift)
+            if bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1):
+                count = _whole(octets, 4 * i, place, needles, found, count)
+        if count == found.shape[0]:
+            return 0 if i == start else count, i
+    return count, integers.size
+
+
+def search(octets: Octets, words: Needles) -> Ints:
+    """Where words are in the octets: rows of begin, end and number of the word, by place."""
+    if octets.ctypes.data % PIECE or not octets.flags.c_contiguous:
+        octets = octets.copy()
+    octets = readonly(octets)
+    integers = octets[: octets.size // PIECE * PIECE].view(np.uint32)
+    at, room, parts = 0, ROOM, []
+    while at < integers.size:
+        found = np.empty((room, 3), np.int64)
+        count, reached = _search(octets, integers, at, words, found)
+        room = room if reached > at else 2 * room
+        parts.append(found[:count])  # what is found at the integer to go on with is found again
+        at = reached
+    return np.unique(np.concatenate([np.empty((0, 3), np.int64), *parts]), axis=0)
