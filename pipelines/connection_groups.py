@@ -121,7 +121,8 @@ def together(
         SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
     ), silent AS (
         SELECT *, first_ns - max(last_ns) OVER before AS silence, coalesce(bool_or(NOT closed) OVER before, false) AS some_open
-        FROM (SELECT *, (close_kind = 'rst' OR rst_ns IS NOT NULL OR (fin_ns_c2s IS NOT NULL AND fin_ns_s2c IS NOT NULL)) AS closed FROM mine) judged
+        FROM (SELECT *, (close_kind = 'rst' OR rst_ns IS NOT NULL
+            OR (fin_ns_c2s IS NOT NULL AND fin_ns_s2c IS NOT NULL)) AS closed FROM mine) judged
         WINDOW before AS ({ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     ), parted AS (
         SELECT *, sum(CASE WHEN silence IS NULL OR (silence > {idle_ns} AND silence < {CLOCK_STEP_NS})
