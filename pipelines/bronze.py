@@ -22,7 +22,7 @@ from stompcap.progress import Meter, Progress, watched
 from stompcap.spark import search, tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
-from stompcap.spark.sink import MANIFEST, collected, failed
+from stompcap.spark.sink import MANIFEST, collected, failed, shared
 from stompcap.spark.slices import Again
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ class Ranks:
     def __init__(self, captures: Sequence[Survey], past: Before) -> None:
         new = {one.row["capture_id"]: one for one in captures}
         rows = sorted([*(row for row in past.captures if row["capture_id"] not in new), *(one.row for one in captures)], key=in_time)
+        self.rows: Sequence[Mapping[str, Any]] = rows
         self.order = {row["capture_id"]: rank for rank, row in enumerate(rows)}
         self.named = [(row["path"], row["capture_id"]) for row in rows]
         """Path and id by rank."""
@@ -183,6 +184,8 @@ class Extracted:
 
     `lost`: flows, by their endpoints, whose saved state could not be taken up, and why: what came of them is another connection.
     `unread`: those with a connection that shows STOMP only now, and octets of it in captures that were not read again: these are a gap.
+    `points` are pairs of captures, rows of table captures, that were taken at two points, first that which gives the rows; with the number
+    of packets that both have.
     """
 
     batch: str
@@ -191,6 +194,7 @@ class Extracted:
     refused: list[Refused]
     lost: Mapping[bytes, str] = field(default_factory=dict)
     unread: frozenset[bytes] = frozenset()
+    points: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], int]] = ()
 
 
 def extract(
@@ -223,7 +227,8 @@ def extract(
         new = found.lost.keys() - lost.keys()
         lost |= found.lost
         if not failures:
-            return Extracted(batch, left, collected(manifest), refused, lost, frozenset(found.unread))
+            points = [(ranks.rows[one], ranks.rows[two], packets) for (one, two), packets in shared(manifest).items()]
+            return Extracted(batch, left, collected(manifest), refused, lost, frozenset(found.unread), points)
         if new and "" in failures:
             continue
         bad = [one for one in left if one.row["capture_id"] in failures]

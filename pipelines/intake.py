@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines import bronze, forget, late, ledger, reprocess
+from pipelines import bronze, capture_points, forget, late, ledger, reprocess
 from pipelines.chosen import chosen, differing
 from pipelines.old_captures import OldCaptures, of_source
 from pipelines.passes import Pass
@@ -150,6 +150,7 @@ class Intake(Pass):
             made, anew = found.made, found.anew
             self.result.warnings += found.warnings
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
+            self.result.warnings += capture_points.warnings(made.points)
             if made.captures:
                 begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past, anew.captures if anew else ())
                 for table in forget.KEYED if anew and not whole else ():  # stages that come later make the rows of other tables
@@ -160,7 +161,8 @@ class Intake(Pass):
                 self.result.begun_anew += len(found.ended)
                 prefix = "" if self.overtaken else open_files(self.options)
                 self.admit(files, made.batch, rows, outputs, prefix, anew.gone if anew else None)
-                rows["captures"] = ledger.enter(self.lake, [one.row for one in made.captures], made.batch, self.result.run_id)
+                entered = capture_points.noted([one.row for one in made.captures], made.points)
+                rows["captures"] = ledger.enter(self.lake, entered, made.batch, self.result.run_id)
         self.refuse(made.refused)
         if made.captures:
             self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)

@@ -8,7 +8,7 @@ packets, in the same batch, if their captures can be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -94,7 +94,7 @@ def settled(
     if len(cannot):
         twice = _twice(cannot)
         files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
-        made = Extracted(made.batch, made.captures, files, made.refused)
+        made = replace(made, files=files)
         says.append(_why_not(cannot, len(twice.ids), captures))
     warnings += [f"{_named(late)}: came late; {'; '.join(says)}"] if says else []
     return Settled(made, anew, tuple(warnings), ended)

@@ -24,7 +24,7 @@ def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
     columns = [
         "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
-        "status", "damage", "continues",
+        "status", "damage", "continues", "tcp_segments",
     ]  # fmt: skip
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
     return [row for row in rows if row["status"] != UNREADABLE]

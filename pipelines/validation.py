@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines import bronze, gold, ledger, silver
+from pipelines import bronze, capture_points, gold, ledger, silver
 from pipelines.work import Work
 from stompcap.lake import tables as lakes
 
@@ -19,7 +19,7 @@ def validate(work: Work, *, whole: bool = False) -> None:
     Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
     page beside the tables. What did not hold fails until it does.
     """
-    from stompcap.quality import GOES_ON, failure, last
+    from stompcap.quality import GOES_ON, ONE_POINT, failure, last
 
     batches = [*ledger.pending(work.lake, ["quality_results"]), *ledger.computed_again(work.lake, "quality_results")]
     stands = ""
@@ -31,7 +31,8 @@ def validate(work: Work, *, whole: bool = False) -> None:
         failed = [row for row in results if not row["success"] and row["severity"] == "error"]
         stands = f" (run {failed[0]['run_id']} found so; stompcap validate checks again)" if failed else ""
     work.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
-    work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed if row["expectation"] != GOES_ON]  # of these a run tells
+    told = (GOES_ON, ONE_POINT)  # of these a run tells
+    work.result.warnings += [f"quality: {failure(row)}{stands}" for row in failed if row["expectation"] not in told]
     work.result.data_docs = docs if results and (docs := data_docs(work.lake)) and os.path.exists(docs) else None
 
 
@@ -44,7 +45,8 @@ def _judge(work: Work, batches: Sequence[str], new: bool) -> list[dict[str, Any]
     with work.stage("validate", batches) as rows:
         waiting = ledger.pending(work.lake, (*bronze.TABLES, "frames", *silver.SESSION_TABLES, *gold.TABLES))
         run_id = work.result.run_id
-        results = validate(work.spark, work.lake, run_id, new=new, quality=work.options.settings.quality)
+        judged_tables = validate(work.spark, work.lake, run_id, new=new, quality=work.options.settings.quality)
+        results = pa.concat_tables([judged_tables, capture_points.result(work.lake, run_id)])
         if work.result.begun_anew:
             results = pa.concat_tables([results, began_anew(run_id, work.result.begun_anew)])
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]

@@ -30,18 +30,21 @@ class Assembly(Task):
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
-        flows = tcp.as_they_crossed(flows.combine_chunks())
+        flows = tcp.as_they_crossed(self.points.told(flows.combine_chunks()))
         begin = 0
         for first, end in self._large(flows) if self.analyser else ():
             if first > begin:
                 yield from self._together(flows.slice(begin, first - begin))
-            yield from self.flow([flows.slice(first, end - first)])
+            yield from self._flow([flows.slice(first, end - first)])
             begin = end
         if begin < flows.num_rows or not begin:
             yield from self._together(flows.slice(begin))
 
     def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
+        yield from self._flow(map(self.points.told, segments))
+
+    def _flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         flow = LargeFlow(self)
         for table in segments:
             of_state = column(table, "earlier") == STATE

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stompcap.capture.checkpoint import NO_END
-from stompcap.capture.columns import SEGMENTS
+from stompcap.capture.columns import ELSEWHERE, SEGMENTS
 from stompcap.capture.decode import flow_hash
 from stompcap.capture.files import open_capture
 from stompcap.capture.outer import keyed
@@ -28,6 +28,7 @@ from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest
 from stompcap.errors import CaptureError
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
+from stompcap.tcp.capture_points import CapturePoints
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.matching import IDLE_NS
 
@@ -142,7 +143,7 @@ class _Flow:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
                 segments = segments.set_column(segments.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))
-        segments = as_they_crossed(segments.sort_by(WIRE_ORDER).combine_chunks())
+        segments = as_they_crossed(CapturePoints().told(segments.sort_by(WIRE_ORDER).combine_chunks()))
         if not segments.num_rows:
             return None
         found = reassemble_columns(segments, stream["source"], idle_ns=NEVER if alone else IDLE_NS)
@@ -153,7 +154,7 @@ class _Flow:
         again = (int(found.streams.first_ns[which]), int(found.streams.last_ns[which]), *(octets if client_low else octets[::-1]))
         if again != tuple(stream[name] for name in CHECKED):
             return None
-        mine = found.stream_of == which
+        mine = (found.stream_of == which) & (segments.column("flags").to_numpy() & ELSEWHERE == 0)
         rank, packet = (segments.column(name).to_numpy()[mine] for name in ("capture", "packet"))
         numbers = {}
         for one in np.unique(rank).tolist():

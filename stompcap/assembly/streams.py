@@ -92,6 +92,8 @@ def _side(
         f"duplicate_segments_{suffix}": pa.array(sides.duplicate_segments[which, side]),
         f"bad_checksum_segments_{suffix}": pa.array(sides.bad_checksum_segments[which, side]),
         f"out_of_order_segments_{suffix}": pa.array(sides.out_of_order_segments[which, side]),
+        f"stray_segments_{suffix}": pa.array(sides.stray_segments[which, side]),
+        f"stray_octets_{suffix}": pa.array(sides.stray_octets[which, side]),
         f"gap_octets_{suffix}": pa.array(sides.gap_octets[which, side]),
         f"truncated_octets_{suffix}": pa.array(sides.truncated_octets[which, side]),
         f"fin_ns_{suffix}": pa.array(fin, mask=fin < 0),

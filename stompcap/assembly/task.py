@@ -16,6 +16,7 @@ from stompcap.assembly.windows import WINDOW
 from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
+from stompcap.tcp.capture_points import CapturePoints
 from stompcap.tcp.settle import BLOCK
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Task:
         """The endpoints of flows with a connection that shows STOMP only now, some octets of which were not kept and not read again."""
         self.names = secret_header_names(options.settings.secrets)
         self.given: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
+        self.points = CapturePoints()
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
 

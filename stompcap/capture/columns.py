@@ -35,3 +35,6 @@ its octets as tables show them; of an earlier one, without octets."""
 
 SPILLED = -2  # a place from here down is in the task's spill file, at offset SPILLED - place
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
+ELSEWHERE = 1 << 16
+"""A flag of no TCP header: the packet is known from another capture of the source, or of a connection that another capture point gives
+(stompcap.tcp.capture_points)."""

@@ -112,16 +112,18 @@ class Walk:
         elif reason == walk.DAMAGED:
             self._flaw(f"no valid record at {self._place(at)}")
 
-    def _resume(self, bad: int, start: int, find: Search) -> int | None:
-        """Where in the window records continue behind a bad one, searched for from `start` on; noted if found."""
-        place = self._place(bad)
+    def _resume(self, bad: int, start: int, find: Search) -> tuple[int, int | None]:
+        """Where in the window a bad record is, and where records continue behind it, searched for from `start` on; noted if found.
+
+        The window may have slid: then the first of them lies before it.
+        """
+        place, where = self._place(bad), self.capture.base + bad
         while True:
             state, at = find(self.capture.octets, start, self.capture.ended)
             if state == chains.HOLDS:
                 self._passed(place, int(at))
-                return int(at)
-            if self.capture.ended:
-                return None
+            if state == chains.HOLDS or self.capture.ended:
+                return where - self.capture.base, int(at) if state == chains.HOLDS else None
             start = 0 if self.capture.more(at) else at
 
     def _passed(self, bad: str, found: int) -> None:
@@ -189,7 +191,7 @@ class Walk:
                 reason = walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
                 start = at + head if reason == walk.TRUNCATED else before
-                found = self._resume(at, start, finder(NO_END, layout, seconds))
+                at, found = self._resume(at, start, finder(NO_END, layout, seconds))
                 if found is not None:
                     at, before, reason = found, found, walk.FULL
         self._stop(reason, at)
@@ -212,9 +214,9 @@ class Walk:
                     big, at = section
                     interfaces = Interfaces()
                 else:
-                    found = self._resume(at, at + 1, block_finder(big))
+                    at, found = self._resume(at, at + 1, block_finder(big))
                     if found is None:
-                        reason = walk.TRUNCATED if at + 28 > len(octets) else walk.DAMAGED
+                        reason = walk.TRUNCATED if at + 28 > len(self.capture.octets) else walk.DAMAGED
                         break
                     at = found
             elif reason == walk.INTERFACE:
@@ -241,7 +243,7 @@ class Walk:
             if reason in (walk.END, walk.TRUNCATED) and not final:
                 at, reason = 0 if self.capture.more(at) else at, walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
-                found = self._resume(at, at + 1, block_finder(big))
+                at, found = self._resume(at, at + 1, block_finder(big))
                 at, reason = (at, reason) if found is None else (found, walk.FULL)
         self._stop(reason, at)
 

@@ -17,6 +17,7 @@ from stompcap.visible import visible
 CHECKS = {(table.name, check.column.name, check.expectation): check for table in TABLES.values() for check in checks(table)}
 STATEMENTS = {rule.name: rule.statement for rule in INVARIANTS}
 POINT = ("stream_id", "direction", "stream_offset", "word")
+ONE_POINT = "expect_one_capture_point_per_source"
 GOES_ON = "expect_open_connections_to_go_on"
 """What a run itself notes (stompcap.quality.noted)."""
 
@@ -33,6 +34,8 @@ def failure(row: Mapping[str, Any]) -> str:
         return f"{where}: {expectation} could not be judged"
     if "broken" not in observed and expectation not in STATEMENTS:  # as older versions have it
         return f"{where}: {expectation} is not met"
+    if expectation == ONE_POINT:
+        return str(row["message"])
     if expectation == GOES_ON:
         number = observed["broken"]
         which = "connection of many packets did" if number == 1 else "connections of many packets did"

@@ -174,7 +174,7 @@ class Extract:
                     self._large(made, flows, failures)
         failures.lost.update(made.assembly.lost)
         failures.unread.update(made.assembly.unread)
-        yield sink.manifest(failures)
+        yield sink.manifest(failures, made.assembly.points.shared)
 
     def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:
         """The rows of a large flow. If it fails, the state that it goes on from is at fault, or else the captures given last.

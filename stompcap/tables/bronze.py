@@ -33,7 +33,10 @@ CAPTURES = Table(
         big("last_ns", "Latest packet time, nanoseconds since the epoch"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         text("status", "How much of the file could be read; unreadable files are tried again", *words.CAPTURE_STATUSES, nullable=False),
-        text("damage", "What is damaged, at which file offset, or why the file cannot be read; null if undamaged"),
+        text("damage", "What is damaged, at which file offset (of a compressed file: decompressed offset), or why the file cannot be read; "
+             "null if undamaged"),
+        Column("other_points", COUNTS, "By capture_id of other captures of the source, how many TCP segments both have at different times: "
+               "they were captured at two points, and each needs a source of its own"),
         BATCH_ID,
         RUN_ID,
     ),
@@ -53,6 +56,9 @@ def _per_direction() -> tuple[Column, ...]:
         ("duplicate_segments", "Copies of a packet that the capture made (mirror port, all interfaces); in no other counter"),
         ("bad_checksum_segments", "Segments with a wrong TCP checksum, used nonetheless: a network card may fill it in later"),
         ("out_of_order_segments", "Segments that arrived behind a later one"),
+        ("stray_segments", "Segments left out for impossible sequence numbers: more than 1 GiB away, or behind a gap of more than 64 MiB "
+         "that acknowledgements contradict"),
+        ("stray_octets", "The octets that they carried, in no stream and in no other counter"),
         ("gap_octets", "Octets missing from the capture, truncated ones included"),
         ("truncated_octets", "The part of gap_octets cut by the snapshot length"),
         ("outer_octets", "Octets of the TCP stream itself"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import ACK, FIN, RST, SYN, URG
+from stompcap.capture.columns import ACK, ELSEWHERE, FIN, RST, SYN, URG
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
@@ -19,7 +19,7 @@ from stompcap.tcp.clocks import Sent, take_clock
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
-from stompcap.tcp.matching import find_stream, find_syn, first_after_idle, idle, last_time
+from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_syn, first_after_idle, idle, last_time
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
 
 
@@ -118,6 +118,7 @@ def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segme
     mine = SIDES + seg.side * WIDTH
     reset = seg.flags & RST
     state[stream, mine + s.STRAYS] += 1
+    state[stream, mine + s.STRAYED] += seg.octets
     if not reset:
         state[stream, mine + s.JUMPED], state[stream, mine + s.JUMP] = 1, seg.seq + seg.octets
     note(state, history, stream, seg.side, h.H_RST if reset else h.H_ODD)
@@ -182,6 +183,35 @@ def note_close(state: State, stream: Int, side: Int, flags: Int, number: Int) ->
         state[stream, mine + s.CLOSE_NUMBER], state[stream, mine + s.CLOSE_ORDER] = number + 1, state[stream, s.ORDERED]
 
 
+@inline
+def hear(state: State, stream: Int, seg: Segment, number: Int) -> Int:
+    """Take what a segment acknowledges, `number` being its place in the flow; how far its sender had received, 0 where it does not say."""
+    if not seg.flags & ACK or seg.flags & RST:
+        return np.int64(0)
+    take_ack(state, stream, 1 - seg.side, seg.ack)
+    state[stream, SIDES + (1 - seg.side) * WIDTH + s.ACK_ROW] = number
+    return np.int64(heard_at(state, stream, 1 - seg.side, seg.ack))
+
+
+@kernel
+def count_elsewhere(state: State, rows: Segments, found: Assigned, begin: Int, end: Int, stream: Int) -> None:
+    """Count packets that another capture has, or another capture point gives, in a connection; nothing else comes of them."""
+    for row in range(begin, end):
+        found.stream_of[row], found.position[row], found.marks[row] = stream, NOWHERE, s.COPY | s.STRAY
+        state[stream, SIDES + (0 if rows.forward[row] else 1) * WIDTH + s.COPIES] += rows.wire[row] > 0
+
+
+@kernel
+def take_elsewhere(state: State, rows: Segments, found: Assigned, row: Int, first: Int, streams: Int) -> bool:
+    """Count such a packet, or have it wait for the flow's first connection; False where no other packets of the flow are here."""
+    side = 0 if rows.forward[row] else 1
+    stream = find_elsewhere(state, first, streams, side, rows.seq[row], np.int64(rows.flags[row]))
+    if stream >= 0:
+        count_elsewhere(state, rows, found, row, row + 1, stream)
+        return True
+    return row + 1 < len(rows.flow) and same_flow(rows.flow, rows.endpoints, row + 1)
+
+
 @kernel
 def assign(
     rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
@@ -196,19 +226,25 @@ def assign(
     streams, first = np.int64(known), np.int64(first_after_idle(state, known))
     ended = stepped = np.int64(0)
     last_ns, after_idle = np.int64(last_time(state, known)), False
+    of_flow, waiting = np.int64(0), np.int64(0)  # the flow's first connection; packets from elsewhere that came before it had any
     for row in range(len(flow)):
         side = 0 if forward[row] else 1
         seq, ack, flags, ts, octets = seqs[row], acks[row], np.int64(flag_bits[row]), times[row], wire[row]
         if row > 0 and not same_flow(flow, endpoints, row):
             first, last_ns, after_idle = streams, ts, False
-        elif streams > first and idle(state, first, streams, ts - last_ns, idle_ns):
+            of_flow, waiting = streams, np.int64(0)
+        if flags & ELSEWHERE and take_elsewhere(state, rows, found, row, of_flow, streams):
+            waiting += streams == of_flow
+            continue
+        if streams > first and idle(state, first, streams, ts - last_ns, idle_ns):
             first, after_idle = streams, True
         last_ns = max(last_ns, ts)
         seg = Segment(side, ts, seq, ack, flags, octets)
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
         slot = slot_of(key)
         entry = find_copy(memory, slot, key, ts)
-        if entry >= 0 and memory[slot, entry + STREAM] >= gone + first:
+        of_closed = ts == TIMELESS and entry >= 0 and s.closed(state, max(memory[slot, entry + STREAM] - gone, 0))
+        if entry >= 0 and memory[slot, entry + STREAM] >= gone + first and not of_closed:
             stream_of[row], position[row] = memory[slot, entry + STREAM] - gone, memory[slot, entry + POSITION]
             marks[row] = s.COPY if position[row] != NOWHERE else s.COPY | s.STRAY
             state[stream_of[row], SIDES + side * WIDTH + s.COPIES] += octets > 0
@@ -224,6 +260,8 @@ def assign(
                 state, history = s.grown(state, history)
             s.open_stream(state, stream, row, ts, seq)
             state[stream, s.AFTER_IDLE] = after_idle and stream == first
+            count_elsewhere(state, rows, found, row - waiting, row, stream)
+            waiting = np.int64(0)
         stream_of[row] = stream
         remember(memory, slot, key, ts, stream + gone)
         s.take_time(state, stream, ts, capture[row])
@@ -249,10 +287,7 @@ def assign(
             stepped = take_clock(state, stream, Sent(side, ts, ack, flags, begin, end, number[row] + 1), steps, stepped)
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
-        if flags & ACK and not flags & RST:
-            take_ack(state, stream, 1 - side, ack)
-            heard[row] = heard_at(state, stream, 1 - side, ack)
-            state[stream, SIDES + (1 - side) * WIDTH + s.ACK_ROW] = number[row]
+        heard[row] = hear(state, stream, seg, number[row])
         if not flags & (SYN | FIN | RST):
             ended = take_window(state, history, stream, side, window[row], ts, stalls, ended)
     return state[:streams], history[:streams], ended, stepped

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.capture import SEGMENTS
+from stompcap.capture.columns import ELSEWHERE
 from stompcap.places import PACKET_BITS
 from stompcap.tcp.block import column
 from stompcap.tcp.merging import Rows, crossed, in_doubt
@@ -87,11 +88,15 @@ def in_wire_order(segments: pa.Table) -> pa.Table:
 
 
 def as_they_crossed(segments: pa.Table) -> pa.Table:
-    """Rows in WIRE_ORDER with those of each flow in the order in which its packets crossed the wire (stompcap.tcp.merging)."""
+    """Rows in WIRE_ORDER with those of each flow in the order in which its packets crossed the wire (stompcap.tcp.merging).
+
+    Those that are ELSEWHERE, the last of a flow, are no part of that order.
+    """
     names = ("capture", "ts_ns", "seq", "ack", "flags", "wire_octets")
     capture, ts_ns, seq, ack, flags, wire = (column(segments, name) for name in names)
     rows = Rows(capture, ts_ns, column(segments, "forward").astype(np.uint8), seq, ack, flags, wire)
-    edges = flow_edges(segments)
+    behind = np.flatnonzero(np.diff(flags & ELSEWHERE)) + 1
+    edges = np.union1d(flow_edges(segments), behind)
     doubtful = in_doubt(edges, rows)
     return segments.take(pa.array(crossed(edges, doubtful, rows))).combine_chunks() if doubtful.any() else segments
 

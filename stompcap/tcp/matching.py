@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import ACK, RST
+from stompcap.capture.columns import ACK, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.history import H_SYN, H_SYNACK, H_ZERO
@@ -44,6 +44,7 @@ RECENT = 256  # how many incarnations of a flow a segment is compared with
 IDLE_NS = 24 * 3600 * 10**9  # the idle timeout where none is given
 LINGER_NS = 120 * 10**9  # longer than a connection stays in TIME-WAIT, and than a client waits before it sends a SYN again
 HANDSHAKE = 1 << H_SYN | 1 << H_SYNACK | 1 << H_ZERO  # what the history of a connection has that nobody has acknowledged
+TIMELESS = 0  # the time of a packet whose time is not known
 CLOCK_STEP_NS = 365 * 24 * 3600 * 10**9  # a time as far ahead tells of a clock that was stepped, not of silence
 
 
@@ -106,7 +107,7 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
     for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
         if state[stream, mine + SYNCED] and not state[stream, mine + HINTED]:
             again = distance(seq + 1, state[stream, mine + START]) == 0
-            if again and (not closed(state, stream) or ts <= state[stream, LAST_NS]):
+            if again and (not closed(state, stream) or TIMELESS < ts <= state[stream, LAST_NS]):
                 return stream  # retransmitted, or captured twice
     stream = streams - 1
     if stream < first or (state[stream, mine + SYNCED] and not state[stream, mine + HINTED]):
@@ -122,6 +123,20 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
     if flags & ACK:
         return stream if abs(delta(state, stream, 1 - side, ack)) <= 1 << 16 and not closed(state, stream) else -1
     return stream if state[stream, peer + SYNCED] and not closed(state, stream) else -1  # simultaneous open
+
+
+@kernel
+def find_elsewhere(state: State, first: Int, streams: Int, side: Int, seq: Int, flags: Int) -> Int:
+    """The connection that a packet of another capture point counts in: the nearest by its numbers, else the latest; -1: none is there."""
+    best, nearest = streams - 1 if streams > first else -1, FAR + 1
+    for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
+        at = SIDES + side * WIDTH
+        if flags & SYN and state[stream, at + SYNCED] and distance(seq + 1, state[stream, at + START]) == 0:
+            return stream
+        d = abs(delta(state, stream, side, seq))
+        if d < nearest:
+            best, nearest = stream, d
+    return best
 
 
 @inline

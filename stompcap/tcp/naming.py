@@ -31,13 +31,14 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         gap_octets=gap,
         truncated_octets=by_side[:, :, t.TRUNCATED].copy(),
         stray_segments=by_side[:, :, t.STRAY] + own[:, :, s.STRAYS],
+        stray_octets=by_side[:, :, t.STRAYED] + own[:, :, s.STRAYED],
         synced=by_side[:, :, t.SYNCED] != 0,
         fin_ns=np.where(own[:, :, s.FIN_SEEN] != 0, own[:, :, s.FIN_NS], -1),
         rst_ns=np.where(own[:, :, s.RST_NS] != 0, own[:, :, s.RST_NS], -1),
         close_order=np.where(own[:, :, s.CLOSE_NUMBER] != 0, own[:, :, s.CLOSE_ORDER], -1),
     )
     return Streams(
-        stream_id=stream_ids(source, ends, state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ], keyed_ids(state[:, s.OUTER])),
+        stream_id=_identified(source, ends, state),
         low=ends[:, :16].copy(),
         low_port=ports(ends, 16),
         high=ends[:, 18:34].copy(),
@@ -84,10 +85,24 @@ def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
     return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
 
 
-def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s) -> pa.StringArray:
+def _identified(source: str, ends: NDArray[np.uint8], state: Int64s) -> pa.StringArray:
+    """The ids of connections, in the order of each flow; notes the number of each among those with the same first time and number."""
+    ts_ns, seq, vlans = state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ], keyed_ids(state[:, s.OUTER])
+    alike = stream_ids(source, ends, ts_ns, seq, vlans)
+    if state[:, s.NUMBER].any() or alike.unique().nbytes < alike.nbytes:
+        latest: dict[str, int] = {}
+        for row, name in enumerate(alike.to_pylist()):
+            state[row, s.NUMBER] = latest[name] = latest[name] + 1 if name in latest else int(state[row, s.NUMBER])
+    return stream_ids(source, ends, ts_ns, seq, vlans, state[:, s.NUMBER]) if state[:, s.NUMBER].any() else alike
+
+
+def stream_ids(
+    source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s, numbers: Int64s | None = None
+) -> pa.StringArray:
     """20 hexadecimal digits per connection: a hash of the capture point, its endpoints, time and sequence number of its first SYN.
 
-    The hash includes its VLAN ids where these are part of the flow; 0 otherwise.
+    The hash includes its VLAN ids where these are part of the flow; 0 otherwise. `numbers` tell connections apart of which all this is the
+    same, as in captures without times; 0 for the first of them.
     """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
@@ -97,5 +112,7 @@ def stream_ids(source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s,
         digest.update(ends[i].tobytes() + tails[i].tobytes())
         if vlans[i]:
             digest.update(int(vlans[i]).to_bytes(8, "big"))
+        if numbers is not None and numbers[i]:
+            digest.update(int(numbers[i]).to_bytes(4, "big"))
         ids.append(digest.hexdigest())
     return pa.array(ids, pa.string())

@@ -112,6 +112,7 @@ def take_in(
         if not marks[row] & s.COPY:
             outside = position[row] + wire[row] <= base or position[row] >= limit
             tally[t.STRAY if outside else t.SEGMENTS] += 1
+            tally[t.STRAYED] += wire[row] if outside else 0
 
 
 @kernel
@@ -206,6 +207,8 @@ def lay_out(
     if done or quiet:
         cut = reach
         tally[t.STRAY] += len(pieces) - believed
+        for p in range(believed, len(pieces)):
+            tally[t.STRAYED] += pieces[p, END] - pieces[p, BEGIN]
     else:
         behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
         cut = t.settle(tally, pieces, believed, low, reach, behind)

@@ -29,6 +29,7 @@ class Sides:
     gap_octets: Int64s  # octets missing from the capture
     truncated_octets: Int64s  # those of them cut by the snapshot length
     stray_segments: Int64s  # segments with impossible sequence numbers, left out
+    stray_octets: Int64s  # the octets that they carried
     synced: NDArray[np.bool_]  # offset 0 is the true beginning
     fin_ns: Int64s  # time of the side's FIN, -1: none captured
     rst_ns: Int64s  # time of its RST, -1: none captured

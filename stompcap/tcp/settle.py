@@ -27,7 +27,8 @@ PATIENCE = 4  # blocks that octets may wait behind a hole that others fill
 OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2, 3, 4, 5, 6, 7
 # how far it is settled: from the base to the cut; a block ago octets came without a hole up to the edge, and with holes up to the reach
 EXAMINED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
-TALLIES = 16
+STRAYED = 16  # octets of strays
+TALLIES = 17
 
 
 @kernel
@@ -98,5 +99,6 @@ def keep_open(
                 keep[row] = 1
             elif not marks[row] & COPY:
                 tally[STRAY] += 1
+                tally[STRAYED] += wire[row]
     if len(rows) and rows[-1] >= held:
         tally[BLOCKS] += 1

@@ -26,7 +26,8 @@ AFTER_IDLE = 20  # it began behind a silence: nothing goes to the connections be
 RST_BY = 21  # 1 + side of the first RST, 0: none
 CLOCK_MIN, CLOCK_MAX, CLOCK_STEPS = 22, 23, 24  # bounds of the high side's clock less the low side's, and how often a clock stepped
 ORDERED, AGAINST = 25, 26  # the last place given in wire order; how many acknowledgements decided against time
-SIDES, WIDTH = 27, 36  # where the sides' columns begin, and how many a side has
+NUMBER = 27  # how many connections of its flow before it have the same first time and sequence number
+SIDES, WIDTH = 28, 37  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
@@ -35,6 +36,7 @@ TIMED, TIMED_NS, TIMED_PLACE, NEWEST, NEWEST_NS, NEWEST_PLACE, WENT_ON, WENT_NS,
 LATEST_AT = 32  # where the segment begins that came furthest
 HEARD = 33  # of the other side's octets, how many its segments in wire order had received
 CLOSE_NUMBER, CLOSE_ORDER = 34, 35  # of its first FIN or RST: 1 + number of the packet in the flow, the last place in wire order before it
+STRAYED = 36  # octets of strays
 COLUMNS = SIDES + 2 * WIDTH
 
 CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS

@@ -1,6 +1,7 @@
 """Damage inside a capture: what is good on both sides of it is read, and `damage` says where it lies."""
 
 import bz2
+import gzip
 import struct
 import subprocess
 
@@ -216,3 +217,16 @@ def test_damage_in_a_compressed_capture_and_any_window(tmp_path, monkeypatch):
         row = survey(str(path), "s")
         assert (row["status"], row["packets"]) == ("damaged", len(expected_octets))
         assert "decompressed offset" in row["damage"]
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_the_place_of_damage_without_an_end_is_where_it_begins(tmp_path, kind, compressed):
+    """Behind it more is searched than a window of decompressed octets holds: its place is of all octets, not of that window."""
+    content = WRITERS[kind](tmp_path / "a", FRAMES).read_bytes()
+    octets = content + b"\xff" * (1 << 25)
+    path = tmp_path / "b"
+    path.write_bytes(gzip.compress(octets, 1) if compressed else octets)
+    row = survey(str(path), "default")
+    assert row["packets"] == len(FRAMES)
+    assert f"at {'decompressed' if compressed else 'file'} offset {len(content)}" in row["damage"]

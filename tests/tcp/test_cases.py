@@ -214,3 +214,42 @@ def test_the_low_endpoint_may_be_either_side(tmp_path):
     wire.isn = (7, 9)
     (one,) = wire.handshake().c(0, b"A").read(tmp_path)
     assert (one.client, one.history) == (1, "ShAD")
+
+
+@pytest.mark.parametrize(("close", "connections"), [("FA", 2), ("R", 2), ("", 1)], ids=["FIN", "RST", "none"])
+def test_connections_that_are_alike_in_a_capture_without_times_have_ids_of_their_own(close, connections, tmp_path):
+    """Same ports, same sequence numbers, no times: a SYN behind the close begins another one, one before it is a copy."""
+
+    def connection(wire, at_ns):
+        wire.c(-1, flags="S", ack=None, at_ns=at_ns).s(-1, flags="SA", at_ns=at_ns).c(0, at_ns=at_ns)
+        wire.c(0, b"AB", at_ns=at_ns).s(0, b"C", ack=2, at_ns=at_ns)
+        if close == "R":
+            wire.c(2, flags="R", ack=1, at_ns=at_ns)
+        elif close:
+            wire.c(2, flags="FA", ack=1, at_ns=at_ns).s(1, flags="FA", ack=3, at_ns=at_ns).c(3, ack=2, at_ns=at_ns)
+
+    wire = Wire()
+    for _ in range(3):
+        connection(wire, 0)
+    one, *more = found = wire.read(tmp_path)
+    assert len(found) == (3 if connections == 2 else 1)
+    assert len({stream.stream_id for stream in found}) == len(found)
+    assert all((stream.c2s, stream.s2c) == (b"AB", b"C") for stream in found)
+    first = Wire()
+    connection(first, 0)
+    [alone] = first.read(tmp_path)
+    assert alone.stream_id == one.stream_id, "the number of the first is 0, which changes no id"
+    numbered = [stream.stream_id for stream in more]
+    paths = [pcap(tmp_path / name, frames, nano=True) for name, frames in (("b", wire.frames[:11]), ("a", wire.frames[11:]))]
+    again = [stream.stream_id for stream in streams_of(paths)]
+    assert again == [one.stream_id, *numbered], "however they are cut into files"
+
+
+def test_octets_with_impossible_numbers_are_counted(tmp_path):
+    """A jump of more than 1 GiB: the first segment behind it is left out, the next confirms it and begins another connection."""
+    wire = Wire().handshake().c(0, b"AB").s(0, b"x", ack=2)
+    for number in range(3):
+        wire.c(1_500_000_000 + 10 * number, b"0123456789", ack=1)
+    one, two = wire.read(tmp_path)
+    assert (one.c2s, one.strays, one.stray_octets) == (b"AB", [1, 0], [10, 0])
+    assert (two.c2s, two.strays, two.stray_octets) == (b"0123456789" * 2, [0, 0], [0, 0])

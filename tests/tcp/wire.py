@@ -72,6 +72,7 @@ class Stream:
     copies: list[int]
     out_of_order: list[int]
     strays: list[int]
+    stray_octets: list[int]
     segments: list[int]
     bad_checksums: list[int]
     synced: list[bool]
@@ -146,6 +147,7 @@ def view(result: Reassembly, i: int, table, sources, conflicts) -> Stream:
         copies=sides.duplicate_segments[i][way].tolist(),
         out_of_order=sides.out_of_order_segments[i][way].tolist(),
         strays=sides.stray_segments[i][way].tolist(),
+        stray_octets=sides.stray_octets[i][way].tolist(),
         segments=sides.segments[i][way].tolist(),
         bad_checksums=sides.bad_checksum_segments[i][way].tolist(),
         synced=sides.synced[i][way].tolist(),

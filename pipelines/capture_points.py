@@ -1,0 +1,65 @@
+"""Captures of two points that have one source: said in the run, noted in table captures, where validations find it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from stompcap.lake import tables as lakes
+from stompcap.quality.words import ONE_POINT
+from stompcap.tables import TABLES
+from stompcap.units import count, share
+from stompcap.visible import visible
+
+Pair = tuple[Mapping[str, Any], Mapping[str, Any], int]
+"""Two rows of table captures, first that of which the rows are, and how many packets both have."""
+
+MOST = 5  # pairs that are named one by one
+
+
+def said(first: Mapping[str, Any], other: Mapping[str, Any], packets: int) -> str:
+    """That two captures are of two points, in words."""
+    segments = max(min(first.get("tcp_segments") or packets, other.get("tcp_segments") or packets), packets)
+    part = f"{count(packets)} TCP segments ({share(packets, segments)} of the smaller file) are in both, at different times"
+    gives = f"the connections in both are taken as {visible(first['path'])} has them, and what the other has of them counts as duplicates"
+    return f"{visible(first['path'])} and {visible(other['path'])} were captured at two points: {part}; {gives}; give each a --source"
+
+
+def warnings(pairs: Sequence[Pair]) -> list[str]:
+    """A line for each pair, where there are not too many."""
+    most = sorted(pairs, key=lambda pair: -pair[2])
+    more = [f"and {count(len(most) - MOST)} more pairs of captures of two points"] if len(most) > MOST else []
+    return [*(said(*pair) for pair in most[:MOST]), *more]
+
+
+def noted(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """New rows of table captures with their `other_points`; a pair is noted in one row of it that is new."""
+    found = {row["capture_id"]: dict(row) for row in rows}
+    for first, other, packets in pairs:
+        one, two = first["capture_id"], other["capture_id"]
+        holder, named = (two, one) if two in found else (one, two)
+        if holder in found:
+            found[holder].setdefault("other_points", []).append((named, packets))
+    return list(found.values())
+
+
+def result(lake: str, run_id: str) -> pa.Table:
+    """The row of `quality_results` that says whether each source is one capture point."""
+    columns = ["capture_id", "path", "tcp_segments", "other_points"]
+    rows = {row["capture_id"]: row for row in lakes.small(lake, "captures", columns).to_pylist()}
+    pairs = [
+        (rows[named], row, packets) for row in rows.values() for named, packets in row["other_points"] or () if named in rows
+    ]
+    pairs.sort(key=lambda pair: -pair[2])
+    first = [{"paths": [visible(one["path"]), visible(two["path"])], "shared": packets} for one, two, packets in pairs[:MOST]]
+    row = {
+        "run_id": run_id, "table_name": "captures", "column_name": "source", "expectation": ONE_POINT, "severity": "warning",
+        "success": not pairs, "observed": json.dumps({"rows": len(rows), "broken": len(pairs), "first": first}, sort_keys=True),
+        "checked_ts": datetime.datetime.now(datetime.UTC), "checked_rows": len(rows), "failed_rows": len(pairs),
+        "message": f"captures.source: {said(*pairs[0])}" if pairs else None,
+    }  # fmt: skip
+    return pa.Table.from_pylist([row], schema=TABLES["quality_results"].arrow)
