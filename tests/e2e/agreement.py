@@ -56,7 +56,7 @@ def _hidden(name: str | None, value: str | None) -> str | None:
     """A header's value as tables show it: no passcode, nor one that Artemis spells out up to the LF, a 10."""
     if name and name.strip().lower() == "passcode" and value is not None:
         return "***"
-    return value and SPELLED.sub(lambda found: found[1] + "*" * len(found[2]), value)
+    return value and SPELLED.sub(lambda found: found[1] + "***"[: len(found[2])], value)
 
 
 def summary(session: Session, seen: Observed, stream: str) -> Iterator[str]:
