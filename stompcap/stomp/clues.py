@@ -33,7 +33,8 @@ def _some(octets: Octets, begin: int) -> bool:
     for k in range(BLOCK):
         a, b = one[k], two[k]
         some |= (np.uint8(a == SLASH) & np.uint8(b == SLASH)) | (np.uint8(a == LETTER_Y) & np.uint8(b == LETTER_J))
-    return some != 0
+    found: bool = some != 0
+    return found
 
 
 @kernel

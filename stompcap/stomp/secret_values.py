@@ -80,7 +80,8 @@ def _scheme(octets: Octets, begin: int, slashes: int) -> bool:
     elif i <= begin or octets[i] != COLON:
         return False
     before = octets[i - 1] | 32
-    return (97 <= before <= 122) | (48 <= before <= 57)
+    named: bool = (97 <= before <= 122) | (48 <= before <= 57)
+    return named
 
 
 @kernel
