@@ -11,7 +11,7 @@ import pyarrow as pa
 from stompcap.session import deliveries, receipts, subscriptions, transactions
 from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import DISCONNECT, Dialogue
+from stompcap.session.dialogue import CLIENT, DISCONNECT, SERVER, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.options import Options
@@ -53,7 +53,7 @@ def finish(
     return {
         "subscriptions": subscriptions.table(rows.subscriptions, dialogue.ids, over),
         "deliveries": deliveries.table(rows.deliveries, rows.subscriptions, rows.transactions, clocks, dialogue.ids),
-        "transactions": transactions.table(rows.transactions, clocks, dialogue.ids, _closed_ns(rows.transactions, facts, first)),
+        "transactions": transactions.table(rows.transactions, clocks, dialogue.ids, _closed_ns(rows.transactions, facts, first, clocks)),
         "receipts": receipts.table(rows.receipts, clocks, dialogue.ids, facts.close_kind != STREAM_OPEN, missed[:, 1]),
     }
 
@@ -89,12 +89,14 @@ def _left_open(rows: Open, sessions: int) -> I64:
     return found
 
 
-def _closed_ns(rows: Records, facts: SessionFacts, first: Mapping[str, OfSessions]) -> I64:
+def _closed_ns(rows: Records, facts: SessionFacts, first: Mapping[str, OfSessions], clocks: Clocks) -> I64:
     """Per transaction, when the end of its session aborted it, -1 where it did not: one may begin when the server has closed."""
     closed = np.where(facts.closed_ns >= 0, facts.closed_ns, first["disconnect"].first_ns)[rows["session"]]
     shut = np.where(facts.shut[:, 0], facts.end_ns[:, 0], -1)[rows["session"]]
     begun = rows["begun_ns"]
-    return np.where(closed >= begun, closed, np.where(shut >= begun, shut, -1))
+    by_server = (facts.closed_by == SERVER)[rows["session"]]
+    by_client = np.where(by_server, clocks.read_by(CLIENT, rows["session"], server_ns=closed), closed)
+    return np.where(by_client >= begun, closed, np.where(shut >= begun, shut, -1))
 
 
 def _mark(records: Records, final: Bools) -> None:

@@ -6,8 +6,8 @@ connection began or since a clock stepped. The bounds contain the true differenc
 octets count. They are no closer than the round trip as the capture point sees it.
 
 A clock has stepped where a direction goes on, by its sequence and acknowledgement numbers, at an earlier time; segments out of order, and
-those sent again, say nothing. So it has where an acknowledgement contradicts the bounds: then nobody knows which clock stepped, nor when
-between both segments. What lies between is of no known difference.
+those sent again, say nothing. So it has where an acknowledgement contradicts a bound: then nobody knows which clock stepped, nor when since
+an acknowledgement last came close to that bound. What lies between is of no known difference.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from stompcap.tcp.state import (
     CLOCK_MIN,
     CLOCK_STEPS,
     CLOSE_BY,
+    HELD_MAX,
+    HELD_MIN,
     NEWEST,
     NEWEST_NS,
     NEWEST_PLACE,
@@ -70,6 +72,7 @@ def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I
     state[stream, CLOCK_STEPS] += 1
     unbounded = -UNBOUNDED if state[stream, CLOCK_STEPS] == MOST_STEPS else UNBOUNDED
     state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = -unbounded, unbounded
+    state[stream, HELD_MIN] = state[stream, HELD_MAX] = place
     for peer in range(2):
         at = SIDES + peer * WIDTH
         state[stream, at + TIMED] = state[stream, at + NEWEST] = 0
@@ -79,16 +82,23 @@ def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I
 @kernel
 def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: Int64s, count: Int) -> Int:
     """Take that a segment acknowledges the one in the columns from `of` on; returns how many steps there are now."""
-    ahead = sent.ts - state[stream, of + NS]
-    contradicted = ahead < state[stream, CLOCK_MIN] if sent.side else -ahead > state[stream, CLOCK_MAX]
-    if contradicted and state[stream, CLOCK_STEPS] < MOST_STEPS:
-        count = _stepped(state, stream, BOTH, state[stream, of + NS], state[stream, of + PLACE], steps, count)
+    ahead, least, most = sent.ts - state[stream, of + NS], state[stream, CLOCK_MIN], state[stream, CLOCK_MAX]
+    width = most - least if least > -UNBOUNDED and most < UNBOUNDED else np.int64(0)
+    if ahead < least if sent.side else -ahead > most:
+        if state[stream, CLOCK_STEPS] == MOST_STEPS:
+            return count
+        since = min(state[stream, HELD_MIN if sent.side else HELD_MAX], state[stream, of + PLACE])
+        count = _stepped(state, stream, BOTH, state[stream, of + NS], since, steps, count)
         state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = UNBOUNDED, -UNBOUNDED
         return _stepped(state, stream, BOTH, sent.ts, sent.place, steps, count)
-    if not contradicted and sent.side:
-        state[stream, CLOCK_MAX] = min(state[stream, CLOCK_MAX], ahead)
-    elif not contradicted:
-        state[stream, CLOCK_MIN] = max(state[stream, CLOCK_MIN], -ahead)
+    if sent.side:
+        state[stream, CLOCK_MAX] = min(most, ahead)
+        if ahead <= most + width:
+            state[stream, HELD_MAX] = sent.place
+    else:
+        state[stream, CLOCK_MIN] = max(least, -ahead)
+        if -ahead >= least - width:
+            state[stream, HELD_MIN] = sent.place
     return count
 
 
