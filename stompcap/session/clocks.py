@@ -23,12 +23,13 @@ from stompcap.tables import words
 
 LAYOUT = Layout({"place": -1, "ordinal": -1, "sides": 0, "differed": 0, "torn": 0})
 """One row per step: its place, the ordinal of the first frame behind it (-1: none so far), whose clocks stepped (1 << side), whether they
-differed until then. And one per torn frame, by its ordinal.
+differed until then, or a clock stepped somewhere before (UNKNOWN). And one per torn frame, by its ordinal.
 """
 STEP = words.STALLS[2]
 NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
 LAST = NEVER + 1  # and behind all steps
 BOTH = None
+UNKNOWN = 2
 FAR_US = 2**52
 FAR_NS = FAR_US * 1000
 
@@ -97,13 +98,13 @@ class Clocks:
         steps = self.rows.take(np.flatnonzero(~torn))
         at = keys(steps["session"], np.where(steps["ordinal"] < 0, NEVER, steps["ordinal"]))
         begin, end = (np.searchsorted(at, keys(session, ordinal), side="right") for ordinal in (first, second))
+        behind = np.append(steps["session"], -1)[end] == session
+        until = np.append(steps["differed"], 0)[end]
         if side is BOTH:
-            behind = np.append(steps["session"], -1)[end] == session
-            differed = np.where(behind, np.append(steps["differed"], 0)[end] == 1, self.differ[session])
-            known = (begin == end) & ~differed
+            known = (begin == end) & ~np.where(behind, until > 0, self.differ[session])
         else:
             own = np.append(0, np.cumsum(steps["sides"] >> side & 1))
-            known = own[begin] == own[end]
+            known = (own[begin] == own[end]) & ~(behind & (until >= UNKNOWN))
         of_torn = self.rows.key[torn]
         known &= ~np.isin(keys(session, first), of_torn) & ~np.isin(keys(session, second), of_torn)
         return known
@@ -160,7 +161,7 @@ def _new(stalls: pa.Table, ids: pa.Array) -> Mapping[str, I64]:
     sides, differed = np.zeros(found.shape[1], np.int64), np.zeros(found.shape[1], np.int64)
     np.bitwise_or.at(sides, which.reshape(-1), 1 << (direction % 2))
     least, most = _bounds(steps)
-    np.bitwise_or.at(differed, which.reshape(-1), ((least > 0) | (most < 0)).astype(np.int64))
+    np.bitwise_or.at(differed, which.reshape(-1), np.where(least > most, UNKNOWN, (least > 0) | (most < 0)).astype(np.int64))
     own = found[0] >= 0
     return {"session": found[0][own], "place": found[1][own], "sides": sides[own], "differed": differed[own]}
 
