@@ -109,7 +109,7 @@ def test_levels_and_switches_are_shown() -> None:
     shown = dict(zip(catalogue_table(chosen)["id"].to_pylist(), catalogue_table(chosen)["level"].to_pylist(), strict=True))
     assert (shown["FR-20"], shown["CN-05"], shown["FR-01"]) == ("off", "I", "M")
     lines = {line.split()[0]: line.split()[1] for line in list_rules(chosen).splitlines()}
-    assert (lines["FR-20"], lines["CN-05"], lines["FR-01"]) == ("off", "I", "M")
+    assert (lines["FR-20"], lines["CN-05"], lines["FR-01"]) == ("off", "INFO", "MUST")
 
 
 WAITED = [  # threshold, rule, a transcript that is just beyond the default, a value that lets it pass

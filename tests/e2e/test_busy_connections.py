@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,7 +117,9 @@ def test_a_state_that_lacks_what_cannot_be_known_is_left_alone(tmp_path: Path, m
     first, second = captures(tmp_path, "part", talk(0, 20), 2)
     lake = run(Lake(block=BLOCK), [first])
     monkeypatch.setattr(earlier, "MAPPED", ())
-    monkeypatch.setitem(layouts.now().words, "protocol", ("other", "stomp"))
+    present = layouts.now()
+    other = replace(present, words={**present.words, "protocol": ("other", "stomp")})
+    monkeypatch.setattr(earlier, "now", lambda: other)
     lake.run([second])
     assert list(lake.lost.values()) == ["its codes of protocol stand for other words now"]
     alone = run(Lake(block=BLOCK), [second])

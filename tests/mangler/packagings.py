@@ -53,6 +53,9 @@ def source(path: Path, micro: bool, ipv6: bool) -> Sequence[Segment]:
 PARTS = both_ways("segments")  # how many segments brought the octets
 AGAIN = both_ways("segments", "retransmitted_octets")  # and copies of them
 LATE = both_ways("out_of_order_segments")
+# places in wire order count the segments, or parts of them, that brought octets
+CUT = {"raw_frames": ("first_wire_order", "wire_order"), "streams": both_ways("close_order")}
+CLOCKS = ("clock_difference_min_us", "clock_difference_max_us")  # every acknowledgement is evidence of these
 # a stream is named after the endpoints, and the time and number of its SYN
 RENAMED = {"*": ("stream_id",)}
 COPIES = both_ways("duplicate_segments")  # packets captured more than once, which no other counter knows
@@ -62,7 +65,7 @@ RESENT = {"streams": (*AGAIN, "history", *LAST), "sessions": LAST, "stalls": (),
 # no SYN: no proof of where it began, so the session's beginning is not known to be whole, and what rests on that can't be judged
 BEHEADED = {
     **RENAMED,
-    "streams": ("first_ns", "first_ts", "syn_seen", "synack_seen", "history"),
+    "streams": ("first_ns", "first_ts", "syn_seen", "synack_seen", "history", *CLOCKS),
     "sessions": ("opened_ns", "opened_ts", "complete_start", "outcome", "heartbeat_c2s_ms", "heartbeat_s2c_ms"),
     "frames": ("syntax",),
     "raw_frames": ("syntax",),
@@ -72,22 +75,29 @@ BEHEADED = {
 # a stream without SYN is named after the first packet captured, and begins with it
 MIDSTREAM = {**RENAMED, "streams": ("first_ns", "first_ts"), "sessions": ("opened_ns", "opened_ts"), "compliance": ("opened_ts",)}
 
+
+
+def cut(*counters: str) -> Excused:
+    """Octets in other segments: what counts these, and these columns of table streams."""
+    return CUT | {"streams": (*CUT["streams"], *counters, *CLOCKS, "acks_against_time")}
+
+
 SEGMENTATIONS: Mapping[str, Packaging] = {
-    "segments of 536 octets": Packaging(segmentations.smaller(536), excused={"streams": PARTS}),
-    "segments of 7 octets": Packaging(segmentations.smaller(7), excused={"streams": PARTS}),
+    "segments of 536 octets": Packaging(segmentations.smaller(536), excused=cut(*PARTS)),
+    "segments of 7 octets": Packaging(segmentations.smaller(7), excused=cut(*PARTS)),
     "every packet twice at once": Packaging(segmentations.copied_at_once, excused={"streams": COPIES}),
     "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={"streams": (*COPIES, *LAST), "sessions": LAST}),
     "sent again": Packaging(segmentations.sent_again, excused=RESENT),
     "keep-alives": Packaging(segmentations.kept_alive),
     "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": LATE}),
     "one connection after the other": Packaging(segmentations.one_flow_after_the_other),
-    "cut and reordered": Packaging(segmentations.cut_and_reordered, excused={"streams": (*PARTS, *LATE)}),
-    "overlapping segments": Packaging(segmentations.overlapping, excused={"streams": (*AGAIN, *LATE, "history")}),
+    "cut and reordered": Packaging(segmentations.cut_and_reordered, excused=cut(*PARTS, *LATE)),
+    "overlapping segments": Packaging(segmentations.overlapping, excused=cut(*AGAIN, *LATE, "history")),
     "sequence numbers that wrap": Packaging(segmentations.wrapping, excused=RENAMED),
     "sequence numbers that wrap behind the SYN": Packaging(segmentations.wrapping_at_the_handshake, excused=RENAMED),
     "sequence numbers that change sign": Packaging(segmentations.half_way, excused=RENAMED),
     "no handshake": Packaging(segmentations.without_handshake, excused=BEHEADED),
-    "no bare acknowledgements": Packaging(segmentations.one_way, excused={"streams": ("history", *LAST), "sessions": LAST}),
+    "no bare acknowledgements": Packaging(segmentations.one_way, excused={"streams": ("history", *LAST, *CLOCKS), "sessions": LAST}),
     "IPv6 for IPv4": Packaging(
         segmentations.over_ipv6,
         excused={**RENAMED, "streams": ("client_ip", "server_ip", "community_id"), "sessions": ("client_ip", "server_ip")},

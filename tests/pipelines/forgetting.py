@@ -49,7 +49,8 @@ class Connection:
         row: dict[str, Any] = {"stream_id": self.name}
         for column in clustering(name):
             row[column] = begin // 1000 if column.endswith("_ts") else begin + (-DAY_NS * 9 if not self.in_order else 0)
-        ends = {"first_ns": begin, "last_ns": begin + 10**9, "client_ip": self.client, "clock_steps_back": int(not self.in_order)}
+        times = {"first_ts": begin // 1000, "last_ts": (begin + 10**9) // 1000}
+        ends = {"first_ns": begin, "last_ns": begin + 10**9, **times, "client_ip": self.client, "clock_steps_back": int(not self.in_order)}
         more: dict[str, dict[str, Any]] = {
             "streams": ends,
             "sessions": {"client_ip": self.client, "login": self.login, "opened_ns": begin, "opened_ts": begin // 1000,

@@ -83,7 +83,7 @@ def test_data_docs_are_written_and_told(lake: str, end: Callable[..., tuple[int,
     assert (code, told["data_docs"]) == (0, f"{lake}/_data_docs/index.html")
     page = Path(told["data_docs"]).read_text("utf-8")
     assert f"run {told['run_id']}" in page
-    assert "expect_column_values_to_be_at_least_delivered_ns" in page
+    assert "expect_column_values_to_be_between" in page
     assert end("run")[1]["data_docs"] == told["data_docs"]
     done = CliRunner().invoke(app, ["validate", "--new", "--lake", lake])
     assert re.search(f"^Data Docs +{re.escape(lake)}/_data_docs/index.html$", done.stdout, re.MULTILINE)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from stompcap.assembly import pieces
 from stompcap.rules import RULES
 from stompcap.session import Options
-from stompcap.session import state as tables_of
 from stompcap.tables import TABLES
 from tests.rules import transcript as rules
 from tests.session.forgetting import OPEN
@@ -101,11 +100,8 @@ def test_thousands_beside_one_that_stays() -> None:
     assert ("main", 20, "open") in picked(tables["subscriptions"], "subscription", "delivered", "status")
 
 
-def test_a_state_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    octets = pieces.EMPTY.to_bytes()
-    monkeypatch.setattr(tables_of, "VERSION", tables_of.VERSION + 1)
-    with pytest.raises(ValueError, match="version"):
-        pieces.from_bytes(octets)
+def test_what_is_no_state_is_refused() -> None:
+    """Those of other versions are taken up: tests/assembly/test_layouts.py, tests/e2e/test_older_lakes.py."""
     with pytest.raises(pa.ArrowInvalid):
         pieces.from_bytes(b"something else")
 
