@@ -36,7 +36,7 @@ FAR_NS = FAR_US * 1000
 
 @dataclass(frozen=True)
 class Moment:
-    """When something was, in nanoseconds, -1 where it was not, 0 without times; and the ordinal of the frame that shows it, LAST for the end."""
+    """When something was, in nanoseconds, -1 where it was not, 0 without times; and the ordinal of the frame that shows it, LAST: end."""
 
     ordinal: I64
     ns: I64

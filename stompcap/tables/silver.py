@@ -101,8 +101,8 @@ SESSIONS = Table(
         big("gap_octets", "Octets missing from the capture, both directions", nullable=False),
         flag("cleartext_credentials", "A secret, such as a passcode, crossed the network unencrypted", nullable=False),
         big("given_up", "Subscriptions, deliveries, transactions and receipts given up as unknown, because too many were open at once"),
-        big("unmeasured", "Durations that are null as there are no times, the clocks of the directions differ, or one stepped between: latencies of "
-            "CONNECT, ACK, COMMIT and receipts, and durations of transactions"),
+        big("unmeasured", "Durations that are null as there are no times, the clocks of the directions differ, or one stepped between: "
+            "latencies of CONNECT, ACK, COMMIT and receipts, and durations of transactions"),
     ),
     key=("stream_id",),
     statistics=("stream_id", "client_ip", "server_ip", "server_port", "opened_ns", "closed_ns", "opened_ts", "last_ts",

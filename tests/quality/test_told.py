@@ -32,7 +32,7 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     place = f"stream_id {stream}, direction c2s, stream_offset 0"
     assert f"frames.last_ns: 1 of 45 frames is below first_ns ({place}, first_ns 9, last_ns 0)" in told
     (line,) = (line for line in told if line.startswith("sessions.opened_ns:"))
-    assert line == f"sessions.opened_ns: 1 of 3 sessions is before 1970 or after 2099 (stream_id {2:020x}, opened_ns {2**62})"
+    assert line == f"sessions.opened_ns: 1 of 3 sessions is before 1970 or after February 2106 (stream_id {2:020x}, opened_ns {2**62})"
     (line,) = (line for line in told if line.startswith("raw_frames: violated: Sorted by offset,"))
     assert line.endswith(f"; 2 places differ (stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1)")
     assert {row["message"] for row in rows} == {*told, None}
