@@ -32,9 +32,10 @@ that supports Delta's reader version 1. Names and meanings are public: queries r
   without one the commands do, and failing that the port.
 - **Place.** `stream_offset` counts octets from the start of a direction's byte stream: 0 is the first octet after the
   SYN, or the first octet captured where there was no SYN. (`stream_id`, `direction`, `stream_offset`) names a frame.
-- **Time.** Columns ending in `_ns` are nanoseconds since 1970 in UTC, as captured; null, as durations are,
-  where the capture has no times. For filters by time there is a `_ts` column of the same stem: a TIMESTAMP in
-  microseconds, truncated. `first_ns` is the arrival of a unit's first octet, `last_ns` the moment it was complete; a retransmitted octet keeps its first arrival.
+- **Time.** Columns ending in `_ns` are nanoseconds since 1970 in UTC, as captured. For filters by time
+  there is a `_ts` column of the same stem: a TIMESTAMP in microseconds, truncated. `first_ns` is the
+  arrival of a unit's first octet, `last_ns` the moment it was complete; a retransmitted octet keeps its first arrival.
+  Where the capture has no times, they are null, and so are durations.
 - **Which end of a frame counts.** A client acts with the first octet of its frame (`begun_ns`,
   `subscribed_ns`, `requested_ns`, `settled_ns`), a server with the last one of its frame (`delivered_ns`,
   `answered_ns`).

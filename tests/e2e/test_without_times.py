@@ -26,6 +26,7 @@ NEGOTIATED = {"interval_ms", *(f"{who}_{what}_ms" for who in ("client", "server"
               "heartbeat_c2s_ms", "heartbeat_s2c_ms"}  # fmt: skip
 BRONZE = ("streams", "raw_frames", "segments", "stalls", "frames")
 Tables = Mapping[str, pa.Table]
+Said = pytest.CaptureFixture[str]
 
 
 def zeroed(folder: Path) -> Path:
@@ -81,7 +82,7 @@ def statuses(tables: Tables, table: str, *columns: str) -> list[tuple[object, ..
 
 
 @pytest.mark.parametrize(("table", "columns"), [
-    ("deliveries", ("stream_offset", "status")), ("receipts", ("receipt_id", "status")), ("transactions", ("transaction", "outcome")),
+    ("deliveries", ("stream_offset", "status")), ("receipts", ("request_offset", "status")), ("transactions", ("begin_offset", "outcome")),
     ("sessions", ("outcome", "end_kind")), ("streams", ("close_kind",)), ("compliance_findings", ("rule_id", "stream_offset")),
 ])  # fmt: skip
 def test_what_became_of_it_is_as_with_times(made: Tables, timed: Tables, table: str, columns: tuple[str, ...]) -> None:
@@ -115,10 +116,11 @@ def test_times_are_written_as_they_are(timed: Tables) -> None:
 
 @pytest.mark.parametrize("words", [
     ["peek", "CAPTURE"], ["peek", "CAPTURE", "--absolute"], ["peek", "CAPTURE", "--format", "json"], ["show", "--lake", "LAKE"],
-    ["show", "SESSION", "--lake", "LAKE"], ["show", "SESSION", "--lake", "LAKE", "--format", "csv"], ["report", "--lake", "LAKE", "-o", "OUT"],
+    ["show", "SESSION", "--lake", "LAKE"], ["show", "SESSION", "--lake", "LAKE", "--format", "csv"],
+    ["report", "--lake", "LAKE", "-o", "OUT"],
 ], ids=" ".join)  # fmt: skip
 def test_nothing_shown_is_of_1970(
-    words: list[str], path: Path, lake: str, made: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str], path: Path, lake: str, made: Tables, tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "report.html"
     given = {"CAPTURE": str(path), "LAKE": lake, "OUT": str(out), "SESSION": made["sessions"].column("stream_id")[0].as_py()}
