@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ENDS = ("client_ip", "client_port", "server_ip", "server_port")
 COLUMNS = ("stream_id", "batch_id", *ENDS, "first_ns", "last_ns", "clock_steps_back", "close_kind", "fin_ns_c2s", "fin_ns_s2c", "rst_ns")
+LIFE = ("first_ns", "last_ns")
 FLOW = """CASE WHEN (client_ip, client_port) <= (server_ip, server_port)
     THEN concat_ws(' ', client_ip, client_port, server_ip, server_port)
     ELSE concat_ws(' ', server_ip, server_port, client_ip, client_port) END"""
@@ -111,12 +112,13 @@ def together(
         both: only groups that have connections of `streams` too.
     """
     names = ", ".join(COLUMNS)
+    zero = ", ".join(f"coalesce({name}, 0) AS {name}" if name in LIFE else name for name in COLUMNS)
     sql = f"""
     WITH lives AS (
-        SELECT {names}, {FLOW} AS flow, false AS came, ({chosen}) AS chosen FROM streams
+        SELECT {zero}, {FLOW} AS flow, false AS came, ({chosen}) AS chosen FROM streams
         WHERE source IN (SELECT source FROM sources) AND ({share})
-        UNION ALL SELECT {names}, {FLOW}, false, true FROM open_streams
-        UNION ALL SELECT {names}, {FLOW}, true, ({came}) FROM new_streams WHERE {share}
+        UNION ALL SELECT {zero}, {FLOW}, false, true FROM open_streams
+        UNION ALL SELECT {zero}, {FLOW}, true, ({came}) FROM new_streams WHERE {share}
     ), mine AS (
         SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
     ), silent AS (

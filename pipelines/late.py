@@ -163,7 +163,7 @@ def contradicted(
     found = None
     while True:
         window = (begin - options.idle_ns, end + options.idle_ns + 1)
-        near = data_files.overlapping(held, ["first_ns", "last_ns"], [window], timeless=False)
+        near = data_files.overlapping(held, ["first_ns", "last_ns"], [window], timeless=window[0] <= 0)
         if found is not None and len(near) == len(mine):
             return found
         mine = near

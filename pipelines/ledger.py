@@ -24,10 +24,16 @@ def known(lake: str) -> list[dict[str, Any]]:
     """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
     columns = [
         "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
-        "status", "damage", "continues", "tcp_segments",
+        "status", "damage", "continues", "tcp_segments", "packets",
     ]  # fmt: skip
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
-    return [row for row in rows if row["status"] != UNREADABLE]
+    return [timed(row) for row in rows if row["status"] != UNREADABLE]
+
+
+def timed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of table captures as the machines have it: 0 where its packets have no times, null where it has none."""
+    untimed = {name: 0 for name in ("first_ns", "last_ns") if row.get(name) is None} if row["packets"] else {}
+    return row | untimed
 
 
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
@@ -64,7 +70,7 @@ def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) 
 
 def captures(lake: str) -> dict[str, int]:
     """The ids of all captures in the lake, ranked in wire order: by first packet's time, then id."""
-    rows = lakes.small(lake, "captures", ["capture_id", "first_ns"]).to_pylist()
+    rows = [timed(row) for row in lakes.small(lake, "captures", ["capture_id", "first_ns", "packets"]).to_pylist()]
     rows.sort(key=lambda r: (r["first_ns"] is None, r["first_ns"] or 0, r["capture_id"]))
     return {row["capture_id"]: rank for rank, row in enumerate(rows)}
 

@@ -213,7 +213,7 @@ def _segments(lake: str, version: int, captures: Sequence[Any]) -> Files:
         return Files("segments", ())
     held = data_files.of(open_tables.table(location(lake, "segments"), version), ["ts_ns"])
     times = [(row["first_ns"], row["last_ns"] + 1) for row in captures]
-    return Files.of("segments", data_files.overlapping(held, ["ts_ns"], times, timeless=False))
+    return Files.of("segments", data_files.overlapping(held, ["ts_ns"], times, timeless=any(begin == 0 for begin, _ in times)))
 
 
 def _forgotten(lake: str) -> bool:

@@ -8,6 +8,12 @@ from datetime import UTC, datetime, timedelta
 from stompcap import zones
 
 NOTHING = "–"
+LAST_S = 1 << 32
+"""In seconds since 1970, the 7th of February 2106, which pcap cannot express. No packet is of then or later, nor from before 1970."""
+
+IMPOSSIBLE = "before 1970 or after February 2106"
+"""Such times, for people; they come from wrong clocks."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 

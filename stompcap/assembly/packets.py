@@ -138,7 +138,7 @@ class _Flow:
         segments = pa.Table.from_batches(self.batches, SEGMENTS)
         if alone:
             at = pc.field("ts_ns")
-            segments = segments.filter((at >= stream["first_ns"]) & (at <= stream["last_ns"]))
+            segments = segments.filter((at >= (stream["first_ns"] or 0)) & (at <= (stream["last_ns"] or 0)))
         if vlan:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
@@ -152,7 +152,7 @@ class _Flow:
             return None
         octets = found.streams.sides.octets[which].tolist()
         again = (int(found.streams.first_ns[which]), int(found.streams.last_ns[which]), *(octets if client_low else octets[::-1]))
-        if again != tuple(stream[name] for name in CHECKED):
+        if again != tuple(stream[name] or 0 for name in CHECKED):
             return None
         mine = (found.stream_of == which) & (segments.column("flags").to_numpy() & ELSEWHERE == 0)
         rank, packet = (segments.column(name).to_numpy()[mine] for name in ("capture", "packet"))

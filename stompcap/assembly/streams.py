@@ -66,7 +66,7 @@ def stream_rows(
         "final": pa.array(final[which]),
         "acks_against_time": pa.array(s.acks_against_time[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
-        **_bounds(s.clock_min_ns[which], s.clock_max_ns[which], client[which]),
+        **_bounds(s.clock_min_ns[which], s.clock_max_ns[which], client[which], s.last_ns[which] > 0),
         "batch_id": constant(batch_id, which.size),
     }
     for index, suffix in enumerate(words.DIRECTIONS):
@@ -130,7 +130,7 @@ def stall_rows(
         "begin_ns": pa.array(begin),
         "end_ns": pa.array(end),
         "place": pa.array(place),
-        **_bounds(least, most, client[stream]),
+        **_bounds(least, most, client[stream], begin > 0),
         "batch_id": constant(batch_id, kept.size),
     }
     return as_table("stalls", columns)
@@ -145,13 +145,16 @@ def _by_side(steps: ClockSteps) -> ClockSteps:
     return ClockSteps(stream, side, ts_ns, place, least, most)
 
 
-def _bounds(least_ns: Ints, most_ns: Ints, client: NDArray[np.int8]) -> dict[str, pa.Array]:
-    """The difference between the directions' clocks, from the high endpoint's less the low one's; whole microseconds, outwards."""
+def _bounds(least_ns: Ints, most_ns: Ints, client: NDArray[np.int8], timed: NDArray[np.bool_]) -> dict[str, pa.Array]:
+    """The difference between the directions' clocks, from the high endpoint's less the low one's; whole microseconds, outwards.
+
+    Null where it has no bound, and where nothing is `timed`.
+    """
     low_is_client, none = client == 0, least_ns > most_ns
     least, most = np.where(low_is_client, least_ns, -most_ns), np.where(low_is_client, most_ns, -least_ns)
     return {
-        "clock_difference_min_us": pa.array(np.where(none, 1, least // NS_PER_US), mask=least == -UNBOUNDED),
-        "clock_difference_max_us": pa.array(np.where(none, -1, -(-most // NS_PER_US)), mask=most == UNBOUNDED),
+        "clock_difference_min_us": pa.array(np.where(none, 1, least // NS_PER_US), mask=(least == -UNBOUNDED) | ~timed),
+        "clock_difference_max_us": pa.array(np.where(none, -1, -(-most // NS_PER_US)), mask=(most == UNBOUNDED) | ~timed),
     }
 
 

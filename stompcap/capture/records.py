@@ -17,11 +17,12 @@ from stompcap.capture.checkpoint import NO_END, Checkpoint
 from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Octets, Window
 from stompcap.capture.integers import u32
 from stompcap.capture.interfaces import SMALLEST_OCTETS, Interfaces, interface_at
+from stompcap.units import IMPOSSIBLE
 
 Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, whether the file ends behind them): state and place
 NAMED_FLAWS = 8
 LARGEST_SNAPLEN = (1 << 31) - 1  # larger ones mean no limit: no packet is so long
-TIMELESS = "packets whose time is before 1970 or after 2105 and counts as 0"
+TIMELESS = f"packets whose time is {IMPOSSIBLE} and counts as none"
 DOUBT_OCTETS = 1 << 22  # how far a better record is searched for where one is doubtful
 
 

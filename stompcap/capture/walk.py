@@ -29,11 +29,11 @@ from stompcap.capture.chains import (
 )
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.kernel import inline, kernel
+from stompcap.units import LAST_S
 
 Int64s = NDArray[np.int64]
 
 FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6
-LAST_S = 1 << 32  # seconds since the epoch that no packet has: pcap cannot express them, and nanoseconds must fit 64 bits
 
 
 class Room(NamedTuple):

@@ -60,10 +60,10 @@ class Trace:
             chosen[order[begin:end]] = True
             some = in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow]))))
             waiting += sessions_of(some, self.paths, self.last_ns, options, others=self.others)
-            waiting.sort(key=lambda one: (one.session["opened_ns"], one.stream_id))
+            waiting.sort(key=lambda one: (one.session["opened_ns"] or 0, one.stream_id))
             begin, at_once = end, min(4 * at_once, MOST_ROWS)
             until = first[order[begin]] if begin < len(order) else np.iinfo(np.int64).max
-            while waiting and waiting[0].session["opened_ns"] <= until:
+            while waiting and (waiting[0].session["opened_ns"] or 0) <= until:
                 yield waiting.pop(0)
 
 
@@ -79,6 +79,8 @@ def sessions_of(
 
     from stompcap.assembly import Assembly, SessionAnalyser
     from stompcap.cli.dialogue.lines import dialogues
+    from stompcap.tables import TABLES
+    from stompcap.tables.times import without_zero
 
     ids = [str(rank) for rank in range(len(paths))]
     analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
@@ -89,7 +91,7 @@ def sessions_of(
         for name, table in (*part.tables.items(), *made.items()):
             if name in KEPT or name in WANTED:
                 found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
-    tables = {name: pa.concat_tables(some) for name, some in found.items()}
+    tables = {name: without_zero(TABLES[name], pa.concat_tables(some)) for name, some in found.items()}
     if others is not None:
         _enter_others(others, tables["streams"])
     return dialogues(tables, dict(zip(ids, paths, strict=True)))

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from stompcap.lake.places import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
+from stompcap.tables.times import without_zero
 
 COMPRESSION_LEVEL = 1
 DICTIONARY_LIMIT = 64 * 1024
@@ -151,6 +152,7 @@ def _leaves(table: Table) -> list[str]:
 def fitted(name: str, rows: pa.Table) -> pa.Table:
     """Rows as a table's schema has them; ValueError where one breaks a constraint or does not fit its column."""
     table = TABLES[name]
+    rows = without_zero(table, rows)
     _check(table, rows)
     return rows.cast(table.arrow)
 

@@ -56,11 +56,12 @@ class Streams:
 
     @staticmethod
     def of(rows: pa.Table) -> Streams:
-        """Those of rows with stream_id, first_ns and last_ns; null times: the stream's rows may be of any time."""
+        """Those of rows with stream_id, first_ns and last_ns; without times (null, or 0), the stream's rows may be of any time."""
         ids = rows.column(ID).combine_chunks().sort()
         if rows.column("first_ns").null_count or rows.column("last_ns").null_count:
             return Streams(ids, None)
-        return Streams(ids, disjoint(*(rows.column(name).to_numpy().astype(np.int64) for name in ("first_ns", "last_ns"))))
+        begins, ends = (rows.column(name).to_numpy().astype(np.int64) for name in ("first_ns", "last_ns"))
+        return Streams(ids, None if (begins == 0).any() else disjoint(begins, ends))
 
     def between(self, least: str, most: str) -> bool:
         """Whether one of the ids lies between two strings, both included."""

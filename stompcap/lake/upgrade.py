@@ -43,6 +43,7 @@ def bring_up(lake: str, table: Table) -> None:
     where = location(lake, table.name)
     if _lacks(table, open_tables.seen(where)):
         _columns(lake, table, open_tables.table(where))
+        _nullable(table, open_tables.table(where))
         _configure(table, open_tables.table(where))
         _comment(table, open_tables.table(where))
 
@@ -58,6 +59,7 @@ def _lacks(table: Table, delta: DeltaTable) -> bool:
         or not named <= wanted.keys()
         or any(one.name not in fields or fields[one.name].metadata.get("comment") != one.comment for one in table.columns)
         or any(one.formerly in fields for one in table.columns)
+        or any(one.nullable and not fields[one.name].nullable for one in table.columns)
     )
 
 
@@ -69,6 +71,14 @@ def _columns(lake: str, table: Table, delta: DeltaTable) -> None:
         _write_anew(lake, table, delta)
     elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
         delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
+
+
+def _nullable(table: Table, delta: DeltaTable) -> None:
+    """Columns that could not be null, and now can."""
+    fields = {field.name: field for field in delta.schema().fields}
+    for column in table.columns:
+        if column.nullable and not fields[column.name].nullable:
+            delta.alter.drop_column_not_null(column.name)
 
 
 def _configure(table: Table, delta: DeltaTable) -> None:

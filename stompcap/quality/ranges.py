@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from stompcap.tables import TABLES, Column, Table
 from stompcap.tables.schema import TIMESTAMP
+from stompcap.units import IMPOSSIBLE
 from stompcap.visible import visible
 
 EXAMPLES = 3
@@ -57,7 +58,7 @@ class Check:
         if self.lesser is not None:
             return f"below {self.lesser}"
         if self.column.name.endswith(("_ns", "_ts")):
-            return "before 1970 or after 2099"
+            return IMPOSSIBLE
         return f"below {self.column.least}" if self.column.most is None else f"outside {self.column.least} to {self.column.most}"
 
     def broken(self, group: pa.Table) -> pa.ChunkedArray:

@@ -22,7 +22,8 @@ def errors(rows: Rows) -> Rows:
             continue
         one["sessions"] += row["sessions"]
         one["refused"] += row["refused"]
-        one["first_ns"], one["last_ns"] = min(one["first_ns"], row["first_ns"]), max(one["last_ns"], row["last_ns"])
+        for name, of in (("first_ns", min), ("last_ns", max)):
+            one[name] = of((ns for ns in (one[name], row[name]) if ns is not None), default=None)
     return sorted(found.values(), key=lambda row: (-row["sessions"], row["text"], row["server_product"] or ""))[:TEXTS]
 
 

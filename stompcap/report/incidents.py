@@ -101,7 +101,8 @@ INCIDENTS = (
                count(*) FILTER (WHERE outcome = 'unanswered') AS unanswered, count(DISTINCT login) AS logins, min(login) AS login,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY closed_ns - opened_ns) FILTER (WHERE closed_ns IS NOT NULL) AS lifetime_ns,
                min(stream_id) AS stream_id
-        FROM sessions GROUP BY client_ip, server_ip, server_port, CAST(floor(opened_ns / 60e9) AS BIGINT) HAVING count(*) >= {STORM}
+        FROM sessions WHERE opened_ns IS NOT NULL
+        GROUP BY client_ip, server_ip, server_port, CAST(floor(opened_ns / 60e9) AS BIGINT) HAVING count(*) >= {STORM}
         ORDER BY connections DESC, first_ns, client_ip, server_ip, server_port LIMIT 15""",  # noqa: S608
     ),
     Query(
@@ -112,7 +113,7 @@ INCIDENTS = (
         SELECT CAST(floor({TIME_SLICES} * ((opened_ns - begin_ns) / (end_ns - begin_ns + 1.0))) AS INT) AS slice,
                min(begin_ns) AS first_ns, min(end_ns) AS last_ns, count(*) AS sessions,
                count(*) FILTER (WHERE outcome IN ('refused', 'unanswered')) AS failed
-        FROM sessions CROSS JOIN span GROUP BY 1 ORDER BY 1 LIMIT {TIME_SLICES}""",  # noqa: S608
+        FROM sessions CROSS JOIN span WHERE opened_ns IS NOT NULL GROUP BY 1 ORDER BY 1 LIMIT {TIME_SLICES}""",  # noqa: S608
     ),
     Query(
         "evidence",

@@ -122,7 +122,7 @@ QUERIES = {
             "ack_timeline",
             ("deliveries",),
             f"""
-            WITH direct AS (SELECT delivered_ns, ack_latency_us FROM deliveries WHERE {_DIRECT}),
+            WITH direct AS (SELECT delivered_ns, ack_latency_us FROM deliveries WHERE {_DIRECT} AND delivered_ns IS NOT NULL),
                  span AS (SELECT min(delivered_ns) AS first_ns, max(delivered_ns) AS last_ns FROM direct)
             SELECT CAST(floor({TIME_SLICES} * ((delivered_ns - first_ns) / (last_ns - first_ns + 1.0))) AS INT)
                        AS slice,

@@ -36,7 +36,7 @@ FAR_NS = FAR_US * 1000
 
 @dataclass(frozen=True)
 class Moment:
-    """When something was, in nanoseconds, -1 where it was not; and the ordinal of the frame that shows it, LAST for the session's end."""
+    """When something was, in nanoseconds, -1 where it was not, 0 without times; and the ordinal of the frame that shows it, LAST: end."""
 
     ordinal: I64
     ns: I64
@@ -75,8 +75,9 @@ class Clocks:
 
     def order(self, session: I64, client: Moment, server: Moment) -> tuple[Bools, Bools]:
         """Whether a moment of the client surely came before one of the server; and whether surely not."""
-        told = self.comparable(session, client.ordinal, server.ordinal)
-        bounded = ~told & self.together(session, client.ordinal, np.full(len(session), LAST))
+        timed = (client.ns > 0) & (server.ns > 0)
+        told = timed & self.comparable(session, client.ordinal, server.ordinal)
+        bounded = timed & ~told & self.together(session, client.ordinal, np.full(len(session), LAST))
         bounded &= self.together(session, server.ordinal, np.full(len(session), LAST))
         passed = server.ns - client.ns
         before = np.where(told, passed > 0, bounded & (passed > self.most_ns[session]))
@@ -112,7 +113,7 @@ class Clocks:
     def elapsed(self, session: I64, begin: Moment, end: Moment, side: int | None = BOTH, *, counts: bool = True) -> pa.Array:
         """Microseconds between two moments, null where one is not, and where it cannot be told; that `counts` in `unmeasured`."""
         there = (begin.ns >= 0) & (end.ns >= 0)
-        known = self.comparable(session, begin.ordinal, end.ordinal, side) & (end.ns >= begin.ns)
+        known = self.comparable(session, begin.ordinal, end.ordinal, side) & (end.ns >= begin.ns) & (begin.ns > 0)
         if counts:
             np.add.at(self.unmeasured, session[there & ~known], 1)
         return pa.array((end.ns - begin.ns) // 1000, pa.int64(), mask=~(there & known))

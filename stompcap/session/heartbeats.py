@@ -201,7 +201,7 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
             "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
             **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
             "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval.astype(np.float64) * MILLISECOND), mask=rows["cut_ns"] == 0),
-            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND),
+            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=opened_ns == 0),
             "verdict": listed(np.where(rows["worst"] > 0, rows["worst"], verdict), words.HEARTBEAT_VERDICTS),
         }
     ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)

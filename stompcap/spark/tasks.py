@@ -26,6 +26,7 @@ from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.failures import STATE, Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
+from stompcap.tables.times import with_zero
 from stompcap.tcp.flows import by_flow
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class Decode:
         _freeze_loaded()
         sink = Sink(self.lake, ("frames",), self.prefix)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
-            tables = tables_of(group)
+            tables = with_zero(tables_of(group))
             sink.write("frames", redecode(tables["streams"], tables["raw_frames"], self.options), going_on(tables["streams"]))
         yield sink.manifest()
 
@@ -275,7 +276,7 @@ class Correlate:
         sink = Sink(self.lake, self.outputs, self.prefix)
         analyser = SessionAnalyser(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
-            tables = tables_of(group)
+            tables = with_zero(tables_of(group))
             sessions = Sessions(**tables)
             for table, rows in analyser(sessions).items():
                 sink.write(table, rows, going_on(sessions.streams))

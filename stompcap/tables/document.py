@@ -35,12 +35,13 @@ that supports Delta's reader version 1. Names and meanings are public: queries r
 - **Time.** Columns ending in `_ns` are nanoseconds since 1970 in UTC, as captured. For filters by time
   there is a `_ts` column of the same stem: a TIMESTAMP in microseconds, truncated. `first_ns` is the
   arrival of a unit's first octet, `last_ns` the moment it was complete; a retransmitted octet keeps its first arrival.
+  Where the capture has no times, they are null, and so are durations.
 - **Which end of a frame counts.** A client acts with the first octet of its frame (`begun_ns`,
   `subscribed_ns`, `requested_ns`, `settled_ns`), a server with the last one of its frame (`delivered_ns`,
   `answered_ns`).
 - **Units.** Durations end in `_us` or `_ms`, sizes in `_octets`.
 - **Ranges.** Counts, sizes, offsets, places and durations are not negative (`prefetch` is as the client sent it), times are between 1970
-  and 2100, rates between 0 and 1, ports below 65,536; no `last` is before its `first`, no end before its begin, no percentile below a
+  and 2106, rates between 0 and 1, ports below 65,536; no `last` is before its `first`, no end before its begin, no percentile below a
   lower one. `stompcap validate` checks every row for it.
 - **Unknown values.** An unknown value is null; the word `unknown` means that the capture does not show it. Enumerations
   have the words listed here and no others: each is a CHECK constraint of its table.

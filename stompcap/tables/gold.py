@@ -57,7 +57,7 @@ HEARTBEATS = Table(
         real("cut_off_after_intervals",
              "Intervals of silence after which the waiting side closed the connection; null where it did not, or had another reason: "
              "a DISCONNECT, an ERROR from before the silence was late"),
-        big("observed_ms", "How long the direction was observed", nullable=False),
+        big("observed_ms", "How long the direction was observed; null without times"),
         text("verdict", "The worst", *words.HEARTBEAT_VERDICTS, nullable=False),
     ),
     key=("stream_id", "direction"),
@@ -72,8 +72,8 @@ HEARTBEAT_VIOLATIONS = Table(
     (
         STREAM_ID,
         DIRECTION,
-        big("gap_start_ns", "Arrival of the last new octet before it", nullable=False),
-        big("gap_end_ns", "When it ended", nullable=False),
+        big("gap_start_ns", "Arrival of the last new octet before it"),
+        big("gap_end_ns", "When it ended"),
         moment("gap_start_ts", "gap_start_ns in microseconds, UTC"),
         big("gap_ms", "Its length", nullable=False),
         big("interval_ms", "The negotiated interval", nullable=False),
@@ -116,7 +116,7 @@ COMPLIANCE_FINDINGS = Table(
         STREAM_ID,
         DIRECTION,
         big("stream_offset", "Where, in the direction's byte stream", nullable=False),
-        big("ts_ns", "Capture time", nullable=False),
+        big("ts_ns", "Capture time"),
         moment("found_ts", "ts_ns in microseconds, UTC"),
         text("evidence", "What was observed, secrets removed"),
     ),

@@ -11,13 +11,13 @@ from itertools import pairwise
 
 import pyarrow as pa
 
+from stompcap.units import LAST_S
+
 TIMESTAMP = pa.timestamp("us", "UTC")
 HEADERS = pa.list_(pa.struct([pa.field("name", pa.string()), pa.field("value", pa.string())]))
 HEADER_MAP = pa.map_(pa.string(), pa.string())
 COUNTS = pa.map_(pa.string(), pa.int64())
 WORDS = pa.map_(pa.string(), pa.string())
-LATEST_S = 4_102_444_800
-"""2100-01-01: a later time comes from a wrong clock, as does one before 1970."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def text(name: str, comment: str, *words: str, nullable: bool = True) -> Column:
 
 def big(name: str, comment: str, *, nullable: bool = True, least: int | None = 0) -> Column:
     """A BIGINT column: a time where its name ends in _ns, else a count, size, offset or duration, negative only where `least` is None."""
-    return Column(name, pa.int64(), comment, nullable, least=least, most=LATEST_S * 10**9 if name.endswith("_ns") else None)
+    return Column(name, pa.int64(), comment, nullable, least=least, most=LAST_S * 10**9 - 1 if name.endswith("_ns") else None)
 
 
 def integer(name: str, comment: str, *, nullable: bool = True, most: int | None = None) -> Column:
@@ -170,4 +170,4 @@ def date(name: str, comment: str) -> Column:
 
 def moment(name: str, comment: str) -> Column:
     """A TIMESTAMP column: microseconds, UTC."""
-    return Column(name, TIMESTAMP, comment, least=0, most=LATEST_S * 10**6)
+    return Column(name, TIMESTAMP, comment, least=0, most=LAST_S * 10**6 - 1)

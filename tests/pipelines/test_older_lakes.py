@@ -35,6 +35,20 @@ def test_a_lake_of_an_older_version_is_given_the_columns_it_lacks(tmp_path: Path
     assert DeltaTable(f"{where}/runs").to_pyarrow_table().num_rows == 2
 
 
+def test_columns_of_an_older_lake_that_could_not_be_null_can_be_where_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, whole = str(tmp_path / "old"), TABLES["segments"]
+    strict = tuple(replace(column, nullable=False) if column.name == "ts_ns" else column for column in whole.columns)
+    monkeypatch.setitem(lakes.TABLES, "segments", replace(whole, columns=strict))
+    lakes.create(where)
+    lakes.append(where, "segments", sample("segments", [{"stream_id": "a", "ts_ns": 5}]), ["a"], "r")
+    monkeypatch.undo()
+    lakes.bring_up(where)
+    lakes.append(where, "segments", sample("segments", [{"stream_id": "b", "ts_ns": 0}]), ["b"], "r")
+    table = DeltaTable(f"{where}/segments")
+    assert {field.name for field in table.schema().fields if not field.nullable} == {c.name for c in whole.columns if not c.nullable}
+    assert sorted(map(str, table.to_pyarrow_table().column("ts_ns").to_pylist())) == ["5", "None"]
+
+
 def test_files_of_an_older_lake_are_chosen_by_new_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where, whole = str(tmp_path / "old"), TABLES["compliance"]
     columns = tuple(column for column in whole.columns if column.name != "opened_ts")

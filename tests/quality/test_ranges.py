@@ -13,12 +13,13 @@ import pytest
 from stompcap.quality.profiles import profiles
 from stompcap.quality.ranges import Faults, checks, undecided
 from stompcap.tables import TABLES
+from stompcap.units import LAST_S
 from tests.quality import lakes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-END_NS = 4_102_444_800 * 10**9  # 2100-01-01
+END_NS = LAST_S * 10**9 - 1
 NOON = 1_764_000_000 * 10**9
 BETWEEN, AT_LEAST = "expect_column_values_to_be_between", "expect_column_values_to_be_at_least_"
 

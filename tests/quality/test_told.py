@@ -32,14 +32,14 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     place = f"stream_id {stream}, direction c2s, stream_offset 0"
     assert f"frames.length_octets: 1 of 45 frames is below body_octets ({place}, body_octets 999, length_octets 100)" in told
     (line,) = (line for line in told if line.startswith("sessions.opened_ns:"))
-    assert line == f"sessions.opened_ns: 1 of 3 sessions is before 1970 or after 2099 (stream_id {2:020x}, opened_ns {2**62})"
+    assert line == f"sessions.opened_ns: 1 of 3 sessions is before 1970 or after February 2106 (stream_id {2:020x}, opened_ns {2**62})"
     (line,) = (line for line in told if line.startswith("raw_frames: violated: Sorted by offset,"))
     assert line.endswith(f"; 2 places differ (stream_id {stream}, direction c2s, stream_offset 100, begin 0, end 1)")
     assert {row["message"] for row in rows} == {*told, None}
     assert capfd.readouterr() == ("", "")
     sessions = put("outcome", 1, "\x1b[2J")(made["sessions"])
     loose = pa.schema([field.with_nullable(True) for field in sessions.schema])
-    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
+    sessions = put("frames_c2s", 0, None)(pa.table(sessions.columns, schema=loose))
     lakes.write_loosely(tmp_path / "loose", "sessions", sessions)
     words = [failure(row) for row in run(tmp_path / "loose", tables=["sessions"]) if not row["success"]]
     assert f"sessions.opened_ns: 1 of 3 sessions is null (stream_id {0:020x})" in words
@@ -51,13 +51,13 @@ def test_wrong_words_and_nulls_are_told_with_their_counts(tmp_path: Path) -> Non
     made = lakes.tables()
     sessions = put("outcome", 1, "x" * 500)(made["sessions"])
     loose = pa.schema([f.with_nullable(True) for f in sessions.schema])
-    sessions = put("opened_ns", 0, None)(pa.table(sessions.columns, schema=loose))
+    sessions = put("frames_c2s", 0, None)(pa.table(sessions.columns, schema=loose))
     lakes.write_loosely(tmp_path, "sessions", sessions)
     rows = {(r["column_name"], r["expectation"]): r for r in run(tmp_path, tables=["sessions"])}
     words = rows["outcome", WORDS]
     assert not words["success"]
     assert json.loads(words["observed"])["values"] == {"connected": 2, "x" * 40: 1}
-    nulls = rows["opened_ns", "expect_column_values_to_not_be_null"]
+    nulls = rows["frames_c2s", "expect_column_values_to_not_be_null"]
     assert not nulls["success"]
     assert json.loads(nulls["observed"]) == {"broken": 1, "first": [{"stream_id": f"{0:020x}"}], "rows": 3}
     assert (nulls["checked_rows"], nulls["failed_rows"], words["failed_rows"]) == (3, 1, 1)

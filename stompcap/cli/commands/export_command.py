@@ -14,6 +14,7 @@ from stompcap.cli import common, streams
 from stompcap.cli.progress import shown
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
 from stompcap.lake import tables as lakes
+from stompcap.units import LAST_S
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Out = Annotated[
 Original = Annotated[bool, typer.Option("--original", help="Write all octets as they were captured, secrets and all.")]
 CLOSED = ("tls", "http")
 """Protocols whose octets say nothing of STOMP's secrets."""
-LATEST_NS = (1 << 32) * 1_000_000_000  # where the seconds of pcap end
+END_NS = LAST_S * 1_000_000_000
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +85,7 @@ def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> li
         earlier = by_id.get(row["continues"])
         return earlier["packets"] + before(earlier) if earlier else 0
 
-    ordered = sorted(wanted, key=lambda row: (row["first_ns"], row["capture_id"]))
+    ordered = sorted(wanted, key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
     return [Kept(r["path"], r["used_octets"], r["used_sha256"], r["compression"] is not None, before(r)) for r in ordered]
 
 
@@ -104,9 +105,10 @@ def find(stream: dict[str, Any], rows: Sequence[dict[str, Any]]) -> tuple[list[K
     """
     from stompcap.assembly.packets import packets_of
 
-    some = [row for row in rows if row["first_ns"] is not None]
+    some = [row for row in rows if row["packets"]]
     batch = [row for row in some if row["batch_id"] == stream["batch_id"]]
-    near = [row for row in batch if row["first_ns"] <= stream["last_ns"] and row["last_ns"] >= stream["first_ns"]]
+    first, last = stream["first_ns"] or 0, stream["last_ns"] or 0
+    near = [row for row in batch if (row["first_ns"] or 0) <= last and (row["last_ns"] or 0) >= first]
     tried: list[list[Kept]] = []
     checked: set[Kept] = set()
     for wanted in (near, batch, some):
@@ -144,7 +146,7 @@ def write(output: str, captures: Sequence[Kept], found: Packets, stream: dict[st
     from stompcap.assembly.packets import records_of
     from stompcap.capture.writing import Writer
 
-    fits = stream["first_ns"] >= 0 and stream["last_ns"] < LATEST_NS
+    fits = (stream["first_ns"] or 0) >= 0 and (stream["last_ns"] or 0) < END_NS
     pcap = fits and len(found.links) == 1 and not output.lower().endswith(".pcapng")
     part = f"{output}.part"
     with _writable(output, part):

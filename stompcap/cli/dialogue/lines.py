@@ -98,14 +98,14 @@ def dialogues(tables: Mapping[str, pa.Table], captures: Mapping[str, str]) -> li
         lines = _lines(of, order)
         findings = of["compliance_findings"]
         made.append(Dialogue(session, of["streams"][0], lines, of["deliveries"], of["heartbeats"], findings, captures))
-    return sorted(made, key=lambda one: (one.session["opened_ns"], one.stream_id))
+    return sorted(made, key=lambda one: (one.session["opened_ns"] or 0, one.stream_id))
 
 
 def _lines(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> list[Line]:
     """All lines of one session; each finding is at the line that has its octet, or at the last before its time."""
     placed = [*_octets(of, order)][::-1]  # by offset where the place is the same
     for row in of["heartbeat_violations"]:
-        placed.append(((row["gap_end_ns"], -1), _silence(row)))
+        placed.append(((row["gap_end_ns"] or 0, -1), _silence(row)))
     placed += [((line.ns or 0, LAST[0]), line) for line in _closes(of["streams"][0], of["sessions"][0])]
     placed.sort(key=lambda one: one[0])
     return _with_findings(_joined(line for _, line in placed), of["compliance_findings"])
@@ -121,7 +121,7 @@ def _closes(stream: Row, session: Row) -> Iterator[Line]:
     by = f" by {stream['closed_by']}" if stream["closed_by"] else ""
     yield Line("close", None, None, closed, note=f"{kind.upper()}{by}")
     if kind != "rst" and reset is not None:
-        after = duration(max(reset - closed, 0) / 1000)
+        after = duration(None if closed is None else max(reset - closed, 0) / 1000)
         yield Line("close", None, None, reset, note=f"RST by {stream['rst_by']}, {after} after {closer} closed it")
 
 
@@ -134,14 +134,14 @@ def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[t
     for number in range(len(rows) - 1, -1, -1):
         row = rows[number]
         key = row["direction"], row["stream_offset"]
-        if row["last_ns"] is not None:
-            place = row["last_ns"], order.get(row["last_capture_id"], 0) << 40 | row["last_packet"]
+        if row["last_packet"] is not None:
+            place = row["last_ns"] or 0, order.get(row["last_capture_id"], 0) << 40 | row["last_packet"]
         elif key[0] != behind:
             place = LAST
         behind, kind = key[0], row["kind"]
         if kind == "eol":
             before = rows[number - 1] if number and rows[number - 1]["direction"] == key[0] else None
-            if before is not None and before["last_ns"] == row["first_ns"]:
+            if before is not None and before["kind"] != "gap" and before["last_ns"] == row["first_ns"]:
                 continue  # the line end behind a frame
             kind = "heartbeats"
         arrived = row["last_capture_id"], row["last_packet"]
@@ -190,10 +190,10 @@ def _with_findings(lines: list[Line], findings: Iterable[Row]) -> list[Line]:
     """The lines, each with its findings."""
     by_key = {(line.direction, line.offset): number for number, line in enumerate(lines)}
     at: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(findings, key=lambda row: (row["ts_ns"], row["rule_id"])):
+    for row in sorted(findings, key=lambda row: (row["ts_ns"] or 0, row["rule_id"])):
         number = by_key.get((row["direction"], row["stream_offset"]))
         if number is None:
-            before = [n for n, line in enumerate(lines) if line.ns is not None and line.ns <= row["ts_ns"]]
+            before = [n for n, line in enumerate(lines) if row["ts_ns"] is None or (line.ns is not None and line.ns <= row["ts_ns"])]
             number = before[-1] if before else 0
         at[number].append(row)
     return [replace(line, findings=tuple(at[number])) if number in at else line for number, line in enumerate(lines)]

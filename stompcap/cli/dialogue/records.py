@@ -88,4 +88,4 @@ def csv_row(found: dict[str, Any]) -> str:
 
 
 def _when(dialogue: Dialogue, ns: int | None) -> dict[str, Any]:
-    return {"time": iso(ns), "ns": ns, "relative_us": None if ns is None else (ns - dialogue.session["opened_ns"]) // 1000}
+    return {"time": iso(ns), "ns": ns, "relative_us": None if ns is None else (ns - (dialogue.session["opened_ns"] or ns)) // 1000}

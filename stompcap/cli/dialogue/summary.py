@@ -29,7 +29,7 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
         "outcome": session["outcome"],
         "end_kind": session["end_kind"],
         "ended_by": session["ended_by"],
-        "duration_us": None if ended is None else (ended - session["opened_ns"]) // 1000,
+        "duration_us": None if ended is None or session["opened_ns"] is None else (ended - session["opened_ns"]) // 1000,
         "frames_c2s": session["frames_c2s"],
         "frames_s2c": session["frames_s2c"],
         "gap_octets": session["gap_octets"],

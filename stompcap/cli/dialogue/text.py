@@ -97,7 +97,7 @@ class Writer:
             return "–"
         if self.style.absolute:
             return moment(line.ns, 6)
-        return f"{(line.ns - dialogue.session['opened_ns']) / 1e9:.6f}"
+        return f"{(line.ns - (dialogue.session['opened_ns'] or line.ns)) / 1e9:.6f}"
 
     def _line(self, dialogue: Dialogue, line: Line) -> str:
         packet = "" if line.packet is None else str(line.packet)
