@@ -57,13 +57,16 @@ def _first_reset(of: Columns) -> NDArray[np.int64]:
 BEFORE: Mapping[str, Mapping[str, Value]] = {
     "connection": {
         "rst_by": _first_reset, "clock_min": -connection.UNBOUNDED, "clock_max": connection.UNBOUNDED, "clock_steps": 0,
-        "ordered": LOST, "against": 0,  # places were by capture and packet
+        "ordered": LOST, "against": 0, "latest_packet": 0,  # places were by capture and packet
     },
     "side": {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
         "went_ack": -1, "latest_at": lambda of: of["data_end"], **dict.fromkeys(("heard", "close_number", "close_order"), 0),
     },
     "Carried": {"heard": 0},
+    "Extents": {"order": LOST},
+    "session frames": {"place": LOST},
+    "session rows": {"place": LOST},
     "session receipts": {"answered_order": -1},
     "session counters": {"unmeasured": 0, "hidden": 0, "renewed": 0, "unread": 0, "needless": 0},
     "session subscriptions": {"hidden": 0, "ended_hidden": 0},
