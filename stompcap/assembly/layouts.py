@@ -58,7 +58,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     "connection": {
         "rst_by": _first_reset, "clock_min": -connection.UNBOUNDED, "clock_max": connection.UNBOUNDED, "clock_steps": 0,
         "ordered": LOST, "against": 0, "number": 0,  # places were by capture and packet
-        "held_min": 0, "held_max": 0,
+        "held_min": 0, "held_max": 0, "latest_packet": 0,
     },
     "side": {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),

@@ -75,6 +75,7 @@ class Segments(NamedTuple):
     endpoints: NDArray[np.uint8]
     forward: NDArray[np.uint8]
     capture: NDArray[np.int32]
+    packet: Int64s
     ts_ns: Int64s
     seq: Int64s
     ack: Int64s
@@ -221,7 +222,7 @@ def assign(
     The first row's flow has `known` connections with a state, and `gone` older ones that are over. After a silence of more
     than `idle_ns` a flow goes on as another connection.
     """
-    flow, endpoints, forward, capture, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
+    flow, endpoints, forward, capture, packet, times, seqs, acks, flag_bits, window, ip_id, wire, bad_checksum, number = rows
     stream_of, position, marks, heard, stalls, steps = found
     streams, first = np.int64(known), np.int64(first_after_idle(state, known))
     ended = stepped = np.int64(0)
@@ -264,7 +265,7 @@ def assign(
             waiting = np.int64(0)
         stream_of[row] = stream
         remember(memory, slot, key, ts, stream + gone)
-        s.take_time(state, stream, ts, capture[row])
+        s.take_time(state, stream, ts, capture[row], packet[row])
         mine = SIDES + side * WIDTH
         state[stream, mine + s.BAD_SUMS] += bad_checksum[row]
         if away == FAR + 1:

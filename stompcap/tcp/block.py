@@ -78,7 +78,8 @@ def reassemble_block(
     steps = np.empty((2 * fresh, STEP), np.int64)  # mostly not touched
     memory = before.memory.copy()
     new = Segments(
-        columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], ts_ns[held:], columns["seq"][held:],
+        columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], columns["packet"][held:],
+        ts_ns[held:], columns["seq"][held:],
         columns["ack"][held:], columns["flags"][held:], columns["window"][held:], columns["ip_id"][held:], wire[held:],
         bad_checksum[held:], number[held:],
     )  # fmt: skip

@@ -6,8 +6,9 @@ is taken, unless it acknowledges, or continues, octets that one of the others st
 differ, files that begin again at an earlier time and neighbours that were written in the wrong order change nothing; where nothing but time
 tells, time decides, then rank of the capture and packet number.
 
-Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where packets wait for one another,
-the later one is a copy: its octets were acknowledged before it was captured, and come first.
+What was before a silence is forgotten, as flows begin anew behind it (stompcap.tcp.matching), so that cutting captures there changes
+nothing. Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where
+packets wait for one another, the later one is a copy: its octets were acknowledged before it was captured, and come first.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
+from stompcap.tcp.matching import LINGER_NS
 from stompcap.tcp.settle import BLOCK
 from stompcap.tcp.state import CLOSE_BY, Int64s
 
 LINES = 64  # sequences of captures that a flow is merged from; captures that follow each other in time and numbers are one sequence
-UNSEEN = np.int64(-1)
-NEVER = np.int64(1) << np.int64(62)
+UNSEEN = -1
+NEVER = 1 << 62
 
 
 class Rows(NamedTuple):
@@ -64,6 +66,12 @@ def brings(reach: Int, seq: Int, size: Int) -> bool:
     return bool(reach == UNSEEN or ahead > 0 or ahead < -CLOSE_BY)
 
 
+@inline
+def sent_before(seq: Int, ack: Int, reach: Int, heard: Int) -> bool:
+    """Whether a segment was sent before others of its direction, by what these reached and acknowledged; a copy acknowledges no less."""
+    return bool(-CLOSE_BY < apart(seq, reach) < 0 and heard != UNSEEN and -CLOSE_BY < apart(ack, heard) < 0)
+
+
 @kernel
 def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
     """Per flow, whether its rows may not be in order: a time falls, or octets come behind their acknowledgement, or behind later ones.
@@ -85,11 +93,14 @@ def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
             if ts_ns[row] < last:
                 found[flow] = True
                 break
+            if ts_ns[row] - last > LINGER_NS:
+                reach[:] = UNSEEN
+                acked[:] = UNSEEN
             last = ts_ns[row]
             side, flags = 0 if forward[row] else 1, np.int64(flag_bits[row])
             size = size_of(flags, wire[row])
             if since[side] != capture[row]:
-                if since[side] >= 0 and -CLOSE_BY < apart(seqs[row] + size, reach[side]) < 0:
+                if since[side] >= 0 and sent_before(seqs[row] + size, acks[row], reach[side], acked[1 - side]):
                     found[flow] = True
                     break
                 since[side] = capture[row]
@@ -113,9 +124,10 @@ def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
 
     A capture follows those of a sequence if neither its times nor its numbers begin before theirs end.
     """
-    capture, ts_ns, forward, seqs, _, flag_bits, wire = rows
+    capture, ts_ns, forward, seqs, acks, flag_bits, wire = rows
     found = np.full(end - begin, -1, np.int64)
     last, reach, first = np.empty(LINES, np.int64), np.full((LINES, 2), UNSEEN, np.int64), np.empty(2, np.int64)
+    heard, acked = np.full((LINES, 2), UNSEEN, np.int64), np.empty(2, np.int64)
     count, row = 0, begin
     while row < end and capture[row] < 0:
         row += 1
@@ -125,14 +137,15 @@ def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
         while stop < end and capture[stop] == capture[row]:
             side = 0 if forward[stop] else 1
             if first[side] == UNSEEN:
-                first[side] = seqs[stop]
+                first[side], acked[side] = seqs[stop], acks[stop]
             earliest, latest = min(earliest, ts_ns[stop]), max(latest, ts_ns[stop])
             stop += 1
         line = 0
         while line < count:
             follows = earliest >= last[line]
             for side in range(2):
-                if first[side] != UNSEEN and reach[line, side] != UNSEEN and -CLOSE_BY < apart(first[side], reach[line, side]) < 0:
+                known = first[side] != UNSEEN and reach[line, side] != UNSEEN
+                if known and sent_before(first[side], acked[side], reach[line, side], heard[line, side]):
                     follows = False
             if follows:
                 break
@@ -150,6 +163,8 @@ def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
             ahead = apart(seqs[at] + size, reach[line, side])
             if reach[line, side] == UNSEEN or ahead > 0 or ahead < -CLOSE_BY:
                 reach[line, side] = (seqs[at] + size) & 0xFFFFFFFF
+            if flag_bits[at] & ACK:
+                heard[line, side] = acks[at]
         row = stop
     return found, count
 
@@ -231,7 +246,8 @@ def held_back(row: Int, line: Int, side: Int, heads: NDArray[np.int64], chains: 
         if not -CLOSE_BY < behind < CLOSE_BY:
             continue
         size = size_of(np.int64(rows.flags[next_one]), rows.wire[next_one])
-        if behind > 0 and (size == 0 or brings(reach[side], rows.seq[next_one], size)):
+        again = rows.flags[row] & rows.flags[next_one] & ACK and apart(rows.ack[next_one], rows.ack[row]) > 0
+        if behind > 0 and not again and (size == 0 or brings(reach[side], rows.seq[next_one], size)):
             return 2
         if behind == 0 and 0 < apart(rows.ack[row], rows.ack[next_one]) < CLOSE_BY and rows.flags[next_one] & ACK:
             return 2
@@ -259,7 +275,10 @@ def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
             found[n] = begin + i
             n += 1
     heads, reach = edges[:-1].copy().reshape(count, 2), np.full(2, UNSEEN, np.int64)
+    now = NEVER  # no time is behind it
     while n < len(found):
+        if silent_since(now, heads, edges, chains, times, begin):
+            reach[:] = UNSEEN
         best = latest = forced = np.int64(-1)
         for chain in range(2 * count):
             line, side = chain >> 1, chain & 1
@@ -282,12 +301,23 @@ def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
         heads[chosen >> 1, of] += 1
         found[n] = row
         n += 1
+        now = times[row - begin] if now == NEVER else max(now, times[row - begin])
         size = size_of(np.int64(rows.flags[row]), rows.wire[row])
         if brings(reach[of], rows.seq[row], size):
             reach[of] = (rows.seq[row] + size) & 0xFFFFFFFF
         elif reach[of] == UNSEEN and not rows.flags[row] & RST:
             reach[of] = rows.seq[row]
     return found
+
+
+@inline
+def silent_since(now: Int, heads: NDArray[np.int64], edges: Int64s, chains: Int64s, times: Int64s, begin: Int) -> bool:
+    """Whether all packets that are next come behind a silence."""
+    for chain in range(len(edges) - 1):
+        at = best_head(heads, chain)
+        if at < edges[chain + 1] and times[chains[at] - begin] - now <= LINGER_NS:
+            return False
+    return True
 
 
 @inline

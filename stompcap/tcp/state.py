@@ -28,7 +28,8 @@ CLOCK_MIN, CLOCK_MAX, CLOCK_STEPS = 22, 23, 24  # bounds of the high side's cloc
 ORDERED, AGAINST = 25, 26  # the last place given in wire order; how many acknowledgements decided against time
 NUMBER = 27  # how many connections of its flow before it have the same first time and sequence number
 HELD_MIN, HELD_MAX = 28, 29  # the latest place where an acknowledgement showed that the bound still held
-SIDES, WIDTH = 30, 37  # where the sides' columns begin, and how many a side has
+LATEST_PACKET = 30  # number in its capture of the packet before
+SIDES, WIDTH = 31, 37  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
@@ -76,13 +77,13 @@ def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int) -> None:
 
 
 @inline
-def take_time(state: State, stream: Int, ts: Int, capture: Int) -> None:
+def take_time(state: State, stream: Int, ts: Int, capture: Int, packet: Int) -> None:
     """Take a packet's time. It does not order packets, for a clock may step; steps back within a capture are counted."""
     state[stream, FIRST_NS] = min(state[stream, FIRST_NS], ts)
     state[stream, LAST_NS] = max(state[stream, LAST_NS], ts)
-    if state[stream, LATEST_CAPTURE] == capture and ts < state[stream, LATEST_NS]:
+    if state[stream, LATEST_CAPTURE] == capture and state[stream, LATEST_PACKET] < packet and ts < state[stream, LATEST_NS]:
         state[stream, STEPS_BACK] += 1
-    state[stream, LATEST_NS], state[stream, LATEST_CAPTURE] = ts, capture
+    state[stream, LATEST_NS], state[stream, LATEST_CAPTURE], state[stream, LATEST_PACKET] = ts, capture, packet
 
 
 @inline
