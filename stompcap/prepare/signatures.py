@@ -3,7 +3,7 @@
 numba compiles a function for the types of its arguments, known only when it is called. `signatures.txt` lists the observed types:
 a line has the function, then its arguments. A scalar is named as in numba; an array is its element type and its axes, as in
 `int64[:,::1]` (numba's notation, with the last axis contiguous), after `const-` if read-only; `=0` is a constant that is compiled
-in; `module.Class(...)` is a named tuple of the types in parentheses. Callees come
+in; `module.Class(...)` is a named tuple of the types in parentheses, and `(...)` a tuple. Callees come
 before their callers. `make kernels` regenerates the file.
 """
 
@@ -57,8 +57,11 @@ def read(word: str) -> Any:
         return types.literal(word == "=True" if word in ("=True", "=False") else int(word[1:]))
     if word.endswith(")"):
         name, _, fields = word[:-1].partition("(")
+        kinds = [read(field) for field in _fields(fields)]
+        if not name:
+            return types.BaseTuple.from_types(kinds)
         module, _, member = name.rpartition(".")
-        kinds, made = [read(field) for field in _fields(fields)], getattr(importlib.import_module(module), member)
+        made = getattr(importlib.import_module(module), member)
         return types.NamedUniTuple(kinds[0], len(kinds), made) if len(set(kinds)) == 1 else types.NamedTuple(kinds, made)
     if word.endswith("]"):
         element, _, axes = word.removeprefix("const-").partition("[")
@@ -87,6 +90,8 @@ def spell(kind: Any) -> str:
     if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
         made = kind.instance_class
         return f"{made.__module__}.{made.__qualname__}({','.join(map(spell, kind.types))})"
+    if isinstance(kind, types.UniTuple | types.Tuple):
+        return f"({','.join(map(spell, kind.types))})"
     if isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned:
         axes = ",".join([":"] * (kind.ndim - 1) + ["::1"])
         return f"{'' if kind.mutable else 'const-'}{kind.dtype}[{axes}]"
