@@ -100,7 +100,7 @@ def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
             side, flags = 0 if forward[row] else 1, np.int64(flag_bits[row])
             size = size_of(flags, wire[row])
             if since[side] != capture[row]:
-                if since[side] >= 0 and sent_before(seqs[row] + size, acks[row], reach[side], acked[1 - side]):
+                if since[side] >= 0 and not flags & SYN and sent_before(seqs[row] + size, acks[row], reach[side], acked[1 - side]):
                     found[flow] = True
                     break
                 since[side] = capture[row]
