@@ -7,7 +7,8 @@ first gives all rows of a connection, and the packets of the others count as dup
 
 A retransmission in a later file of one point is no such packet, for it has an identification of its own (RFC 6864, 4.2). Where there is
 none (IPv6, or 0), it may be equal in all fields. So two captures are told apart by most of what lies between the first and the last
-packet that they share, and without identifications by packets of both sides. Captures without times are never compared by them.
+packet that they share, and without identifications by packets of both sides. Copies that a mirror port makes may stand in the next file of
+one point: they lie within a copy's delay of where that begins. Captures without times are never compared by them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.columns import ELSEWHERE, FIN, RST, SYN
 from stompcap.tcp.block import column
+from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.matching import TIMELESS
 from stompcap.tcp.results import Int64s
 
@@ -143,11 +145,22 @@ class _Rows:
             np.minimum.at(low, index, place[rows])
             np.maximum.at(high, index, place[rows])
             most &= 2 * shared > high - low
+        most &= ~self._may_be_copies(first, other, index, len(shared))
         names, of = np.unique(np.stack((index, self.ip_id[first])), axis=1)  # what all packets have is no identification
         named = np.bincount(names, of > 0, len(shared))
         of_low = np.bincount(index, self.side[first], len(shared))
         unnamed = (shared >= UNNAMED) & (of_low > 0) & (of_low < shared)
         found: Bools = (most & ((named >= NAMED) | unnamed))[index]
+        return found
+
+    def _may_be_copies(self, first: Int64s, other: Int64s, index: Int64s, count: int) -> Bools:
+        """Per group of pairs, whether all may be a packet and its copy by a mirror port, between which a file ended and the next began."""
+        apart = np.abs(self.ts_ns[other] - self.ts_ns[first])
+        most, begin, end = np.zeros(count, np.int64), np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+        np.maximum.at(most, index, apart)
+        np.minimum.at(begin, index, self.ts_ns[first])
+        np.maximum.at(end, index, self.ts_ns[first])
+        found: Bools = (most <= COPY_NS) & (end - begin <= most)
         return found
 
     def of_their_connections(self, begin: int, end: int, given: Int64s) -> Int64s:

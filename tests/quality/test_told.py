@@ -42,7 +42,7 @@ def test_failures_are_told_in_words_without_a_sound(tmp_path: Path, capfd: pytes
     sessions = put("frames_c2s", 0, None)(pa.table(sessions.columns, schema=loose))
     lakes.write_loosely(tmp_path / "loose", "sessions", sessions)
     words = [failure(row) for row in run(tmp_path / "loose", tables=["sessions"]) if not row["success"]]
-    assert f"sessions.opened_ns: 1 of 3 sessions is null (stream_id {0:020x})" in words
+    assert f"sessions.frames_c2s: 1 of 3 sessions is null (stream_id {0:020x})" in words
     (line,) = (line for line in words if line.startswith(r"sessions.outcome: 1 of 3 sessions is \x1b[2J, not one of connected, "))
     assert line.endswith(f" (stream_id {1:020x})")
 
