@@ -26,7 +26,7 @@ FOUND = {
     "subscriptions": ("status", "delivered", "acked", "max_in_flight"), "heartbeats": ("verdict", "violations", "dead"),
     "compliance_findings": ("rule_id", "stream_offset"),
 }  # fmt: skip
-BY_CLOCK = ("CN-19", "RC-03", "SB-08", "ER-02", "ER-04", "ER-06", "HB-08")
+BY_CLOCK = ("CN-19", "RC-03", "SB-08", "ER-02", "ER-04", "ER-06", "HB-08", "TX-08")  # the last across a step: a duration it judges
 Times = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of times, and of which segments are the high side's
 
 
