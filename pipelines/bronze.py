@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pipelines.ledger import in_time
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
-from stompcap.capture.rotation import in_rotation
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.open_state import OpenState
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from stompcap.capture import Split, Survey
-    from stompcap.capture.rotation import Name
     from stompcap.lake.data_files import File
     from stompcap.lake.places import DataFile
     from stompcap.lake.removal import Streams
@@ -56,11 +55,6 @@ def ranked(found: Iterable[Survey], known: Container[str]) -> list[Survey]:
     once = {one.row["capture_id"]: one for one in sorted(found, key=lambda s: str(s.row["path"]), reverse=True)}
     new = [one for one in once.values() if is_new(one, known)]
     return sorted(new, key=lambda one: in_time(one.row))
-
-
-def in_time(row: Mapping[str, Any]) -> tuple[bool, int, Name, str]:
-    """What orders captures, rows of table captures: the first packet's time, then the name as programs count, then the id."""
-    return row["first_ns"] is None, row["first_ns"] or 0, in_rotation(row["path"] or ""), row["capture_id"]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.capture.rotation import Name, in_rotation
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
@@ -68,11 +69,15 @@ def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) 
     return len(table)
 
 
+def in_time(row: Mapping[str, Any]) -> tuple[bool, int, Name, str]:
+    """What orders captures, rows of table captures: the first packet's time, then the name as programs count, then the id."""
+    return row["first_ns"] is None, row["first_ns"] or 0, in_rotation(row["path"] or ""), row["capture_id"]
+
+
 def captures(lake: str) -> dict[str, int]:
-    """The ids of all captures in the lake, ranked in wire order: by first packet's time, then id."""
-    rows = [timed(row) for row in lakes.small(lake, "captures", ["capture_id", "first_ns", "packets"]).to_pylist()]
-    rows.sort(key=lambda r: (r["first_ns"] is None, r["first_ns"] or 0, r["capture_id"]))
-    return {row["capture_id"]: rank for rank, row in enumerate(rows)}
+    """The ids of all captures in the lake, ranked in order (`in_time`)."""
+    rows = [timed(row) for row in lakes.small(lake, "captures", ["capture_id", "path", "first_ns", "packets"]).to_pylist()]
+    return {row["capture_id"]: rank for rank, row in enumerate(sorted(rows, key=in_time))}
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.bronze import in_time
+from pipelines.ledger import in_time
 from stompcap.lake.data_files import Files
 from stompcap.lake.query import opened
 from stompcap.spark.slices import Periods

@@ -104,7 +104,8 @@ def _found_earlier(reassembly: Reassembly, segments: pa.Table) -> tuple[Roles, B
 
 def not_kept(kept: Bools, reassembly: Reassembly, segments: pa.Table) -> Ints:
     """The segments of streams to be kept whose octets an earlier run did not keep."""
-    return np.flatnonzero((column(segments, "earlier") >= NOT_KEPT) & kept[reassembly.stream_of])
+    left_out = (column(segments, "earlier") >= NOT_KEPT) & (column(segments, "captured_octets") > 0)
+    return np.flatnonzero(left_out & kept[reassembly.stream_of])
 
 
 def _enter_roles(

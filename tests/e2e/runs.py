@@ -30,6 +30,7 @@ class Lake:
         self.open: dict[str, list[pa.Table]] = {}
         self.captures: list[dict[str, Any]] = []
         self.lost: dict[bytes, str] = {}  # of the latest run
+        self.unread: set[bytes] = set()  # too
 
     def run(self, paths: Sequence[str]) -> None:
         """Take in captures."""
@@ -56,7 +57,7 @@ class Lake:
             self._take(part.tables.items(), part.going_on)
             if part.sessions is not None:
                 self._take(analyser(part.sessions).items(), part.going_on)
-        self.lost = machine.lost
+        self.lost, self.unread = machine.lost, machine.unread
 
     def rows(self) -> dict[str, list[str]]:
         """What the tables say, where it came from apart."""

@@ -206,3 +206,14 @@ def test_what_was_not_kept_is_one_gap_where_its_captures_are_gone(block: int, tm
     assert found.column("kind").to_pylist() == ["gap", "junk", "eol", "frame"]
     assert found.column("length_octets").to_pylist()[0] == 6000
     assert of(lake, "gap_octets_c2s", "octets_c2s") == {(6000, 9000 + 2 + len(SEND))}
+
+
+@pytest.mark.parametrize("block", [1, 4, BLOCK])
+def test_a_bare_acknowledgement_that_came_first_is_no_octet_that_was_not_kept(block: int, tmp_path: Path) -> None:
+    bare = ETHER / IP(src="10.0.0.9", dst="10.0.0.1") / TCP(sport=EPHEMERAL, dport=61613, seq=1001, ack=1001, flags="A")
+    frames = [Frame(bytes(bare), START_NS - SECOND), *packets([(CLIENT, SEND)], (EPHEMERAL, 61613), handshake=False)]
+    lake = Lake(kept=False, block=block)
+    for number, some in enumerate((frames[:1], frames[1:])):
+        lake.run([str(pcap(tmp_path / f"{number}.pcap", some, nano=True))])
+    assert not lake.unread
+    assert of(lake, "gap_octets_c2s", "octets_c2s") == {(0, len(SEND))}

@@ -89,7 +89,7 @@ SEGMENTATIONS: Mapping[str, Packaging] = {
     "every packet mirrored twice": Packaging(segmentations.copied_by_span, excused={"streams": (*COPIES, *LAST), "sessions": LAST}),
     "sent again": Packaging(segmentations.sent_again, excused=RESENT),
     "keep-alives": Packaging(segmentations.kept_alive),
-    "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": LATE}),
+    "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": (*LATE, *CLOCKS)}),
     "one connection after the other": Packaging(segmentations.one_flow_after_the_other),
     "cut and reordered": Packaging(segmentations.cut_and_reordered, excused=cut(*PARTS, *LATE)),
     "overlapping segments": Packaging(segmentations.overlapping, excused=cut(*AGAIN, *LATE, "history")),

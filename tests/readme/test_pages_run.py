@@ -33,6 +33,7 @@ def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
     assert len(lines) > 10
     (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "trace.pcapng").symlink_to(ROOT / "data" / "artemis_habits.pcapng")
+    (tmp_path / "secrets.txt").write_text("a secret of nobody\nand another\n")
     (tmp_path / "questions.sql").write_text("SELECT count(*) FROM sessions; SELECT 1;")
     for place in ("broker", "gateway"):
         (tmp_path / "captures" / place).mkdir(parents=True)
