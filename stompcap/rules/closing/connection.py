@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.session.clocks import LAST
 from stompcap.session.columns import I64, flat
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words
@@ -89,19 +90,32 @@ def ds_07(ctx: RuleContext) -> Judged:
 
 
 def _resetting(ctx: RuleContext, session: I64, side: I64) -> pa.Array:
-    """Evidence about a RST of these sides: how long nothing had been heard or, behind a FIN, whose that was and how long ago."""
+    """Evidence about a RST of these sides: how long nothing had been heard or, behind a FIN, whose that was and how long ago.
+
+    Clocks that differ are read as one; where one stepped since the last frame, or there are no times, nobody knows how long.
+    """
     s = ctx.sessions
-    idle = (s.closed_ns - s.spoke_ns.max(axis=1))[session]
+    last = np.maximum(s.frames.sum(axis=1) - 1, 0)[session]
+    timed = ctx.clocks.together(session, last, np.full(len(session), LAST)) & (s.closed_ns[session] > 0)
+    closed = np.stack([_closed_ns(ctx, session, one) for one in (CLIENT, SERVER)], axis=1)
+    idle = (closed - s.spoke_ns[session]).min(axis=1)
+    behind = np.maximum(s.reset_ns[session] - closed[np.arange(len(side)), side], 0) / 1000
     said = []
-    for one, by, second in zip(session.tolist(), side.tolist(), _seconds(idle), strict=True):
+    for one, by, known, second, later in zip(session.tolist(), side.tolist(), timed.tolist(), _seconds(idle), behind.tolist(), strict=True):
         if s.close_kind[one] == RST:
-            said.append(f"{PEERS[by]} reset the connection after {_silence(second)}")
+            said.append(f"{PEERS[by]} reset the connection" + (f" after {_silence(second)}" if known else ""))
             continue
         closer = s.closed_by[one]
         whose = "it" if closer == by else f"the {PEERS[closer]}" if closer in (CLIENT, SERVER) else "a side"
-        behind = max(s.reset_ns[one] - s.closed_ns[one], 0)
-        said.append(f"{PEERS[by]} reset the connection, {duration(behind / 1000)} after {whose} closed it")
+        said.append(f"{PEERS[by]} reset the connection, {f'{duration(later)} ' if known else ''}after {whose} closed it")
     return pa.array(said, pa.string())
+
+
+def _closed_ns(ctx: RuleContext, session: I64, side: int) -> I64:
+    """When the connection was closed, as this side's clock would have told it."""
+    told = ctx.sessions.closed_ns[session]
+    by_server, by_client = ctx.clocks.read_by(side, session, server_ns=told), ctx.clocks.read_by(side, session, client_ns=told)
+    return np.where(ctx.sessions.closed_by[session] == SERVER, by_server, by_client)
 
 
 def _seconds(ns: I64) -> list[float]:
