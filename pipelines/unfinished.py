@@ -121,7 +121,7 @@ def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list
         if isinstance(found, CaptureError):
             return str(found)
         if found is None or found.row["capture_id"] != capture["capture_id"]:
-            return f"{path}: no longer begins with the octets that were read"
+            return f"{path}: no longer begins with the bytes that were read"
         return found
 
     with ThreadPoolExecutor(READERS) as pool:

@@ -16,7 +16,7 @@ Its tables, each a Delta table in a folder of the lake (docs/tables.md has all c
 
 With Spark, and without:
 
-    stompcap.read(spark, "lake", "delivery_details").where("status = 'unsettled'").show()
+    stompcap.read(spark, "lake", "delivery_details").where("not_settled").show()
     deltalake.DeltaTable("lake/sessions").to_pandas()["outcome"].value_counts()
 
 Octets to frames, and captures to the streams of any protocol, without Spark and without a lake:

@@ -73,7 +73,7 @@ class Quality:
     """Thresholds of the lake's quality, which trip the gate of `--fail-on quality`; None is no threshold."""
 
     newest_packet_s: float | None = _threshold(None, "the newest packet of each source is no older when the lake is validated")
-    lost_ratio: float | None = _threshold(None, "of the octets of STOMP streams no more than this part is missing from the captures")
+    lost_ratio: float | None = _threshold(None, "of the bytes of STOMP streams no more than this part is missing from the captures")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def load(path: str, known: Collection[str]) -> Settings:
         document = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = octets.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}, line {line}: not TOML: an octet is not valid UTF-8; save the file as UTF-8") from error
+        raise UsageError(f"{path}, line {line}: not TOML: a byte is not valid UTF-8; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).removesuffix(")").rpartition(" (at ")
         line_of = place.partition(",")[0] if place.startswith("line") else f"line {len(text.splitlines())}"
@@ -198,7 +198,7 @@ def _numbers(outer: str, table: Mapping[str, object], kind: type) -> dict[str, f
 def _quality(table: Mapping[str, object]) -> Quality:
     found = Quality(**_numbers("quality", table, Quality))
     if found.lost_ratio is not None and found.lost_ratio > 1:
-        raise _Invalid(("quality", "lost_ratio"), "must be 1 or less, as in 0.01 for one octet of a hundred")
+        raise _Invalid(("quality", "lost_ratio"), "must be 1 or less, as in 0.01 for one byte of a hundred")
     return found
 
 

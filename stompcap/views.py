@@ -48,7 +48,7 @@ _FRAME = "{name}.stream_id = t.stream_id AND {name}.direction = t.direction AND 
 
 SESSION_DETAILS = View(
     "session_details",
-    "Sessions with the TCP connection: capture point, octets, retransmissions, what closed it",
+    "Sessions with the TCP connection: capture point, bytes, retransmissions, what closed it",
     ("sessions", "streams"),
     "SELECT t.*, c.source, c.community_id, c.vlan, c.encapsulation, c.history, c.close_kind, c.closed_by, c.rst_by, c.rst_ns, c.final, "
     "c.octets_c2s, c.octets_s2c, c.retransmitted_octets_c2s, c.retransmitted_octets_s2c "
@@ -56,7 +56,7 @@ SESSION_DETAILS = View(
 )
 FRAME_DETAILS = View(
     "frame_details",
-    "Frames with the session, and the capture and packet that brought the first octet",
+    "Frames with the session, and the capture and packet that brought the first byte",
     ("frames", "sessions", "captures", "streams"),
     f"SELECT t.*, {_session(('version',))}, c.path AS first_path, p.source FROM {{frames}} t "  # noqa: S608
     "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {captures} c ON c.capture_id = t.first_capture_id "
@@ -64,7 +64,7 @@ FRAME_DETAILS = View(
 )
 FINDING_DETAILS = View(
     "finding_details",
-    "Findings with the rule, the session, the capture point, the frame, and the capture and packet that brought its first octet",
+    "Findings with the rule, the session, the capture point, the frame, and the capture and packet that brought its first byte",
     ("compliance_findings", "rules", "sessions", "frames", "raw_frames", "captures", "streams"),
     f"SELECT t.*, k.title, k.clause, {_session()}, p.source, f.command, f.destination, r.kind, c.path AS first_path, r.first_packet "  # noqa: S608
     "FROM {compliance_findings} t LEFT JOIN {rules} k ON k.id = t.rule_id "

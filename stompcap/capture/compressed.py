@@ -134,7 +134,7 @@ def limit_in_force() -> int:
     """How many octets a capture may decompress to: the environment variable, else MAX_DECOMPRESSED_OCTETS."""
     value = os.environ.get(LIMIT_VARIABLE) or str(MAX_DECOMPRESSED_OCTETS)
     if not value.isdecimal():
-        raise UsageError(f"{LIMIT_VARIABLE} must be a number of octets, not {value!r}")
+        raise UsageError(f"{LIMIT_VARIABLE} must be a number of bytes, not {value!r}")
     return int(value)
 
 
@@ -198,13 +198,13 @@ class Decompressed:
             cut = isinstance(problem, EOFError)
             what, behind = "is cut off" if cut else "is corrupt", self._read + len(piece)
             why = "" if cut else f" ({problem})"
-            damage = f"the {self.compression} data {what} behind {behind} decompressed octets{why}"
+            damage = f"the {self.compression} data {what} behind {behind} decompressed bytes{why}"
             self.flaw, self.ended = ("truncated" if cut else "damaged", damage), True
         self.ended = self.ended or not piece
         self._read += len(piece)
         if self._read > self.limit:
             remedy = f"if it is not a decompression bomb, raise the limit with --max-decompressed or {LIMIT_VARIABLE}"
-            raise CaptureError(self.path, f"decompresses to more than {self.limit} octets; {remedy}")
+            raise CaptureError(self.path, f"decompresses to more than {self.limit} bytes; {remedy}")
         return piece
 
     def _last(self) -> bytes:

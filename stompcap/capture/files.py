@@ -157,7 +157,7 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
             return Mapped(path, raw, kind, mapping)
     compression = compression_of(head)
     if compression is None:
-        raise NoCapture(path, "is not a pcap or pcapng capture by its first octets; leave it out")
+        raise NoCapture(path, "is not a pcap or pcapng capture by its first bytes; leave it out")
     window = Decompressed(path, data, raw, compression, limit)
     window.more(0, HEAD_OCTETS)
     window.head = window.octets[:PCAP_HEADER_OCTETS].tobytes()

@@ -27,14 +27,14 @@ Master = Annotated[str | None, typer.Option("--master", help="Spark master; loca
 Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.", show_default=False)]
 Source = Annotated[str, typer.Option("--source", help="Name of the capture point.")]
 OfSource = Annotated[str | None, typer.Option("--source", help="Only what this capture point saw.", show_default=False)]
-BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Octets of each body kept as text.")]
+BodyPreview = Annotated[int, typer.Option("--body-preview", min=0, max=1 << 20, help="Bytes of each body kept as text.")]
 KeepCredentials = Annotated[bool, typer.Option("--keep-credentials", help="Keep secrets instead of masking them; docs/secrets.md.")]
 AckScope = Annotated[str, typer.Option("--ack-scope", help="What a cumulative ACK settles: auto, subscription or connection.")]
 SettingsFile = Annotated[
     str | None, typer.Option("--settings", help="TOML file: rules, thresholds, secret headers; docs/rules.md.", show_default=False)
 ]
 Overlap = Annotated[
-    str, typer.Option("--overlap", help="Which octets are kept where captured segments differ: first captured or last.")
+    str, typer.Option("--overlap", help="Which bytes are kept where captured segments differ: first captured or last.")
 ]
 IdleTimeout = Annotated[
     str, typer.Option("--idle-timeout", help="Silence (30min, 24h, 7d) after which packets of the same endpoints are another connection.")
@@ -56,13 +56,13 @@ AllPorts = Annotated[
 Vlan = Annotated[bool, typer.Option("--vlan", help="Separate connections by VLAN id: two VLANs may use the same addresses.")]
 Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Read inner packets of tunnels (GRE, VXLAN, ...), or outer ones.")]
 SplitOctets = Annotated[
-    int, typer.Option("--split-octets", min=1 << 16, help="Octets of a capture that one task reads; the tables do not depend on it.")
+    int, typer.Option("--split-octets", min=1 << 16, help="Bytes of a capture that one task reads; the tables do not depend on it.")
 ]
 MaxDecompressed = Annotated[
     int | None,
     typer.Option(
         "--max-decompressed", min=1, show_default=False,
-        help=f"Most octets that a compressed capture may decompress to; default {LIMIT_VARIABLE}, else 64 GiB.",
+        help=f"Refuse compressed captures larger than this when unpacked, in bytes; default {LIMIT_VARIABLE}, else 64 GiB.",
     ),
 ]  # fmt: skip
 TimeZone = Annotated[

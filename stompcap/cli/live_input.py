@@ -70,7 +70,7 @@ class LiveInput:
             return True
         head = os.pread(self.spool.fileno(), SPOOL_OCTETS, 0)
         if len(head) >= 4 and head[:4] not in PCAP_MAGICS and head[:4] != PCAPNG_MAGIC:
-            raise CaptureError("standard input", "is not a pcap or pcapng capture by its first octets; decompress it, or name it as a file")
+            raise CaptureError("standard input", "is not a pcap or pcapng capture by its first bytes; decompress it, or name it as a file")
         if head[:4] in PCAP_MAGICS:
             self.header, self.started = head[:PCAP_HEADER_OCTETS], len(head) >= PCAP_HEADER_OCTETS
         else:

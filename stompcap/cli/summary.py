@@ -20,6 +20,7 @@ TOP_RULES = 5
 MOST_NAMES = 5  # captures or warnings named one by one
 VERDICT_STYLES = {"ok": "green", "late": "yellow", "violation": "dark_orange", "dead": "red", "not_evaluable": "dim"}
 
+BROKEN_BY = {"client": "By clients", "server": "By brokers"}
 NEW = {"sessions": "sessions", "frames": "frames", "deliveries": "deliveries", "compliance_findings": "findings"}
 
 Rows = list[dict[str, Any]]
@@ -67,7 +68,7 @@ def _point(overview: dict[str, Rows], facts: list[tuple[str, Text | None]]) -> l
         ("Sessions", _sessions(_first(overview, "sessions_total"))),
         ("Ack latency", _latency(_first(overview, "ack_total"))),
         ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
-        ("Rules", _rules(overview)),
+        *_rules(overview),
     ]
     parts: list[RenderableType] = [_grid([*facts, *totals])]
     if overview.get("brokers"):
@@ -139,7 +140,7 @@ def _sessions(total: dict[str, Any] | None) -> Text | None:
         "refused": "refused",
         "unanswered": "unanswered",
         "midstream": "joined midstream",
-        "cleartext": "with a passcode in clear",
+        "cleartext": "with a secret in clear",
     }
     for column, name in named.items():
         if total[column]:
@@ -192,19 +193,23 @@ def _heartbeats(rows: Rows) -> Text | None:
     return words + Text(", ").join(parts)
 
 
-def _rules(overview: dict[str, Rows]) -> Text | None:
-    """Findings by level, sides apart."""
+def _rules(overview: dict[str, Rows]) -> list[tuple[str, Text | None]]:
+    """How many rules were applied, and the findings by level, a line for each side."""
     if not overview.get("rules"):
-        return None
-    words = Text(f"{len(overview['rules'])} applied; findings: ")
-    for level, word in SPELLED.items():
-        by_side = {row["side"]: row["findings"] for row in overview.get("levels", []) if row["level"] == level}
-        total = sum(by_side.values())
-        style = "" if level != "M" else "red" if total else "green"
-        words.append(f"{'' if level == 'M' else ', '}").append(f"{count(total)} {word}", style=style)
-        if total:
-            words.append(f" ({', '.join(f'{side} {count(by_side[side])}' for side in SIDES if side in by_side)})")
-    return words
+        return []
+    found = {(row["side"], row["level"]): row["findings"] for row in overview.get("levels", [])}
+    words = Text(f"{len(overview['rules'])} applied")
+    if not found:
+        words.append("; no findings", style="green")
+    lines: list[tuple[str, Text | None]] = [("Rules", words)]
+    for side in SIDES:
+        numbers = [
+            Text(f"{count(found.get((side, level), 0))} {word}", style="red" if level == "M" and (side, level) in found else "")
+            for level, word in SPELLED.items()
+        ]
+        if any((side, level) in found for level in SPELLED):
+            lines.append((BROKEN_BY[side], Text(", ").join(numbers) + Text(" findings")))
+    return lines
 
 
 def _brokers(rows: Rows) -> Table:
@@ -258,6 +263,5 @@ def _places(result: dict[str, Any]) -> Table:
         return places
     if not result.get("report"):
         places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
-    query = "SELECT rule_id, count(*) FROM compliance_findings GROUP BY 1 ORDER BY 2 DESC"
-    places.add_row("Look closer", Text(f'stompcap sql "{query}" --lake {quoted}', style="dim"))
+    places.add_row("Look closer", Text(f"stompcap show --lake {quoted}", style="dim"))
     return places

@@ -115,7 +115,7 @@ TWINS = (
 
 INVARIANTS = (
     Invariant(
-        TILING, "raw_frames", "Sorted by offset, the rows of a stream direction meet end to end from 0 to the direction's octets",
+        TILING, "raw_frames", "Sorted by offset, the rows of a stream direction meet end to end from 0 to the direction's bytes",
         (Points("raw_frames", AT), *(Points("streams", (octets,), side, kept=True) for side, octets in EITHER)),
         (Points("raw_frames", (*AT, "length_octets")), *(Points("streams", (), side, kept=True) for side, _ in EITHER)),
         ("begin", "end"),

@@ -35,7 +35,7 @@ BROKEN, NONE = "broken checks", "none"
 """The column of the evidence that names the broken checks of rows (stompcap.quality.ranges, and those for null), and its value where
 there is none."""
 
-AGE, LOST = "age of the newest packet in s", "part of the octets that is missing"
+AGE, LOST = "age of the newest packet in s", "part of the bytes that is missing"
 
 
 def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ bounded by a LIMIT too. The SQL works in both engines of stompcap.lake.query.
 
 from __future__ import annotations
 
+from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
@@ -276,6 +277,7 @@ QUERIES = {
             ORDER BY success, CASE severity WHEN 'error' THEN 0 ELSE 1 END, table_name, column_name, expectation
             LIMIT 25""",
         ),
+        CLOCKS,
         *INCIDENTS,
     )
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from stompcap.lake import clocks
 from stompcap.report.ranking import ranked
 from stompcap.tables.levels import SPELLED
 from stompcap.units import count, duration, share, size
@@ -124,7 +125,7 @@ def _sessions(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "warn",
-                f"{_number(total['cleartext'], 'session', 'sessions')} sent a passcode without encryption.",
+                f"{_number(total['cleartext'], 'session', 'sessions')} sent a secret, such as a passcode, without encryption.",
                 "sessions",
             )
         )
@@ -132,7 +133,7 @@ def _sessions(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _evidence(answers: dict[str, Rows]) -> list[Remark]:
-    """What is missing from the captures."""
+    """What is missing from the captures, and whether their clocks can be believed."""
     found = []
     lost = sum(r["gap_octets"] or 0 for r in answers.get("streams", []) if r["protocol"] == "stomp")
     if lost:
@@ -143,6 +144,8 @@ def _evidence(answers: dict[str, Rows]) -> list[Remark]:
                 "captures",
             )
         )
+    if disagree := next(map(clocks.told, answers.get("clocks", [])), None):
+        found.append(Remark("warn", disagree, "captures"))
     if failing := next((r["failing"] for r in answers.get("quality", [])), 0):
         found.append(Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} failed.", "quality"))
     return found

@@ -25,18 +25,18 @@ TEXTS = (
     "command", "command_raw", "body_preview", "delimited_by",
 )  # columns of the table frames; any other name is a header
 VALUE_CHARACTERS = 80  # of a quoted value in evidence
-OCTETS = " octets"
+BYTES = " bytes"
 SENT_BY_SERVER = np.append(grammar.FROM_SERVER, False)  # the last is no command that is known
 
 
 def filled(template: str, count: int, value: Callable[[str], pa.Array]) -> pa.Array:
-    """The template with each `{name}` replaced by what `value` has of that name, one entry each, shortened; of 1 it says octet."""
+    """The template with each `{name}` replaced by what `value` has of that name, one entry each, shortened; of 1 it says byte."""
     pieces: list[pa.Array | pa.Scalar] = []
     for number, piece in enumerate(re.split(r"\{([^{}]+)\}", template)):
         if number % 2 == 0:
-            rest = piece.removeprefix(OCTETS)
+            rest = piece.removeprefix(BYTES)
             one = number > 0 and rest != piece
-            pieces.append(pc.if_else(pc.equal(pieces[-1], "1"), f" octet{rest}", piece) if one else pa.scalar(piece))
+            pieces.append(pc.if_else(pc.equal(pieces[-1], "1"), f" byte{rest}", piece) if one else pa.scalar(piece))
         else:
             pieces.append(pc.utf8_slice_codeunits(unicode(value(piece)), 0, VALUE_CHARACTERS))
     if len(pieces) == 1:

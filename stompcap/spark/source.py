@@ -95,7 +95,7 @@ class PcapDataSource(DataSource):
 
         wanted = self.options.get("splitOctets", str(SPLIT_OCTETS))
         if not wanted.isdecimal() or int(wanted) < SMALLEST_OCTETS:
-            raise ValueError(f"option splitOctets is a number of octets, {SMALLEST_OCTETS} at least, not {wanted!r}")
+            raise ValueError(f"option splitOctets is a number of bytes, {SMALLEST_OCTETS} at least, not {wanted!r}")
         tunnels = self.options.get("tunnels", "true").lower()
         if tunnels not in ("true", "false"):
             raise ValueError(f"option tunnels is true or false, not {tunnels!r}")

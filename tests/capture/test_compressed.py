@@ -167,7 +167,7 @@ def test_a_bomb_stops_at_the_limit(tmp_path, monkeypatch, kind):
     path = tmp_path / "bomb"
     path.write_bytes(COMPRESS[kind](p.pcap(tmp_path / "plain", FRAMES).read_bytes() + bytes(40_000_000)))
     monkeypatch.setenv("STOMPCAP_MAX_DECOMPRESSED_OCTETS", "1000000")
-    says = "bomb: decompresses to more than 1000000 octets; .* --max-decompressed or STOMPCAP_MAX_DECOMPRESSED_OCTETS$"
+    says = "bomb: decompresses to more than 1000000 bytes; .* --max-decompressed or STOMPCAP_MAX_DECOMPRESSED_OCTETS$"
     for use in (lambda: survey(str(path), "s"), lambda: list(read_segments(str(path), 0)), lambda: list(packets(str(path)))):
         with pytest.raises(CaptureError, match=says):
             use()
@@ -183,7 +183,7 @@ def test_a_limit_that_is_no_number_is_a_usage_error(tmp_path, monkeypatch):
     path = tmp_path / "a"
     path.write_bytes(gzip.compress(WRITERS["pcap"](tmp_path / "plain").read_bytes()))
     monkeypatch.setenv("STOMPCAP_MAX_DECOMPRESSED_OCTETS", "64 GiB")
-    with pytest.raises(UsageError, match="number of octets"):
+    with pytest.raises(UsageError, match="number of bytes"):
         survey(str(path), "s")
 
 

@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: Path, c
     assert peek(monkeypatch, str(tmp_path / "notes.txt"), HEARTBEATS, str(tmp_path / "gone.pcap"), "--json") == 4
     said = capsys.readouterr()
     assert [line.partition(": ")[2].split(": ")[1] for line in said.err.splitlines()] == [
-        "no such file; check the name", "is not a pcap or pcapng capture by its first octets; leave it out",
+        "no such file; check the name", "is not a pcap or pcapng capture by its first bytes; leave it out",
     ]  # fmt: skip
     assert objects(said.out, "summary")
     assert peek(monkeypatch, str(tmp_path / "gone.pcap"), HEARTBEATS, "-c", "1") == 4
@@ -244,7 +244,7 @@ def test_a_pipe_that_is_no_capture_is_a_line(piped: Piped) -> None:
     piped.feed(b"no capture")
     code, err = piped.end()
     assert code == 4
-    assert err == "stompcap: standard input: is not a pcap or pcapng capture by its first octets; decompress it, or name it as a file\n"
+    assert err == "stompcap: standard input: is not a pcap or pcapng capture by its first bytes; decompress it, or name it as a file\n"
 
 
 def test_a_silence_has_no_place_in_the_stream(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:

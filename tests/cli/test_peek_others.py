@@ -42,4 +42,4 @@ def test_what_turns_into_something_else_is_junk_and_a_finding(
 ) -> None:
     out, _ = told(tmp_path, packets([*STOMP, *MQTT], (50001, 61616), closes=True), capsys, monkeypatch)
     assert " → junk " in out
-    assert "FR-11 MUST client: octets that belong to no frame" in out
+    assert "FR-11 MUST client: bytes that belong to no frame" in out

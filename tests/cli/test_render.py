@@ -157,11 +157,11 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
     for words in (
         "Run 4b1d9ce01f2a: done in 9.5 s (extract 3.2 s, metrics 5.01 s)",
         "2 captures: 1 complete, 1 truncated",
-        "36 with 6,000 frames, 1 refused, 12 unanswered, 1 joined midstream, 12 with a passcode in clear",
+        "36 with 6,000 frames, 1 refused, 12 unanswered, 1 joined midstream, 12 with a secret in clear",
         "p50 3.01 ms, p95 25.8 ms",
         "of 1,440 deliveries that ask for an ACK; 3 left out as uncertain; 45 not settled; 51 unknown",
         "session directions: 37 ok, 5 late, 5 violation, 1 dead",
-        "4 applied; findings: 32 MUST (client 28, server 4), 16 SHOULD (client 8, server 8), 32 INFO (client 32)",
+        "Rules 4 applied By clients 28 MUST, 8 SHOULD, 32 INFO findings By brokers 4 MUST, 8 SHOULD, 0 INFO findings",
         "RabbitMQ 1.0 2",
         "AK-04 MUST client",
         "FR-27 SHOULD server",
@@ -182,7 +182,7 @@ def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
     assert "and 4 more warnings" in shown
     assert "Lake /lake" in shown
     assert "stompcap report" not in shown, "there is nothing to report"
-    assert "stompcap sql" not in shown
+    assert "stompcap show" not in shown
 
 
 def test_the_summary_of_a_large_lake_is_of_what_is_new() -> None:

@@ -25,3 +25,11 @@ def test_findings_worth_knowing_break_no_rule() -> None:
     levels = [{"level": "I", "side": "client", "findings": 370}]
     [found] = remarks({"rules": [{}], "broken": [broken("FR-17", "I", "client", 370)], "levels": levels})
     assert (found.grade, found.sentence) == ("ok", "No MUST or SHOULD rule was broken where it could be judged.")
+
+
+def test_clocks_that_disagree_are_a_warning() -> None:
+    row = {"against_time": 3, "unsure": 3, "durations": 127, "without_times": 0}
+    [found] = remarks({"clocks": [row]})
+    assert (found.grade, found.section) == ("warn", "captures")
+    assert found.sentence.startswith("In 3 sessions acknowledgements have earlier times than what they acknowledge: ")
+    assert remarks({"clocks": [dict.fromkeys(row, 0)]}) == []

@@ -95,7 +95,7 @@ def test_the_source_gives_the_same_packets_in_parts(spark: SparkSession, large: 
 @pytest.mark.parametrize("wanted", ["0", "65535", "64k"])
 def test_parts_too_small_are_refused(spark: SparkSession, large: Path, wanted: str) -> None:
     stompcap_spark.register(spark)
-    with pytest.raises(Exception, match="splitOctets is a number of octets, 65536 at least"):
+    with pytest.raises(Exception, match="splitOctets is a number of bytes, 65536 at least"):
         spark.read.format("pcap").option("splitOctets", wanted).load(str(large)).count()
 
 

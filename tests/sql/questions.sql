@@ -20,9 +20,9 @@ SELECT source, login, client_product, server_product, max(ack_latency_us) AS max
 FROM delivery_details WHERE measured GROUP BY source, login, client_product, server_product
 ORDER BY max_us DESC, source, login LIMIT 5;
 
--- Which messages were delivered but not acknowledged when the connection closed?
+-- Which messages that ask for an acknowledgement got none, or none that counts?
 SELECT source, login, destination, count(*) AS messages, min(delivered_ts) AS first_delivered
-FROM delivery_details WHERE status = 'unsettled' GROUP BY source, login, destination
+FROM delivery_details WHERE not_settled GROUP BY source, login, destination
 ORDER BY messages DESC, source, login, destination LIMIT 5;
 
 -- Which consumers hold the most messages at once, and how many may they?
@@ -158,7 +158,7 @@ SELECT source, client_product, version, count(*) AS sessions
 FROM session_details WHERE connect_command IS NOT NULL AND host IS NULL GROUP BY source, client_product, version
 ORDER BY sessions DESC, source, client_product, version LIMIT 6;
 
--- Whose content-length is wrong, and by how many octets?
+-- Whose content-length is wrong, and by how many bytes?
 SELECT source, client_product, server_product, direction, content_length - body_octets AS too_much, count(*) AS frames
 FROM frame_details WHERE content_length <> body_octets
 GROUP BY source, client_product, server_product, direction, content_length - body_octets
@@ -215,12 +215,14 @@ SELECT source, max(in_flight) AS most
 FROM (
   SELECT source, sum(step) OVER (PARTITION BY source ORDER BY at_ns, step ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS in_flight
   FROM (
-    SELECT source, delivered_ns AS at_ns, 1 AS step FROM delivery_details WHERE status = 'settled'
+    SELECT source, delivered_ns AS at_ns, 1 AS step FROM delivery_details WHERE status = 'settled' OR not_settled
     UNION ALL SELECT source, settled_ns AS at_ns, -1 AS step FROM delivery_details WHERE status = 'settled'
-  ) steps
+    UNION ALL SELECT source, closed_ns AS at_ns, -1 AS step
+    FROM delivery_details d JOIN sessions s ON s.stream_id = d.stream_id WHERE not_settled AND closed_ns IS NOT NULL
+  ) steps WHERE at_ns IS NOT NULL
 ) counted GROUP BY source ORDER BY source;
 
--- How many octets are no frame, and what are they?
+-- How many bytes are no frame, and what are they?
 SELECT s.source, r.kind, r.direction, count(*) AS units, sum(r.length_octets) AS octets
 FROM raw_frames r JOIN streams s ON s.stream_id = r.stream_id
 GROUP BY s.source, r.kind, r.direction ORDER BY s.source, r.kind, r.direction;

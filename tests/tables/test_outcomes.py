@@ -21,6 +21,7 @@ ROWS: list[dict[str, Any]] = [
     dict(zip(NAMES, values, strict=True))
     for values in itertools.product(words.DELIVERY_STATUSES, (*words.SETTLED_BY, None), (True, False, None), (7, 0, None))
 ]
+TEXTS = (".md", ".py", ".sql", ".ipynb")
 KINDS = ("ASKING", "SETTLED", "NOT_SETTLED", "UNKNOWN", "MEASURED", "DIRECT", "CUMULATIVE")
 
 
@@ -64,3 +65,13 @@ def test_questions_about_latencies_leave_out_what_no_figure_counts() -> None:
     latencies = [one for one in questions() if "ack_latency_us" in one.sql]
     assert len(latencies) > 3
     assert [one.words for one in latencies if "WHERE measured" not in one.sql] == []
+
+
+def test_pages_take_what_is_not_settled_and_what_is_measured_from_a_view() -> None:
+    """That is delivery_details: status unsettled alone is a part of what is not settled, and not every latency counts."""
+    status = r"status\s*(?:=|<>|(?:NOT )?IN \()\s*'(?:unsettled|open|voided)'"
+    spelled = re.compile(rf"{status}|octets_missing (?:IS|AND|=)|NOT \w*\.?octets_missing")
+    folders = ("docs", "jobs", "airflow_dags", "benchmarks", "tests/sql", "tests/site")
+    files = [file for folder in folders for file in sorted(ROOT.joinpath(folder).rglob("*"))]
+    pages = [ROOT / "README.md", ROOT / "stompcap" / "__init__.py", *(file for file in files if file.suffix in TEXTS)]
+    assert [str(page) for page in pages if spelled.search(page.read_text("utf-8"))] == []

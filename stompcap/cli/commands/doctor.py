@@ -53,6 +53,7 @@ def checks(lake: str | None = None, master: str | None = None, *, start_spark: b
     yield _guarded("disk", lambda: _disk(lake))
     if lake is not None:
         yield _guarded("rows of the lake", lambda: _rows(lake))
+        yield _guarded("clocks of the lake", lambda: _clocks(lake))
     yield _guarded("temporary folder", _temporary)
     yield _guarded("compiled kernels", _kernels)
     if not start_spark:
@@ -162,6 +163,13 @@ def _rows(lake: str) -> Check:
     if not lakes.exists(lake):
         return Check("rows of the lake", True, "no lake there yet")
     return Check("rows of the lake", True, older_rows(lake) or "all as this version writes them")
+
+
+def _clocks(lake: str) -> Check:
+    """Whether times contradict the order of packets, which no run can mend."""
+    from stompcap.lake.clocks import disagreeing
+
+    return Check("clocks of the lake", True, disagreeing(lake) or "nothing contradicts them")
 
 
 def _temporary() -> Check:

@@ -28,7 +28,7 @@ StreamId = Annotated[
 Out = Annotated[
     str, typer.Option("-o", "--output", help="The file to write or replace; its extension may select pcapng.", show_default=False)
 ]
-Original = Annotated[bool, typer.Option("--original", help="Write all octets as they were captured, secrets and all.")]
+Original = Annotated[bool, typer.Option("--original", help="Write all bytes as they were captured, secrets and all.")]
 CLOSED = ("tls", "http")
 """Protocols whose octets say nothing of STOMP's secrets."""
 END_NS = LAST_S * 1_000_000_000

@@ -67,7 +67,7 @@ def forget(
 ) -> None:
     """Delete all rows of connections, by time, client, login or stream: those that meet all that is given.
 
-    Their octets leave the disk with the next `stompcap maintain --retain-hours 0`; docs/retention.md has the details.
+    Their bytes leave the disk with the next `stompcap maintain --retain-hours 0`; docs/retention.md has the details.
     """
     _demand_some(which)
     asks = not (yes or dry_run)
@@ -101,7 +101,7 @@ def forget(
     if not verbosity.quiet:
         _print(found, "would be deleted" if dry_run else "deleted")
         if found.rows and not dry_run:
-            print(visible(f"their octets leave the disk with: stompcap maintain --lake {lake} --retain-hours 0"))
+            print(visible(f"their bytes leave the disk with: stompcap maintain --lake {lake} --retain-hours 0"))
     if warning:
         to_stderr(warning)
 

@@ -24,7 +24,7 @@ Out = Annotated[
     str, typer.Argument(metavar="OUT.pcap", help="The capture to write or replace; the truth is OUT.truth.json.", show_default=False)
 ]
 Profile = Annotated[str, typer.Option("--profile", metavar="NAME", help=f"{NAMES}.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and options give the same octets.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and options give the same bytes.")]
 Size = Annotated[
     str | None,
     typer.Option("--size", help="At least so much (500MB, 1GB), in whole groups of connections; default one group.", show_default=False),

@@ -100,7 +100,7 @@ def search_for(path: str, lake: str | None) -> None:
         raise UsageError(f"{path}: {error.strerror}; name a file with a secret on each line") from error
     searcher = Searcher(secrets)
     for line in searcher.short:
-        print(f"{visible(path)}, line {line}: shorter than {LEAST} octets, not searched for")
+        print(f"{visible(path)}, line {line}: shorter than {LEAST} bytes, not searched for")
     count = 0
     for one in searcher.lake(lake):
         where = f", column {one.column}" if one.column else ""

@@ -165,7 +165,7 @@ def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:
 def _silence(row: Row) -> Line:
     """The line of a silence that heart-beats should have broken."""
     excuse = f", excused by {row['excused']}" if row["excused"] else ""
-    note = f"{duration(row['gap_ms'] * 1000)} without an octet, {row['ratio']:.2f} intervals of {duration(row['interval_ms'] * 1000)}"
+    note = f"{duration(row['gap_ms'] * 1000)} without a byte, {row['ratio']:.2f} intervals of {duration(row['interval_ms'] * 1000)}"
     return Line("silence", row["direction"], None, row["gap_end_ns"], note=f"{row['severity']}: {note}{excuse}")
 
 

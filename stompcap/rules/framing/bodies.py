@@ -38,7 +38,7 @@ def fr_27(ctx: RuleContext) -> Judged:
     always missing: read it as a rate.
     """
     return Judged(ctx.with_body, ~ctx.has("content-type"),
-                  "{command} has {body_octets} octets of body and no content-type")
+                  "{command} has {body_octets} bytes of body and no content-type")
 
 
 @BODIES.rule(

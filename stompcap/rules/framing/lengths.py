@@ -38,8 +38,8 @@ def fr_07(ctx: RuleContext) -> tuple[Judged, Judged]:
     cut = (ctx.raw.kind == PARTIAL) & ctx.view.bits(Syntax.LENGTH_MISSED)
     return (
         Judged(ctx.sized & ~ctx.bits(Syntax.LENGTH_INVALID), mended | ctx.bits(Syntax.LENGTH_MISSED),
-               "content-length:{content-length} of {command}, but the body has {body_octets} octets ({delimited_by})"),
-        Judged(cut, cut, "no NUL behind content-length octets of body", units=ctx.rows),
+               "content-length:{content-length} of {command}, but the body has {body_octets} bytes ({delimited_by})"),
+        Judged(cut, cut, "no NUL behind content-length bytes of body", units=ctx.rows),
     )
 
 
@@ -86,7 +86,7 @@ def fr_09(ctx: RuleContext) -> Judged:
     rest = view.rows.follows & view.stray & ~view.bits(Syntax.STRAY_NUL | Syntax.AFTER_GAP)
     followed = ctx.dialogue.of_rows(np.append(rest, False)[1:])
     return Judged(ctx.with_body, ~ctx.sized & followed,
-                  "{command} without content-length; octets that begin no frame follow its NUL")
+                  "{command} without content-length; bytes that begin no frame follow its NUL")
 
 
 @LENGTHS.rule(
@@ -109,7 +109,7 @@ def fr_10(ctx: RuleContext) -> Judged:
     """
     d = ctx.dialogue
     bodiless = (d.command != OTHER) & ~ctx.misplaced & ~ctx.of("SEND", "MESSAGE", "ERROR")
-    return Judged(bodiless, d.body_octets > 0, "{command} has a body of {body_octets} octets")
+    return Judged(bodiless, d.body_octets > 0, "{command} has a body of {body_octets} bytes")
 
 
 @LENGTHS.rule(
@@ -132,4 +132,4 @@ def fr_26(ctx: RuleContext) -> Judged:
     as a rate.
     """
     return Judged(ctx.with_body, ~ctx.sized,
-                  "{command} has {body_octets} octets of body and no content-length")
+                  "{command} has {body_octets} bytes of body and no content-length")

@@ -141,7 +141,7 @@ def fr_11(ctx: RuleContext) -> Judged:
         unevaluable=junk & lost,
         units=ctx.rows,
         lenient=nuls,
-        evidence=lambda index: _choice(nuls[index], "NULs between frames", "octets that belong to no frame"),
+        evidence=lambda index: _choice(nuls[index], "NULs between frames", "bytes that belong to no frame"),
     )
 
 
