@@ -11,7 +11,7 @@ from stompcap.lake.query import Query, in_process, whole
 from stompcap.units import count
 
 CLOCKS = Query(
-    "clocks",
+    "clocks_total",
     ("sessions", "streams"),
     """
     SELECT count(*) FILTER (WHERE t.acks_against_time > 0) AS against_time,

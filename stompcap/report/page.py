@@ -22,7 +22,7 @@ from stompcap.report import by_product, grouping
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
-from stompcap.report.remarks import remarks
+from stompcap.report.remarks import BREAKERS, remarks
 from stompcap.tables.levels import SPELLED, spelled
 from stompcap.tables.words import SIDES
 from stompcap.visible import visible
@@ -172,6 +172,7 @@ def _part(answers: dict[str, Rows], lake_word: str) -> str:
         order=list(dict.fromkeys(row["rule_id"] for row in broken)),
         by_id={row["rule_id"]: row for row in answers["rules"]},
         SPELLED=SPELLED,
+        BREAKERS=BREAKERS,
         findings=findings,
         packets=grouping.by_place(answers.get("packets", [])),
         errors=grouping.errors(answers["errors"]),

@@ -182,7 +182,7 @@ def test_the_summary_of_little(overview: dict[str, Any] | None) -> None:
     assert "and 4 more warnings" in shown
     assert "Lake /lake" in shown
     assert "stompcap report" not in shown, "there is nothing to report"
-    assert "stompcap show" not in shown
+    assert "Look closer" not in shown
 
 
 def test_the_summary_of_a_large_lake_is_of_what_is_new() -> None:

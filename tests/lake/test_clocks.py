@@ -60,5 +60,5 @@ def test_of_no_lake_nothing_is_said(tmp_path: Path) -> None:
 
 def test_connections_that_are_no_sessions_do_not_count() -> None:
     tables = {"sessions": table("sessions", []), "streams": table("streams", [{"stream_id": "a", AGAINST: 9}])}
-    [row] = in_process(tables, [CLOCKS])["clocks"].to_pylist()
+    [row] = in_process(tables, [CLOCKS])["clocks_total"].to_pylist()
     assert told(row) is None

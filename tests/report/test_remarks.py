@@ -29,7 +29,7 @@ def test_findings_worth_knowing_break_no_rule() -> None:
 
 def test_clocks_that_disagree_are_a_warning() -> None:
     row = {"against_time": 3, "unsure": 3, "durations": 127, "without_times": 0}
-    [found] = remarks({"clocks": [row]})
+    [found] = remarks({"clocks_total": [row]})
     assert (found.grade, found.section) == ("warn", "captures")
     assert found.sentence.startswith("In 3 sessions acknowledgements have earlier times than what they acknowledge: ")
-    assert remarks({"clocks": [dict.fromkeys(row, 0)]}) == []
+    assert remarks({"clocks_total": [dict.fromkeys(row, 0)]}) == []
