@@ -222,14 +222,18 @@ def recovers(row: Int, top: Int, rows: Rows) -> bool:
 
 @inline
 def waits_for(chain: Int64s, begin: Int, ack: Int, reach: Int, rows: Rows) -> bool:
-    """Whether the next packets of a direction, from `begin` on, have the octets before `ack`, beyond those it has reached."""
+    """Whether the next packets of a direction, from `begin` on, have octets before `ack`, beyond those it has reached.
+
+    Octets just before `ack` may be missing from the captures. A SYN whose number is behind what the direction has reached begins another
+    connection.
+    """
     for i in range(begin, min(begin + BLOCK, len(chain))):
         row = chain[i]
         size, left = size_of(np.int64(rows.flags[row]), rows.wire[row]), apart(ack, rows.seq[row])
-        if abs(left) > CLOSE_BY or left <= 0:
-            return False  # of another connection, or behind octets that are missing
-        if left <= size:
-            return brings(reach, rows.seq[row], size)
+        if not 0 < left <= CLOSE_BY:
+            return False
+        if brings(reach, rows.seq[row], size):
+            return bool(left <= size or reach == UNSEEN or not rows.flags[row] & SYN)
     return False
 
 
