@@ -1,4 +1,4 @@
-"""Captures of two points that have one source: said in the run, noted in table captures, where validations find it."""
+"""Captures of two points that have one source: noted in table captures, where validations find it."""
 
 from __future__ import annotations
 
@@ -9,31 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from stompcap.capture_points import MOST, Pair, said
 from stompcap.lake import tables as lakes
 from stompcap.quality.words import ONE_POINT
 from stompcap.tables import TABLES
-from stompcap.units import count, share
 from stompcap.visible import visible
-
-Pair = tuple[Mapping[str, Any], Mapping[str, Any], int]
-"""Two rows of table captures, first that of which the rows are, and how many packets both have."""
-
-MOST = 5  # pairs that are named one by one
-
-
-def said(first: Mapping[str, Any], other: Mapping[str, Any], packets: int) -> str:
-    """That two captures are of two points, in words."""
-    segments = max(min(first.get("tcp_segments") or packets, other.get("tcp_segments") or packets), packets)
-    part = f"{count(packets)} TCP segments ({share(packets, segments)} of the smaller file) are in both, at different times"
-    gives = f"the connections in both are taken as {visible(first['path'])} has them, and what the other has of them counts as duplicates"
-    return f"{visible(first['path'])} and {visible(other['path'])} were captured at two points: {part}; {gives}; give each a --source"
-
-
-def warnings(pairs: Sequence[Pair]) -> list[str]:
-    """A line for each pair, where there are not too many."""
-    most = sorted(pairs, key=lambda pair: -pair[2])
-    more = [f"and {count(len(most) - MOST)} more pairs of captures of two points"] if len(most) > MOST else []
-    return [*(said(*pair) for pair in most[:MOST]), *more]
 
 
 def noted(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import datetime
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,6 +24,8 @@ from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Database
+
     from stompcap.lake.data_files import File
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -74,15 +77,44 @@ def parts(lake: str, criteria: Criteria) -> Iterator[Streams]:
         behind = last["place"], last["stream_id"]
 
 
+def timeless(lake: str, criteria: Criteria) -> int:
+    """How many connections would meet the criteria if it were known when their last packet was; 0 where no moment is given."""
+    if criteria.before is None:
+        return 0
+    with _searched(lake, replace(criteria, before=None)) as (database, of_streams, _):
+        [[count]] = database.sql(f"SELECT count(*) FROM streams WHERE last_ns IS NULL AND {of_streams}").fetchall()
+    return int(count)
+
+
 def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.Table:
     """The next connections behind a place and an id; their times are null where packets are not in order of time."""
+    with _searched(lake, criteria) as (database, of_streams, of_sessions):
+        where = "true" if behind is None else f"(place, stream_id) > ({behind[0]}, '{behind[1]}')"
+        sql = f"""
+        SELECT * FROM (
+            SELECT stream_id, CASE WHEN bool_and(in_order) THEN min(first_ns) END AS first_ns,
+                   CASE WHEN bool_and(in_order) THEN max(last_ns) END AS last_ns, coalesce(max(last_ns), 0) AS place
+            FROM (
+                SELECT stream_id, first_ns, last_ns, coalesce(clock_steps_back = 0, false) AS in_order
+                FROM streams WHERE {of_streams}
+                UNION ALL
+                SELECT stream_id, opened_ns AS first_ns, coalesce(last_ns, closed_ns) AS last_ns, CAST(NULL AS BOOLEAN) AS in_order
+                FROM sessions WHERE {of_sessions}
+            ) matching GROUP BY stream_id
+        ) found WHERE {where} ORDER BY place, stream_id LIMIT {AT_ONCE}"""
+        return database.sql(sql).to_arrow_table()
+
+
+@contextmanager
+def _searched(lake: str, criteria: Criteria) -> Iterator[tuple[Database, str, str]]:
+    """Tables streams and sessions, and what rows of each meet the criteria, as SQL."""
     places = {"streams": _files(lake, "streams", criteria), "sessions": _files(lake, "sessions", criteria)}
     words = {
         "clients": pa.table({"client_ip": pa.array(_clients(places, criteria.client), pa.string())}),
         "logins": pa.table({"login": pa.array([criteria.login], pa.string())}),
         "named": pa.table({"stream_id": pa.array(criteria.streams, pa.string())}),
     }
-    both = []
+    both = ["true"]
     if criteria.client is not None:
         both.append("client_ip IN (SELECT client_ip FROM clients)")
     if criteria.streams:
@@ -94,21 +126,8 @@ def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.T
     if criteria.login is not None:
         of_sessions.append("login IN (SELECT login FROM logins)")
         of_streams.append("stream_id IN (SELECT stream_id FROM sessions WHERE login IN (SELECT login FROM logins))")
-    where = "true" if behind is None else f"(place, stream_id) > ({behind[0]}, '{behind[1]}')"
-    sql = f"""
-    SELECT * FROM (
-        SELECT stream_id, CASE WHEN bool_and(in_order) THEN min(first_ns) END AS first_ns,
-               CASE WHEN bool_and(in_order) THEN max(last_ns) END AS last_ns, coalesce(max(last_ns), 0) AS place
-        FROM (
-            SELECT stream_id, first_ns, last_ns, coalesce(clock_steps_back = 0, false) AS in_order
-            FROM streams WHERE {" AND ".join(of_streams)}
-            UNION ALL
-            SELECT stream_id, opened_ns AS first_ns, coalesce(last_ns, closed_ns) AS last_ns, CAST(NULL AS BOOLEAN) AS in_order
-            FROM sessions WHERE {" AND ".join(of_sessions)}
-        ) matching GROUP BY stream_id
-    ) found WHERE {where} ORDER BY place, stream_id LIMIT {AT_ONCE}"""
     with opened(places | words) as database:
-        return database.sql(sql).to_arrow_table()
+        yield database, " AND ".join(of_streams), " AND ".join(of_sessions)
 
 
 def _files(lake: str, table: str, criteria: Criteria) -> Files:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import gold, ledger, lock, retention
 from pipelines.aggregates import refresh
-from pipelines.criteria import parts
+from pipelines.criteria import parts, timeless
 from pipelines.unfinished import partly_in, unfinished
+from stompcap import units
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, delta_log, open_tables, removal
 from stompcap.lake import tables as lakes
@@ -125,8 +126,13 @@ def _made(lake: str, one: Aggregate) -> bool:
     return bool(data_files.of(delta)) or any(name.startswith(SOURCE) for name in delta_log.transactions(delta))
 
 
-def not_searched(lake: str, criteria: Criteria) -> str | None:
-    """A warning where connections have no session yet, so that their login is not known; else None."""
-    if criteria.login is None or not ledger.pending(lake, ["sessions"]):
-        return None
-    return "captures that have not been through correlate have no logins yet; run stompcap decode and correlate, then forget again"
+def warnings(lake: str, criteria: Criteria) -> list[str]:
+    """What the criteria cannot find: connections that have no session yet, so that their login is not known, and those without times."""
+    found = []
+    if criteria.login is not None and ledger.pending(lake, ["sessions"]):
+        says = "captures that have not been through correlate have no logins yet"
+        found.append(f"{says}; run stompcap decode and correlate, then forget again")
+    if some := timeless(lake, criteria):
+        which = "1 connection of unknown time stays" if some == 1 else f"{units.count(some)} connections of unknown time stay"
+        found.append(f"{which}, as the captures have no times: --client, --login and --stream find such connections")
+    return found

@@ -17,6 +17,7 @@ from pipelines.unfinished import Unfinished, begin, open_prefixes, partly_in, re
 from pipelines.unread import unread
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
+from stompcap.capture_points import warnings
 from stompcap.lake import data_files, removal
 from stompcap.lake.open_state import has_states
 from stompcap.lake.places import OPEN, open_files
@@ -150,7 +151,7 @@ class Intake(Pass):
             made, anew = found.made, found.anew
             self.result.warnings += found.warnings
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
-            self.result.warnings += capture_points.warnings(made.points)
+            self.result.warnings += warnings(made.points)
             if made.captures:
                 begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past, anew.captures if anew else ())
                 for table in forget.KEYED if anew and not whole else ():  # stages that come later make the rows of other tables

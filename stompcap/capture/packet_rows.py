@@ -17,8 +17,8 @@ PACKETS = pa.schema(
     [
         pa.field("path", pa.string(), False),
         pa.field("packet", pa.int64(), False),  # from 1, as Wireshark counts
-        pa.field("ts_ns", pa.int64(), False),
-        pa.field("ts", pa.timestamp("us", "UTC"), False),
+        pa.field("ts_ns", pa.int64()),  # null where the capture has no times
+        pa.field("ts", pa.timestamp("us", "UTC")),
         pa.field("src_ip", pa.string(), False),
         pa.field("src_port", pa.int32(), False),
         pa.field("dst_ip", pa.string(), False),
@@ -60,10 +60,11 @@ def packet_batch(path: str, octets: Octets, segments: pa.RecordBatch) -> pa.Reco
     forward = segments.column("forward").to_numpy(zero_copy_only=False)
     rows = np.arange(count)
     source, target = ends[rows, np.where(forward, 0, 1)], ends[rows, np.where(forward, 1, 0)]
-    ts_ns = segments.column("ts_ns")
+    ts_ns = segments.column("ts_ns").to_numpy()
     columns = {
         "path": pa.repeat(path, count),
-        "ts": pa.array(ts_ns.to_numpy() // 1000, PACKETS.field("ts").type),
+        "ts_ns": pa.array(ts_ns, mask=ts_ns == 0),
+        "ts": pa.array(ts_ns // 1000, PACKETS.field("ts").type, mask=ts_ns == 0),
         "src_ip": addresses(source[:, :16]),
         "src_port": ports(source),
         "dst_ip": addresses(target[:, :16]),

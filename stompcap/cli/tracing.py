@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stompcap.capture_points import Pair
 from stompcap.errors import CaptureError, unforeseen
 from stompcap.units import size
 
@@ -37,6 +39,18 @@ class Trace:
     others: dict[str, Row] = field(default_factory=dict)
     """Rows of table streams, by id, of connections with octets that do not speak STOMP; complete when all sessions were taken."""
 
+    shared: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
+    """How many packets captures of two points have in common, by their ranks, first that which gives the rows; complete likewise."""
+
+    @property
+    def points(self) -> list[Pair]:
+        """Captures of two points."""
+        counts: Counter[int] = Counter()
+        for table in self.segments:
+            counts[table.column(0)[0].as_py()] += table.num_rows
+        rows = [{"path": path, "tcp_segments": counts[rank]} for rank, path in enumerate(self.paths)]
+        return [(rows[one], rows[other], packets) for (one, other), packets in self.shared.items()]
+
     def dialogues(self, options: Options) -> Iterator[Dialogue]:
         """Its sessions in order of time: flows that begin early are taken first, few at first, so that the first session comes soon."""
         import numpy as np
@@ -59,7 +73,7 @@ class Trace:
             chosen = np.zeros(len(flows), np.bool_)
             chosen[order[begin:end]] = True
             some = in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow]))))
-            waiting += sessions_of(some, self.paths, self.last_ns, options, others=self.others)
+            waiting += sessions_of(some, self.paths, self.last_ns, options, trace=self)
             waiting.sort(key=lambda one: (one.session["opened_ns"] or 0, one.stream_id))
             begin, at_once = end, min(4 * at_once, MOST_ROWS)
             until = first[order[begin]] if begin < len(order) else np.iinfo(np.int64).max
@@ -69,11 +83,11 @@ class Trace:
 
 def sessions_of(
     segments: pa.Table, paths: Sequence[str], now_ns: int, options: Options, passcodes: dict[bytes, frozenset[bytes]] | None = None,
-    others: dict[str, Row] | None = None,
+    trace: Trace | None = None,
 ) -> list[Dialogue]:
     """The sessions of segments in wire order; `now_ns` is the latest capture time, `passcodes` as for the assembly.
 
-    `others` gets rows of table streams, by id, of connections with octets that do not speak STOMP.
+    What else is found goes to the `trace` that they are of.
     """
     import pyarrow as pa
 
@@ -92,8 +106,9 @@ def sessions_of(
             if name in KEPT or name in WANTED:
                 found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
     tables = {name: without_zero(TABLES[name], pa.concat_tables(some)) for name, some in found.items()}
-    if others is not None:
-        _enter_others(others, tables["streams"])
+    if trace is not None:
+        trace.shared.update(machines.points.shared)
+        _enter_others(trace.others, tables["streams"])
     return dialogues(tables, dict(zip(ids, paths, strict=True)))
 
 

@@ -83,7 +83,7 @@ def forget(
     with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
         work = Work(session, lake, Options(), progress, began)
         found = forgetting.count(work, wanted) if asks or dry_run else None
-        warning = forgetting.not_searched(lake, wanted)
+        warnings = forgetting.warnings(lake, wanted)
     if asks and found is not None and found.rows and not _confirmed(found):
         print("nothing was deleted")
         return
@@ -96,13 +96,13 @@ def forget(
     if verbosity.as_json:
         status, run_id = ("dry run", None) if dry_run else ("done", work.result.run_id)
         said = {"run_id": run_id, "lake": lake, "status": status, "connections": found.connections, "rows": found.rows}
-        print(json.dumps(said | {"warnings": [warning] if warning else []}))
+        print(json.dumps(said | {"warnings": warnings}))
         return
     if not verbosity.quiet:
         _print(found, "would be deleted" if dry_run else "deleted")
         if found.rows and not dry_run:
             print(visible(f"their bytes leave the disk with: stompcap maintain --lake {lake} --retain-hours 0"))
-    if warning:
+    for warning in warnings:
         to_stderr(warning)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stompcap.capture_points import warnings
 from stompcap.cli import common
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 UNREADABLE = 4
 MOST_KINDS = 10  # protocols, each on a port, that are told of
 PIPE = "-"
+SHOWN_APART = "peek at one alone to see it as it was there"
 Captures = Annotated[
     list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; - reads a pipe as it comes.", show_default=False)
 ]
@@ -118,6 +120,8 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
             printer.session(dialogue)
         if printer.selection == Selection():
             _tell_of_others(printer, trace.others.values(), options)
+    for line in warnings(trace.points, SHOWN_APART) if trace.shared else ():
+        to_stderr(line)
     if not printer.sessions and not refused:
         to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
     return len(refused)
