@@ -16,14 +16,14 @@ from pipelines.survey import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, open_tables
+from stompcap.lake.manifest import MANIFEST, collected, failed, shared
 from stompcap.lake.open_state import OpenState
 from stompcap.lake.places import location, open_files
 from stompcap.progress import Meter, Progress, watched
 from stompcap.spark import search, tasks
 from stompcap.spark.blocks import DDL
-from stompcap.spark.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
-from stompcap.spark.sink import MANIFEST, collected, failed, shared
 from stompcap.spark.slices import Again
+from stompcap.work.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
+from stompcap.lake.manifest import MANIFEST, collected
 from stompcap.lake.tables import read
 from stompcap.spark import tasks
-from stompcap.spark.sink import MANIFEST, collected
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -1,18 +1,60 @@
-"""No module imports, at once or later, for types or at run time, what imports it in turn."""
+"""Which way imports go: as the table in CONTRIBUTING.md says, and never in a circle, at once or later, for types or at run time."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+class Layer(NamedTuple):
+    """A row of the table: the paths that it is about, the number of the row, and packages that it never imports."""
+
+    paths: tuple[str, ...]
+    rank: int
+    never: frozenset[str]
+
+
+def quoted(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@cache
+def layers() -> list[Layer]:
+    """The rows of CONTRIBUTING.md's table of folders."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("| never imports |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    return [Layer(tuple(quoted(row[0])), rank, frozenset(quoted(row[2]))) for rank, row in enumerate(rows)]
+
+
+@cache
+def layer_of(path: str) -> Layer:
+    """The row that a file is of: the one with the longest path that leads to it."""
+    found = [(len(own), layer) for layer in layers() for own in layer.paths if path.startswith(own) or Path(path).match(own)]
+    return max(found)[1]
+
+
+def offences(path: str, tree: ast.AST) -> list[str]:
+    """What a file imports against the table."""
+    layer, found = layer_of(path), []
+    for name in imported(tree):
+        above = name in modules() and layer_of(modules()[name].relative_to(ROOT).as_posix()).rank <= layer.rank
+        if name.split(".")[0] in layer.never or (name in modules() and not above):
+            found.append(f"{path} imports {name}")
+    return found
+
+
 @cache
 def modules() -> dict[str, Path]:
-    paths = (path for folder in ("stompcap", "pipelines", "jobs") for path in (ROOT / folder).rglob("*.py"))
+    folders = ("stompcap", "pipelines", "jobs", "airflow_dags")
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
@@ -49,3 +91,31 @@ def test_circles_are_found() -> None:
 def test_no_module_imports_what_imports_it() -> None:
     imports = {name: set(imported(ast.parse(path.read_text("utf-8")))) & modules().keys() - {name} for name, path in modules().items()}
     assert circles(imports) == set()
+
+
+def test_imports_go_one_way() -> None:
+    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in modules().values()}
+    assert not [one for path, tree in trees.items() for one in offences(path, tree)]
+
+
+def test_every_folder_has_a_row_and_every_row_a_folder() -> None:
+    folders = {f"stompcap/{path.parent.name}/" for path in (ROOT / "stompcap").glob("*/__init__.py")}
+    folders |= {"pipelines/", "jobs/", "airflow_dags/"}
+    named = {path for layer in layers() for path in layer.paths}
+    assert folders <= named
+    assert all(list(ROOT.glob(path.rstrip("/"))) for path in named)
+
+
+@pytest.mark.parametrize("layer", layers(), ids=lambda layer: layer.paths[0])
+def test_a_wrong_import_would_be_found(layer: Layer) -> None:
+    file = f"{layer.paths[0]}some.py" if layer.paths[0].endswith("/") else layer.paths[0].replace("*", "some")
+    for package in layer.never:
+        assert offences(file, ast.parse(f"def f():\n    import {package}.some"))
+    below = [one.paths[0] for one in layers()[layer.rank + 1 :] if (ROOT / one.paths[0] / "__init__.py").exists()]
+    for folder in below:
+        assert offences(file, ast.parse(f"import {folder.strip('/').replace('/', '.')}")), folder
+
+
+def test_a_report_is_not_for_lake_nor_spark_for_assembly() -> None:
+    assert offences("stompcap/lake/files.py", ast.parse("from stompcap.report import page"))
+    assert offences("stompcap/assembly/flow.py", ast.parse("import pyspark"))

@@ -20,28 +20,6 @@ from stompcap.version import VERSION
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-# The way of the data: a folder may know those before it, never those after it.
-LAYERS = (
-    "tables",
-    "capture",
-    "tcp",
-    "transport",
-    "stomp",
-    "session",
-    "rules",
-    "generate",
-    "assembly",
-    "spark",
-    "quality",
-    "report",
-    "prepare",
-    "wireshark",
-    "cli",
-)
-# Single modules that any layer may use, which know no folder, or the tables alone.
-BASE = {"baseline", "errors", "kernel", "kernel_cache", "visible", "units", "options", "zones"}
-OVER_TABLES = {"views"}
-PURE = {"tables", "capture", "tcp", "transport", "stomp", "session", "rules"}
 TOP_LEVEL = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "airflow_dags",
     "benchmarks", "data", "docs", "jobs", "mkdocs.yml", "pipelines", "pyproject.toml", "stompcap", "tests",
@@ -60,30 +38,6 @@ def sources(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def imports(path: Path) -> list[tuple[int, str]]:
-    """Line and full name of every absolute import, `if TYPE_CHECKING` ones left out: they are not there at run time."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    unseen = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
-    found = []
-    for node in ast.walk(tree):
-        if id(node) in unseen:
-            continue
-        if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
-    return found
-
-
-def offences(path: Path, forbidden: re.Pattern[str]) -> list[str]:
-    return [f"{path.relative_to(ROOT)}:{line} imports {name}" for line, name in imports(path) if forbidden.match(name)]
-
-
 def test_top_level_holds_nothing_else() -> None:
     assert {name.split("/")[0] for name in tracked()} <= TOP_LEVEL
 
@@ -95,37 +49,6 @@ def test_every_module_says_what_it_is() -> None:
         if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert not silent
-
-
-def test_nothing_downstream_is_known_upstream() -> None:
-    wrong = []
-    for rank, layer in enumerate(LAYERS):
-        later = "|".join(LAYERS[rank + 1 :])
-        if later:
-            for path in sources(f"stompcap/{layer}"):
-                wrong += offences(path, re.compile(rf"stompcap\.({later})\b"))
-    for name in BASE | OVER_TABLES:
-        path = ROOT / "stompcap" / f"{name}.py"
-        if path.exists():
-            later = "|".join(LAYERS[1:] if name in OVER_TABLES else LAYERS)
-            wrong += offences(path, re.compile(rf"stompcap\.({later})\b"))
-    assert not wrong
-
-
-def test_protocol_logic_is_without_spark() -> None:
-    outside = re.compile(r"(pyspark|delta|deltalake|py4j)\b")
-    assert not [o for layer in sorted(PURE) for path in sources(f"stompcap/{layer}") for o in offences(path, outside)]
-
-
-def test_pipelines_parse_no_arguments_and_jobs_hold_no_logic() -> None:
-    parsers = re.compile(r"(argparse|typer|click)\b")
-    assert not [o for path in sources("pipelines") for o in offences(path, parsers)]
-    assert not [o for path in sources("jobs") for o in offences(path, re.compile(r"(numpy|numba|scapy)\b"))]
-
-
-def test_dags_import_nothing_heavy() -> None:
-    heavy = re.compile(r"(pyspark|scapy|numba|pandas|stompcap)\b")
-    assert not [o for path in sources("airflow_dags") for o in offences(path, heavy)]
 
 
 def test_version_is_one() -> None:

@@ -18,9 +18,9 @@ from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.data_files import File, Files
 from stompcap.lake.files import TableWriter
 from stompcap.lake.history import expire
+from stompcap.lake.manifest import MANIFEST, as_manifest, collected
 from stompcap.lake.places import OPEN, DataFile, location
 from stompcap.lake.query import opened
-from stompcap.spark.sink import MANIFEST, as_manifest, collected
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

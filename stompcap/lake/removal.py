@@ -23,8 +23,8 @@ from stompcap.lake.data_files import File
 from stompcap.lake.files import PART, TableWriter
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
 from stompcap.lake.places import DataFile, filesystem, location
-from stompcap.spark.packing import FILE_OCTETS, packed, tasks_to_read
 from stompcap.tables import TABLES
+from stompcap.work.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,9 +33,9 @@ def main() -> None:
     """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, run SQL; end the JVM."""
     from delta.tables import DeltaTable
 
+    from stompcap.lake.manifest import MANIFEST
     from stompcap.spark.blocks import DDL
     from stompcap.spark.session import get_session
-    from stompcap.spark.sink import MANIFEST
 
     spark = get_session("local[2]")
     with tempfile.TemporaryDirectory() as folder:

@@ -23,11 +23,11 @@ from stompcap.errors import CaptureError, NoCapture, unforeseen
 from stompcap.lake.places import open_files
 from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
-from stompcap.spark.failures import STATE, Failures, culprits, ranks
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.tables.times import with_zero
 from stompcap.tcp.flows import by_flow
+from stompcap.work.failures import STATE, Failures, culprits, ranks
 
 if TYPE_CHECKING:
     from stompcap.assembly import Part

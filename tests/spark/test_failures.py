@@ -16,10 +16,10 @@ from stompcap.errors import CaptureError, NoCapture, UsageError
 from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
 from stompcap.spark import tasks
-from stompcap.spark.failures import FAILURES, Failures, culprits, ranks
 from stompcap.spark.sink import Sink
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
+from stompcap.work.failures import FAILURES, Failures, culprits, ranks
 from tests.e2e.truth import DATA
 
 NAMES = ("activemq_dialogue.pcap", "rabbitmq_heartbeats.pcap", "artemis_heartbeats.pcapng", "rabbitmq_stalls.pcap")

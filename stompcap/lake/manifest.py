@@ -1,0 +1,52 @@
+"""What a task wrote, as rows that travel back to the driver: the files by table, and what it could not read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stompcap.lake.places import DataFile
+from stompcap.work.failures import FAILURES, Failures
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from pyspark.sql import Row
+
+SHARED = "shared"  # the column that reports packets of two capture points
+MANIFEST = f"table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING, {FAILURES} STRING, {SHARED} STRING"
+_FILE = [("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())]
+_ARROW = pa.schema([*_FILE, (FAILURES, pa.string()), (SHARED, pa.string())])
+
+
+def as_manifest(
+    files: Iterable[DataFile], failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None
+) -> pa.RecordBatch:
+    """What a task wrote as rows of MANIFEST, the captures that it could not read, and how many packets captures of two points share."""
+    said = [{FAILURES: failures.said()}] if failures else []
+    said += [{SHARED: json.dumps([[*ranks, packets] for ranks, packets in shared.items()])}] if shared else []
+    return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *said], schema=_ARROW)
+
+
+def collected(manifest: Iterable[Row]) -> list[DataFile]:
+    """The driver's view of what tasks wrote: rows of MANIFEST as data files."""
+    return [DataFile(row["table"], row["path"], row["size"], row["rows"], row["statistics"]) for row in manifest if row["path"]]
+
+
+def shared(manifest: Iterable[Row]) -> dict[tuple[int, int], int]:
+    """How many packets captures of two points share, by their ranks, first that of the capture that gives the rows."""
+    found: dict[tuple[int, int], int] = {}
+    for row in manifest:
+        for before, behind, packets in json.loads(row[SHARED] or "[]"):
+            found[before, behind] = found.get((before, behind), 0) + packets
+    return found
+
+
+def failed(manifest: Iterable[Row]) -> Failures:
+    """The captures that tasks could not read."""
+    failures = Failures()
+    failures.hear(row[FAILURES] for row in manifest)
+    return failures
