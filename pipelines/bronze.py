@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipelines.ledger import in_time
 from pipelines.survey import Refused
 from stompcap.capture import unreadable
+from stompcap.capture.rotation import ranked as in_order
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.manifest import MANIFEST, collected, failed, shared
@@ -51,10 +51,11 @@ def is_new(found: Survey, known: Container[str]) -> bool:
 
 
 def ranked(found: Iterable[Survey], known: Container[str]) -> list[Survey]:
-    """The captures not seen before, each content once, in order (`in_time`)."""
+    """The captures not seen before, each content once, in order (stompcap.capture.rotation)."""
     once = {one.row["capture_id"]: one for one in sorted(found, key=lambda s: str(s.row["path"]), reverse=True)}
     new = [one for one in once.values() if is_new(one, known)]
-    return sorted(new, key=lambda one: in_time(one.row))
+    rank = in_order(one.row for one in new).order
+    return sorted(new, key=lambda one: rank[one.row["capture_id"]])
 
 
 @dataclass(frozen=True)
@@ -110,17 +111,18 @@ def before(
 
 
 class Ranks:
-    """The captures of a batch and those before it, in one order (`in_time`)."""
+    """The captures of a batch and those before it, in one order (stompcap.capture.rotation)."""
 
     def __init__(self, captures: Sequence[Survey], past: Before) -> None:
         new = {one.row["capture_id"]: one for one in captures}
-        rows = sorted([*(row for row in past.captures if row["capture_id"] not in new), *(one.row for one in captures)], key=in_time)
-        self.rows: Sequence[Mapping[str, Any]] = rows
-        self.order = {row["capture_id"]: rank for rank, row in enumerate(rows)}
-        self.named = [(row["path"], row["capture_id"]) for row in rows]
+        found = in_order([*(row for row in past.captures if row["capture_id"] not in new), *(one.row for one in captures)])
+        self.rows: Sequence[Mapping[str, Any]] = found.rows
+        self.clocks = found.clocks
+        self.order = found.order
+        self.named = [(row["path"], row["capture_id"]) for row in found.rows]
         """Path and id by rank."""
 
-        self.before = tuple(row["capture_id"] for row in sorted(past.captures, key=in_time))
+        self.before = tuple(row["capture_id"] for row in in_order(past.captures).rows)
         """The ids of those before by the ranks that they had."""
 
         self.overtaken = past.overtaken
@@ -260,7 +262,9 @@ def _extract(
     with watched(steps.report, here=session.local()) as meter:
         spark = session()
         number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
-        work = tasks.Extract(lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, ranks.before, ranks.overtaken, meter, unused)
+        work = tasks.Extract(
+            lake, ranks.named, batch, options, tuple(outputs), ranks.now_ns, ranks.before, ranks.overtaken, meter, unused, ranks.clocks
+        )
         return together(spark, ranks, number, options, meter, again).mapInArrow(work, MANIFEST).collect()
 
 

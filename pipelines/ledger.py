@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.capture.rotation import Name, in_rotation
+from stompcap.capture.rotation import ranked
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
@@ -69,15 +69,10 @@ def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) 
     return len(table)
 
 
-def in_time(row: Mapping[str, Any]) -> tuple[bool, int, Name, str]:
-    """What orders captures, rows of table captures: the first packet's time, then the name as programs count, then the id."""
-    return row["first_ns"] is None, row["first_ns"] or 0, in_rotation(row["path"] or ""), row["capture_id"]
-
-
 def captures(lake: str) -> dict[str, int]:
-    """The ids of all captures in the lake, ranked in order (`in_time`)."""
-    rows = [timed(row) for row in lakes.small(lake, "captures", ["capture_id", "path", "first_ns", "packets"]).to_pylist()]
-    return {row["capture_id"]: rank for rank, row in enumerate(sorted(rows, key=in_time))}
+    """The ids of all captures in the lake, ranked in order (stompcap.capture.rotation)."""
+    columns = ["capture_id", "path", "source", "first_ns", "last_ns", "packets"]
+    return ranked(timed(row) for row in lakes.small(lake, "captures", columns).to_pylist()).order
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:

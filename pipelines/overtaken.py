@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ledger import in_time
+from stompcap.capture.rotation import ranked
 from stompcap.lake.data_files import Files
 from stompcap.lake.query import opened
 from stompcap.spark.slices import Periods
@@ -46,8 +46,9 @@ def overtaken(
     `streams` are the files with the rows of open connections. `search` gives the endpoints of chosen segments of captures; those of flows
     that are `meant` too are given. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.
     """
-    latest = max((in_time(row) for row in past.captures), default=None)
-    late = [one for one in captures if one.row["first_ns"] is not None and latest is not None and in_time(one.row) < latest]
+    rank = ranked([*past.captures, *(one.row for one in captures)]).order
+    latest = max((rank[row["capture_id"]] for row in past.captures), default=-1)
+    late = [one for one in captures if one.row["first_ns"] is not None and rank[one.row["capture_id"]] < latest]
     if not late and not meant:
         return NONE
     with opened({"stream_state": Files.of("stream_state", past.files), "streams": streams}) as database:

@@ -30,7 +30,7 @@ class Assembly(Task):
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
-        flows = tcp.as_they_crossed(self.points.told(flows.combine_chunks()))
+        flows = tcp.as_they_crossed(self.points.told(flows.combine_chunks()), self.clocks)
         begin = 0
         for first, end in self._large(flows) if self.analyser else ():
             if first > begin:

@@ -18,6 +18,7 @@ from stompcap.capture.columns import SEGMENTS, SPILLED
 from stompcap.capture.files import Source
 from stompcap.errors import StompcapError
 from stompcap.tcp.block import column
+from stompcap.tcp.file_steps import Passed
 from stompcap.tcp.matching import may_go_on
 from stompcap.tcp.octets import Octets, copy_from
 
@@ -32,6 +33,7 @@ class LargeFlow:
         self._begin()
         self._pieces = SEGMENTS.empty_table()
         self._last: dict[str, Any] = {}
+        self._passed = Passed(task.clocks)
         self._over = False  # whether the captures had another order when the state was kept
 
     def _begin(self) -> None:
@@ -54,6 +56,7 @@ class LargeFlow:
         try:
             self._resume(octets)
             self.task.resumed.add(endpoints)
+            self._passed.took(self.task.ranks)
         except (OSError, MemoryError, StompcapError):
             raise
         except Exception as error:  # noqa: BLE001 - no state keeps other connections from being taken in
@@ -68,6 +71,7 @@ class LargeFlow:
             self._over = False
         if segments.num_rows:
             self._last = _named(segments)
+            segments = self._passed.marked(segments)
             for step in self.machine.feed(segments):
                 yield from self.flow.parts(step)
 

@@ -23,12 +23,14 @@ from stompcap.capture.decode import flow_hash
 from stompcap.capture.files import open_capture
 from stompcap.capture.outer import keyed
 from stompcap.capture.records import Records, Walk
+from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.capture.segments import read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest
 from stompcap.errors import CaptureError
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
 from stompcap.tcp.capture_points import CapturePoints
+from stompcap.tcp.file_steps import NO_CLOCKS
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.matching import IDLE_NS
 
@@ -39,13 +41,14 @@ CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")  # wha
 
 @dataclass(frozen=True)
 class Kept:
-    """A capture as table `captures` has it: how much of the file was used, its digest, and how many packets an earlier row covers."""
+    """A capture as table `captures` has it: how much of the file was used, its digest, its packets in earlier rows; and its clock."""
 
     path: str
     used_octets: int
     used_sha256: str
     compressed: bool
     before: int = 0
+    clock: int = SAME_CLOCK
 
     @property
     def part(self) -> Split:
@@ -93,6 +96,7 @@ def packets_of(stream: Mapping[str, Any], captures: Sequence[Kept], *, tunnels: 
     flow = _Flow(endpoints, tunnels)
     for rank, capture in enumerate(captures):
         flow.add(capture, rank)
+    flow.clocks = np.array([capture.clock for capture in captures], np.int64)
     for vlan, alone in product((False, True), (False, True)):
         numbers = flow.incarnation(stream, client_low, vlan=vlan, alone=alone)
         if numbers is not None:
@@ -110,6 +114,7 @@ class _Flow:
         self.batches: list[pa.RecordBatch] = []
         self.pieces: dict[tuple[int, int], list[int]] = {}  # of packets put together: by rank and number, numbers of all
         self.links: set[int] = set()
+        self.clocks = NO_CLOCKS
 
     def add(self, capture: Kept, rank: int) -> None:
         """Read a capture for its segments of the flow."""
@@ -143,7 +148,7 @@ class _Flow:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
                 segments = segments.set_column(segments.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))
-        segments = as_they_crossed(CapturePoints().told(segments.sort_by(WIRE_ORDER).combine_chunks()))
+        segments = as_they_crossed(CapturePoints().told(segments.sort_by(WIRE_ORDER).combine_chunks()), self.clocks)
         if not segments.num_rows:
             return None
         found = reassemble_columns(segments, stream["source"], idle_ns=NEVER if alone else IDLE_NS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Container, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
+from stompcap.tcp.file_steps import by_rank
 from stompcap.tcp.settle import BLOCK
 
 if TYPE_CHECKING:
@@ -70,8 +71,14 @@ class Task:
         self.names = secret_header_names(options.settings.secrets)
         self.given: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
         self.points = CapturePoints()
+        self.clocks = by_rank((), len(captures))
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
+
+    def stepped(self, clocks: Sequence[int]) -> Self:
+        """The same, with the clocks of its captures by rank (stompcap.capture.rotation)."""
+        self.clocks = by_rank(clocks, len(self.capture_ids))
+        return self
 
     @cached_property
     def order(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 SEGMENTS = pa.schema(
     [
-        pa.field("capture", pa.int32(), False),  # rank of the capture in its run: captures ordered by first packet time, then id
+        pa.field("capture", pa.int32(), False),  # rank of the capture in its run (stompcap.capture.rotation)
         pa.field("packet", pa.int64(), False),  # 1-based number in the file, as Wireshark counts
         pa.field("ts_ns", pa.int64(), False),  # nanoseconds since the epoch
         pa.field("flow", pa.int64(), False),  # hash of `endpoints`
@@ -38,3 +38,6 @@ FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 ELSEWHERE = 1 << 16
 """A flag of no TCP header: the packet is known from another capture of the source, or of a connection that another capture point gives
 (stompcap.tcp.capture_points)."""
+
+STEPPED = 1 << 17
+"""Another: before this packet a clock stepped, between two captures (stompcap.tcp.file_steps)."""

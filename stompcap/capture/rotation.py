@@ -1,17 +1,52 @@
-"""Names of files that a capture program rotates: their order, and which files of several taps belong to one period.
+"""Files that a capture program rotates: their names, their order, and where its clock stepped back between two of them.
 
-tcpdump appends numbers to the name given (`-C`: capture.pcap, capture.pcap1, ...) or makes it of the time (`-G`); dumpcap puts a number
-and the time before the suffix (capture_00001_20260131120000.pcapng), or the other way round.
+tcpdump appends numbers to the name given (`-C`: capture.pcap, capture.pcap1, ...; `-W`: a ring of them) or makes it of the time (`-G`);
+dumpcap puts a number and the time before the suffix (capture_00001_20260131120000.pcapng), or the other way round.
+
+Captures are ordered by the times of their first packets. Files of one rotation, whose names differ in the last number and the time alone,
+are in order of their names where one begins before the one before it ended: there the clock stepped back, between the two. The first
+packets of later files are then taken to be later by as much. Names of a ring, which end in the number, begin again once: there, and where
+a number occurs twice, times order files, and only files that overlap tell of a step. What a flow's own numbers contradict does not count
+for that flow (stompcap.tcp.merging).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 NUMBER = re.compile(r"(\d+)")
 STAMP = re.compile(r"\d{4,}")
+TIME = re.compile(r"\d{4}(?:[-_.:T]?\d\d){4,5}|\d{8,}")
+NUMBERED = re.compile(r"\d+$")
 COMPRESSED = re.compile(r"\.(gz|zst|lz4|xz|bz2)$", re.IGNORECASE)
 Name = tuple[str | int, ...]
+Row = Mapping[str, Any]
+
+SWAPPED_NS = 100_000  # a program that captures at several interfaces writes packets in another order by as much
+STEP_NS = 24 * 3600 * 10**9  # files that lie further before those that their names follow are no files of one rotation
+SAME_CLOCK = -1
+STEPS = 32  # bits of a clock
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Captures, rows of table captures, in order; and by rank the clock that each has.
+
+    A clock is the number of the rotation, and in its lowest `STEPS` bits how often the clock had stepped between files before: SAME_CLOCK
+    where it never did.
+    """
+
+    rows: Sequence[Row]
+    clocks: Sequence[int]
+
+    @property
+    def order(self) -> dict[str, int]:
+        """The rank of each capture, by id."""
+        return {row["capture_id"]: rank for rank, row in enumerate(self.rows)}
 
 
 def in_rotation(path: str) -> Name:
@@ -25,3 +60,86 @@ def period(path: str) -> tuple[str, ...] | None:
     folder, _, name = path.rstrip("/").rpartition("/")
     stamps = STAMP.findall(name)
     return (folder, *stamps) if stamps else None
+
+
+def ranked(captures: Iterable[Row]) -> Ranked:
+    """Captures in order: of time, and where a clock stepped between files of one rotation, of their names; then by name, then by id."""
+    rows = list(captures)
+    numbered = {NUMBERED.sub("", _path(row)) for row in rows if NUMBERED.search(_path(row))}
+    rotations: dict[tuple[str, ...], list[_File]] = {}
+    keys: list[tuple[tuple[bool, int, Name, str], int, Row]] = []
+    for row in rows:
+        if row["first_ns"] is None:
+            keys.append(((True, 0, in_rotation(_path(row)), row["capture_id"]), SAME_CLOCK, row))
+        else:
+            file = _File.of(row, _path(row) in numbered)
+            rotations.setdefault((row.get("source") or "", *file.rotation), []).append(file)
+    for number, some in enumerate(rotations.values()):
+        files = _in_turn(some)
+        begins, steps = _steps(files)
+        for file, begin, step in zip(files, begins, steps, strict=True):
+            clock = number << STEPS | step if steps[-1] else SAME_CLOCK
+            keys.append(((False, begin, file.name, file.row["capture_id"]), clock, file.row))
+    keys.sort(key=lambda one: one[0])
+    return Ranked([row for _, _, row in keys], [clock for _, clock, _ in keys])
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file with times: what the names of its rotation have in common, and its number and the times in its name."""
+
+    row: Row
+    name: Name
+    rotation: tuple[str, ...]
+    number: int
+    times: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: Row, first: bool) -> _File:
+        """`first`: other files have the same name with a number behind it."""
+        path = _path(row) + ("0" if first else "")
+        folder, _, name = path.rpartition("/")
+        parts = NUMBER.split(TIME.sub("\0", name))
+        number = int(parts[-2]) if len(parts) > 1 else 0
+        return cls(row, in_rotation(path), (folder, *parts[:-2], parts[-1]), number, tuple(TIME.findall(name)))
+
+    @property
+    def first_ns(self) -> int:
+        first: int = self.row["first_ns"]
+        return first
+
+    @property
+    def last_ns(self) -> int:
+        last: int | None = self.row["last_ns"]
+        return self.first_ns if last is None else last
+
+
+def _path(row: Row) -> str:
+    return COMPRESSED.sub("", (row["path"] or "").rstrip("/"))
+
+
+def _in_turn(files: Sequence[_File]) -> Sequence[_File]:
+    """Files of one rotation in order: that of their names, if a program can have written them so while its clock stepped; else of time."""
+    in_time = sorted(files, key=lambda file: (file.first_ns, file.name, file.row["capture_id"]))
+    if len({(file.number, file.times if not file.number else ()) for file in files}) < len(files):
+        return in_time
+    by_name = sorted(files, key=lambda file: (file.number, file.times))
+    back = [at for at, (one, two) in enumerate(pairwise(by_name), 1) if two.last_ns <= one.first_ns and two.first_ns < one.first_ns]
+    ring = len(back) == 1 and by_name[-1].last_ns <= by_name[0].first_ns and all(NUMBERED.search(_path(file.row)) for file in files)
+    if ring:
+        return [*by_name[back[0] :], *by_name[: back[0]]]
+    steps = [(by_name[at - 1], by_name[at]) for at in back]
+    apart = any(one.last_ns - two.first_ns > STEP_NS or two.number != one.number + 1 for one, two in steps)
+    return in_time if apart else by_name
+
+
+def _steps(files: Sequence[_File]) -> tuple[list[int], list[int]]:
+    """Of each file, in order: when it begins by a clock that never steps back, and how often the clock had stepped before."""
+    begins, steps, ahead = [files[0].first_ns], [0], 0
+    for one, two in pairwise(files):
+        overlap = one.last_ns - two.first_ns
+        stepped = overlap > SWAPPED_NS and _path(one.row) != _path(two.row)
+        ahead += overlap if stepped else 0
+        begins.append(max(begins[-1], two.first_ns + ahead))
+        steps.append(steps[-1] + stepped)
+    return begins, steps

@@ -33,6 +33,7 @@ class Trace:
     """The packets of captures that could be read, as one trace in order of time."""
 
     paths: list[str] = field(default_factory=list)  # in order of time; the rank of each is its id
+    clocks: Sequence[int] = ()  # of the captures by rank (stompcap.capture.rotation)
     segments: list[pa.Table] = field(default_factory=list)
     last_ns: int = 0
     octets: int = 0
@@ -100,6 +101,7 @@ def sessions_of(
     analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
     found: dict[str, list[pa.Table]] = {}
     machines = Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns, passcodes=passcodes)
+    machines.stepped(trace.clocks if trace is not None else ())
     for part in machines.parts(segments):
         made = analyse(part.sessions) if part.sessions is not None else {}
         for name, table in (*part.tables.items(), *made.items()):
@@ -124,7 +126,7 @@ def _enter_others(others: dict[str, Row], streams: pa.Table) -> None:
 def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError], None], most: int = MOST_OCTETS) -> Trace:
     """The packets of these captures; one that cannot be read, or that would be too much, is refused and left out."""
     trace = Trace()
-    parts: list[tuple[int, str, list[pa.RecordBatch]]] = []
+    parts: list[tuple[int, int, str, list[pa.RecordBatch]]] = []
     for path in paths:
         try:
             parts.append(_segments(path, options, most - trace.octets, trace))
@@ -134,8 +136,8 @@ def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError]
     return trace
 
 
-def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int, str, list[pa.RecordBatch]]:
-    """The segments of one capture, and its first time; they carry their payload if it is compressed."""
+def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int, int, str, list[pa.RecordBatch]]:
+    """The segments of one capture, and its first and last time; they carry their payload if it is compressed."""
     from stompcap.capture import open_capture, segments
     from stompcap.capture.compressed import Decompressed
     from stompcap.capture.splits import Split
@@ -145,28 +147,34 @@ def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int
     taken = 0 if compressed else window.size
     if taken > left:
         raise _too_large(path)
-    first, batches = 1 << 62, []
+    first, last, batches = 1 << 62, 0, []
     _, decoded = segments.read(Split(path, limit=options.max_decompressed), 65536, vlan=options.vlan, tunnels=options.tunnels)
     for batch in decoded:
         taken += int(batch.records.captured.sum()) if compressed else 0
         if taken > left:
             raise _too_large(path)
-        first, trace.last_ns = min(first, int(batch.records.ts_ns.min())), max(trace.last_ns, int(batch.records.ts_ns.max()))
+        first, last = min(first, int(batch.records.ts_ns.min())), max(last, int(batch.records.ts_ns.max()))
         if batch.used:
             batches.append(segments.segment_batch(batch, 0, carry=compressed))
     trace.octets += taken
-    return first, path, batches
+    trace.last_ns = max(trace.last_ns, last)
+    return first, last, path, batches
 
 
-def _put(trace: Trace, parts: list[tuple[int, str, list[pa.RecordBatch]]]) -> None:
+def _put(trace: Trace, parts: list[tuple[int, int, str, list[pa.RecordBatch]]]) -> None:
     """Captures in order of time, each segment with the rank of its capture."""
     import pyarrow as pa
 
-    from stompcap.capture.rotation import in_rotation
+    from stompcap.capture.rotation import ranked
 
-    for rank, (_, path, batches) in enumerate(sorted(parts, key=lambda part: (part[0], in_rotation(part[1]), part[1]))):
-        trace.paths.append(path)
-        for batch in batches:
+    found = ranked(
+        {"path": path, "first_ns": first, "last_ns": last, "capture_id": str(at), "batches": batches}
+        for at, (first, last, path, batches) in enumerate(parts)
+    )
+    trace.clocks = found.clocks
+    for rank, row in enumerate(found.rows):
+        trace.paths.append(row["path"])
+        for batch in row["batches"]:
             table = pa.Table.from_batches([batch])
             ranks = pa.repeat(pa.scalar(rank, pa.int32()), table.num_rows)
             trace.segments.append(table.set_column(0, table.schema.field(0), ranks))

@@ -145,7 +145,7 @@ class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
     `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
-    they had in the run before. `overtaken` and `unused` as for the assembly.
+    they had in the run before. `overtaken`, `unused` and `clocks` as for the assembly.
     """
 
     lake: str
@@ -158,6 +158,7 @@ class Extract:
     overtaken: bool = False
     meter: Meter = field(default_factory=Meter)
     unused: frozenset[bytes] = frozenset()
+    clocks: Sequence[int] = ()
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
@@ -217,7 +218,7 @@ class _Made:
             work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns,
             analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.overtaken,
             unused=work.unused,
-        )  # fmt: skip
+        ).stepped(work.clocks)  # fmt: skip
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import ACK, ELSEWHERE, FIN, RST, SYN, URG
+from stompcap.capture.columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
-from stompcap.tcp.clocks import Sent, take_clock
+from stompcap.tcp.clocks import Sent, take_clock, take_step
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
@@ -240,6 +240,8 @@ def assign(
         if streams > first and idle(state, first, streams, ts - last_ns, idle_ns):
             first, after_idle = streams, True
         last_ns = max(last_ns, ts)
+        stepped = take_step(state, first, streams, Sent(side, ts, ack, flags, 0, 0, number[row] + 1), steps, stepped)
+        flags &= ~STEPPED
         seg = Segment(side, ts, seq, ack, flags, octets)
         key = key_of(flow[row], side, seq, ack, flags, np.int64(window[row]), octets, np.int64(ip_id[row]))
         slot = slot_of(key)

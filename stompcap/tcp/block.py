@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stompcap.capture.columns import STEPPED
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.assign import Assigned, Segments, assign
-from stompcap.tcp.clocks import STEP
+from stompcap.tcp.clocks import OPEN_AT_ONCE, STEP
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
 from stompcap.tcp.interleave import Placed
@@ -75,7 +76,8 @@ def reassemble_block(
     stream_of, position = np.concatenate((before.stream_of, np.empty(fresh, np.int32))), padded(before.position, fresh)
     marks, born, heard = (padded(array, fresh) for array in (before.marks, before.born, before.heard))
     stalls = np.empty((int(np.count_nonzero(columns["window"][held:] == 0)) + 2 * known, 4), np.int64)
-    steps = np.empty((2 * fresh, STEP), np.int64)  # mostly not touched
+    marked = int(np.count_nonzero(columns["flags"][held:] & STEPPED))
+    steps = np.empty((2 * fresh + OPEN_AT_ONCE * marked, STEP), np.int64)  # mostly not touched
     memory = before.memory.copy()
     new = Segments(
         columns["flow"][held:], endpoints[held:], forward[held:], columns["capture"][held:], columns["packet"][held:],

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import ELSEWHERE, FIN, RST, SYN
+from stompcap.capture.columns import ELSEWHERE, FIN, RST, STEPPED, SYN
 from stompcap.tcp.block import column
 from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.matching import TIMELESS
@@ -90,7 +90,7 @@ class _Rows:
     def __init__(self, columns: Mapping[str, Int64s]) -> None:
         self.flow, self.capture, self.ts_ns = columns["flow"], columns["capture"], columns["ts_ns"]
         self.side, self.seq, self.captured = columns["forward"], columns["seq"], columns["captured_octets"]
-        self.flags, self.ip_id, wire = columns["flags"] & ~ELSEWHERE, columns["ip_id"], columns["wire_octets"]
+        self.flags, self.ip_id, wire = columns["flags"] & ~(ELSEWHERE | STEPPED), columns["ip_id"], columns["wire_octets"]
         numbers = self.seq | self.side << 32 | self.flags << 33, columns["ack"] | columns["window"] << 32
         self.key = np.zeros(len(self.flow), np.uint64)  # what a packet has wherever it is captured, mixed
         for part in (self.flow, *numbers, wire << 17 | self.ip_id + 1):

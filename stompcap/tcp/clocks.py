@@ -7,7 +7,8 @@ octets count. They are no closer than the round trip as the capture point sees i
 
 A clock has stepped where a direction goes on, by its sequence and acknowledgement numbers, at an earlier time; segments out of order, and
 those sent again, say nothing. So it has where an acknowledgement contradicts a bound: then nobody knows which clock stepped, nor when since
-an acknowledgement last came close to that bound. What lies between is of no known difference.
+an acknowledgement last came close to that bound. What lies between is of no known difference. And it has where a packet is marked
+STEPPED: files of a rotation show that, whatever the connection's own packets do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stompcap.capture.columns import ACK
+from stompcap.capture.columns import ACK, STEPPED
 from stompcap.capture.integers import Int
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.state import (
@@ -40,10 +41,12 @@ from stompcap.tcp.state import (
     WIDTH,
     Int64s,
     State,
+    closed,
     distance,
 )
 
 MOST_STEPS = 256  # of a connection: behind more of them, its clocks cannot be compared
+OPEN_AT_ONCE = 4  # connections of a flow that go on where a clock is known to have stepped between two captures
 BOTH = 2  # which side's clock stepped, where that is not known
 
 NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time and place
@@ -77,6 +80,24 @@ def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I
         at = SIDES + peer * WIDTH
         state[stream, at + TIMED] = state[stream, at + NEWEST] = 0
     return count + 1
+
+
+@inline
+def take_step(state: State, first: Int, streams: Int, sent: Sent, steps: Int64s, count: Int) -> Int:
+    """Take that all clocks stepped before a packet, if it is marked so; returns how many steps there are now."""
+    return _stepped_for_all(state, first, streams, sent.ts, sent.place, steps, count) if sent.flags & STEPPED else count
+
+
+@kernel
+def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, place: Int, steps: Int64s, count: Int) -> Int:
+    """Note a step of all clocks before that time and place in a flow's latest connections; returns how many steps there are now."""
+    for stream in range(max(first, streams - OPEN_AT_ONCE), streams):
+        if closed(state, stream):
+            continue
+        count = _stepped(state, stream, BOTH, ts, place, steps, count)
+        for side in range(2):
+            state[stream, SIDES + side * WIDTH + WENT_NS] = 0  # times behind the step are compared with each other alone
+    return count
 
 
 @kernel

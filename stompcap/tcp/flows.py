@@ -18,6 +18,7 @@ from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import ELSEWHERE
 from stompcap.places import PACKET_BITS
 from stompcap.tcp.block import column
+from stompcap.tcp.file_steps import NO_CLOCKS, by_rank, marked
 from stompcap.tcp.merging import Rows, crossed, in_doubt
 from stompcap.tcp.results import Int64s
 
@@ -87,18 +88,23 @@ def in_wire_order(segments: pa.Table) -> pa.Table:
     return in_order
 
 
-def as_they_crossed(segments: pa.Table) -> pa.Table:
+def as_they_crossed(segments: pa.Table, clocks: Int64s = NO_CLOCKS) -> pa.Table:
     """Rows in WIRE_ORDER with those of each flow in the order in which its packets crossed the wire (stompcap.tcp.merging).
 
-    Those that are ELSEWHERE, the last of a flow, are no part of that order.
+    Those that are ELSEWHERE, the last of a flow, are no part of that order. `clocks` are those of the captures by rank
+    (stompcap.capture.rotation): where one stepped, rows are marked STEPPED.
     """
     names = ("capture", "ts_ns", "seq", "ack", "flags", "wire_octets")
     capture, ts_ns, seq, ack, flags, wire = (column(segments, name) for name in names)
-    rows = Rows(capture, ts_ns, column(segments, "forward").astype(np.uint8), seq, ack, flags, wire)
+    clocks = by_rank(clocks, int(capture.max(initial=0)) + 1) if len(clocks) == 0 else clocks
+    rows = Rows(capture, ts_ns, column(segments, "forward").astype(np.uint8), seq, ack, flags, wire, clocks)
     behind = np.flatnonzero(np.diff(flags & ELSEWHERE)) + 1
-    edges = np.union1d(flow_edges(segments), behind)
+    begins = flow_edges(segments)
+    edges = np.union1d(begins, behind)
     doubtful = in_doubt(edges, rows)
-    return segments.take(pa.array(crossed(edges, doubtful, rows))).combine_chunks() if doubtful.any() else segments
+    if doubtful.any():
+        segments = segments.take(pa.array(crossed(edges, doubtful, rows))).combine_chunks()
+    return marked(segments, begins, clocks)
 
 
 def flow_edges(segments: pa.Table) -> Int64s:

@@ -4,7 +4,8 @@ A flow is taken as its captures have it, one after the other, where times never 
 it. Any other is merged: the packets of each direction of each capture stay in their order, and among those that are next the earliest
 is taken, unless it acknowledges, or continues, octets that one of the others still holds: then it waits for these. So clocks that
 differ, files that begin again at an earlier time and neighbours that were written in the wrong order change nothing; where nothing but time
-tells, time decides, then rank of the capture and packet number.
+tells, time decides, then rank of the capture and packet number. Where the clock is known to have stepped between two captures
+(stompcap.capture.rotation), the later one's packets come behind the other's, unless acknowledgements tell that both were taken at once.
 
 What was before a silence is forgotten, as flows begin anew behind it (stompcap.tcp.matching), so that cutting captures there changes
 nothing. Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.capture.rotation import SAME_CLOCK, STEPS
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.matching import LINGER_NS
 from stompcap.tcp.settle import BLOCK
@@ -31,7 +33,7 @@ NEVER = 1 << 62
 
 
 class Rows(NamedTuple):
-    """Columns of segments as in SEGMENTS; rows of a flow are adjacent, by capture and packet."""
+    """Columns of segments as in SEGMENTS; rows of a flow are adjacent, by capture and packet. `clocks` are those of captures, by rank."""
 
     capture: NDArray[np.int32]
     ts_ns: Int64s
@@ -40,6 +42,13 @@ class Rows(NamedTuple):
     ack: Int64s
     flags: NDArray[np.int32]
     wire: Int64s
+    clocks: Int64s
+
+
+@inline
+def stepped(clock: Int, later: Int) -> bool:
+    """Whether a clock stepped between two captures of a rotation, by the clocks that they have; the later one is given last."""
+    return bool(clock >> STEPS == later >> STEPS and later > clock >= 0)
 
 
 @inline
@@ -78,7 +87,7 @@ def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
 
     `begins` has the first row of each flow and one past the last.
     """
-    capture, ts_ns, forward, seqs, acks, flag_bits, wire = rows
+    capture, ts_ns, forward, seqs, acks, flag_bits, wire, _ = rows
     found = np.zeros(len(begins) - 1, np.bool_)
     reach, acked, since = np.empty(2, np.int64), np.empty(2, np.int64), np.empty(2, np.int64)
     for flow in range(len(begins) - 1):
@@ -118,16 +127,41 @@ def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
     return found
 
 
+@inline
+def heard_of(row: Int, reach: Int, heard: Int, rows: Rows) -> bool:
+    """Whether an earlier capture has acknowledgements of what the first packet of a direction in a later one brings."""
+    flags = np.int64(rows.flags[row])
+    if heard == UNSEEN or flags & (SYN | RST):
+        return False
+    size, ahead = size_of(flags, rows.wire[row]), apart(heard, rows.seq[row])
+    least = 1 if size == 0 else 0  # a keep-alive stands one before what is next
+    return bool(least < ahead < CLOSE_BY and (size == 0 or brings(reach, rows.seq[row], size)))
+
+
+@inline
+def goes_on(first: Int64s, reach: Int64s, heard: Int64s, behind: bool, rows: Rows) -> bool:
+    """Whether a capture's `first` rows of each direction have no number from before those of others; `behind`: where the clock stepped."""
+    for side in range(2):
+        row = first[side]
+        if row == UNSEEN:
+            continue
+        if reach[side] != UNSEEN and sent_before(rows.seq[row], rows.ack[row], reach[side], heard[side]):
+            return False
+        if behind and heard_of(row, reach[side], heard[1 - side], rows):
+            return False
+    return True
+
+
 @kernel
 def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
     """Per row of a flow the sequence of captures that it belongs to, and how many there are; -1 for what is no segment.
 
-    A capture follows those of a sequence if neither its times nor its numbers begin before theirs end.
+    A capture follows those of a sequence if neither its times nor its numbers begin before theirs end, or a clock stepped between.
     """
-    capture, ts_ns, forward, seqs, acks, flag_bits, wire = rows
+    capture, ts_ns, forward, seqs, acks, flag_bits, wire, clocks = rows
     found = np.full(end - begin, -1, np.int64)
-    last, reach, first = np.empty(LINES, np.int64), np.full((LINES, 2), UNSEEN, np.int64), np.empty(2, np.int64)
-    heard, acked = np.full((LINES, 2), UNSEEN, np.int64), np.empty(2, np.int64)
+    last, reach, first = np.empty(LINES, np.int64), np.full((LINES, 2), UNSEEN, np.int64), np.full(2, UNSEEN, np.int64)
+    heard, clock = np.full((LINES, 2), UNSEEN, np.int64), np.full(LINES, SAME_CLOCK, np.int64)
     count, row = 0, begin
     while row < end and capture[row] < 0:
         row += 1
@@ -137,17 +171,13 @@ def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
         while stop < end and capture[stop] == capture[row]:
             side = 0 if forward[stop] else 1
             if first[side] == UNSEEN:
-                first[side], acked[side] = seqs[stop], acks[stop]
+                first[side] = stop
             earliest, latest = min(earliest, ts_ns[stop]), max(latest, ts_ns[stop])
             stop += 1
         line = 0
         while line < count:
-            follows = earliest >= last[line]
-            for side in range(2):
-                known = first[side] != UNSEEN and reach[line, side] != UNSEEN
-                if known and sent_before(first[side], acked[side], reach[line, side], heard[line, side]):
-                    follows = False
-            if follows:
+            behind = stepped(clock[line], clocks[capture[row]])
+            if (behind or earliest >= last[line]) and goes_on(first, reach[line], heard[line], behind, rows):
                 break
             line += 1
         if line == count:
@@ -155,7 +185,7 @@ def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
                 count += 1
             else:
                 line = LINES - 1
-        last[line] = latest
+        last[line], clock[line] = latest, clocks[capture[row]]
         for at in range(row, stop):
             found[at - begin] = line
             side = 0 if forward[at] else 1
@@ -186,9 +216,11 @@ def unswapped(chain: Int64s, rows: Rows) -> None:
 def steady(begin: Int, lines: Int64s, count: Int, rows: Rows) -> Int64s:
     """The time of each row of a flow by a clock that never steps back inside a direction of its sequence of captures.
 
-    Where it did, later times of the sequence are moved by as much, until they are beyond all before them on their own.
+    Where it did, later times of the sequence are moved by as much, until they are beyond all before them on their own. Where it stepped
+    between captures, those of the later one are beyond all of the other in both directions.
     """
-    ts_ns, forward = rows.ts_ns, rows.forward
+    ts_ns, forward, clocks, captures = rows.ts_ns, rows.forward, rows.clocks, rows.capture
+    clock = np.full(count, SAME_CLOCK, np.int64)
     found = np.empty(len(lines), np.int64)
     top, tops, shift = np.full(count, -NEVER, np.int64), np.full((count, 2), -NEVER, np.int64), np.zeros(count, np.int64)
     for i in range(len(lines)):
@@ -199,6 +231,11 @@ def steady(begin: Int, lines: Int64s, count: Int, rows: Rows) -> Int64s:
         if at >= top[line]:
             shift[line] = 0
         at += shift[line]
+        now = clocks[captures[begin + i]]
+        if stepped(clock[line], now) and at < top[line]:
+            shift[line] += top[line] - at
+            at = top[line]
+        clock[line] = now
         if at < tops[line, side]:
             swapped = shift[line] == 0 and recovers(begin + i, tops[line, side], rows)
             if not swapped:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from stompcap import capture
 from stompcap.assembly import Assembly, Part, SessionAnalyser
 from stompcap.assembly.windows import WINDOW
+from stompcap.capture.rotation import ranked
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
 from stompcap.tcp.settle import BLOCK
@@ -18,10 +19,11 @@ from stompcap.tcp.settle import BLOCK
 
 @dataclass(frozen=True)
 class Wire:
-    """The packets of captures: rows of table captures in order of time, and TCP segments (stompcap.capture.SEGMENTS)."""
+    """The packets of captures: rows of table captures in order, TCP segments (stompcap.capture.SEGMENTS), and the captures' clocks."""
 
-    surveyed: list[dict[str, Any]]
+    surveyed: Sequence[Mapping[str, Any]]
     segments: pa.Table
+    clocks: Sequence[int] = ()
 
     def parts(
         self, options: Options | None = None, window: int = WINDOW, block: int = BLOCK, assembly: type[Assembly] = Assembly
@@ -29,7 +31,8 @@ class Wire:
         """What is made of them stream by stream."""
         captures = [(row["path"], row["capture_id"]) for row in self.surveyed]
         now_ns = max((row["last_ns"] or 0 for row in self.surveyed), default=0)
-        return assembly(captures, "batch", options or Options(), window, block=block, now_ns=now_ns).parts(self.segments)
+        made = assembly(captures, "batch", options or Options(), window, block=block, now_ns=now_ns)
+        return made.stepped(self.clocks).parts(self.segments)
 
     def tables(
         self,
@@ -55,13 +58,13 @@ def wire_of(paths: Sequence[str], options: Options | None = None) -> Wire:
     """The packets of these captures."""
     options = options or Options()
     surveyed = [row for path in paths if (row := capture.survey(path, options.source, tunnels=options.tunnels))]
-    surveyed.sort(key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
+    found = ranked(surveyed)
     batches = [
         batch
-        for rank, row in enumerate(surveyed)
+        for rank, row in enumerate(found.rows)
         for batch in capture.read_segments(row["path"], rank, vlan=options.vlan, tunnels=options.tunnels)
     ]
-    return Wire(surveyed, pa.Table.from_batches(batches, capture.SEGMENTS).sort_by(WIRE_ORDER))
+    return Wire(found.rows, pa.Table.from_batches(batches, capture.SEGMENTS).sort_by(WIRE_ORDER), found.clocks)
 
 
 def tables_of(paths: Sequence[str], options: Options | None = None, window: int = WINDOW) -> dict[str, pa.Table]:

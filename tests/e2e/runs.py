@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from stompcap import capture
 from stompcap.assembly import Assembly, SessionAnalyser, segments_of
 from stompcap.capture.payload_spill import PayloadSpill
+from stompcap.capture.rotation import ranked
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
@@ -28,7 +29,7 @@ class Lake:
         self.kept = kept
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
-        self.captures: list[dict[str, Any]] = []
+        self.captures: list[Mapping[str, Any]] = []
         self.lost: dict[bytes, str] = {}  # of the latest run
         self.unread: set[bytes] = set()  # too
 
@@ -36,13 +37,11 @@ class Lake:
         """Take in captures."""
         state = pa.concat_tables(self.open.get("stream_state", [TABLES["stream_state"].arrow.empty_table()]))
         before = [row["capture_id"] for row in self.captures]
-        if not self.kept:
-            self.captures = [row | {"path": ""} for row in self.captures]
         new = [row for path in paths if (row := capture.survey(path, self.options.source))]
-        self.captures = sorted([*self.captures, *new], key=lambda row: (row["first_ns"] is None, row["first_ns"] or 0, row["capture_id"]))
-        order = {row["capture_id"]: rank for rank, row in enumerate(self.captures)}
+        found = ranked([*self.captures, *new])
+        self.captures, order = list(found.rows), found.order
         spill = PayloadSpill()
-        named = [(row["path"], row["capture_id"]) for row in self.captures]
+        named = [(row["path"] if self.kept or row in new else "", row["capture_id"]) for row in self.captures]
         segments = [segments_of(state, order, [path for path, _ in named])]
         for row in new:
             segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
@@ -52,7 +51,7 @@ class Lake:
         analyser = SessionAnalyser(order, self.options, lambda _: True)
         machine = Assembly(
             named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=now_ns, analyser=analyser, before=before
-        )
+        ).stepped(found.clocks)
         for part in machine.parts(together):
             self._take(part.tables.items(), part.going_on)
             if part.sessions is not None:

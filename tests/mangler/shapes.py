@@ -78,15 +78,16 @@ def swapped(share: float, seed: int = 7, across: bool = False) -> Shape:
     return Shape(files)
 
 
-def rotated(parts: int, back_ns: int, runs: int = 1) -> Shape:
-    """Files one after the other, before each of which the clock steps back."""
+def rotated(parts: int, back_ns: int, runs: int = 1, *, once: bool = False) -> Shape:
+    """Files one after the other, before each of which the clock steps back; or only `once`, before the second."""
 
     def files(path: Path, folder: Path) -> Runs:
         frames = recorded(path)
         size = -(-len(frames) // parts)
         found = []
         for number in range(parts):
-            some = [replace(one, ts_ns=one.ts_ns - number * back_ns) for one in frames[number * size : (number + 1) * size]]
+            back = (min(number, 1) if once else number) * back_ns
+            some = [replace(one, ts_ns=one.ts_ns - back) for one in frames[number * size : (number + 1) * size]]
             if some:
                 found.append(written(folder, f"capture_{number:05}.pcap", some))
         return [[one] for one in found] if runs > 1 else [found]
@@ -102,9 +103,14 @@ SHAPES = {
     "neighbours swapped": swapped(0.1),
     "neighbours of both directions swapped": swapped(0.5, across=True),
     "rotated, a step back of 2 ms": rotated(4, 2 * MS),
+    "rotated, a step back of 50 ms": rotated(3, 50 * MS, once=True),
     "rotated, a step back of a second": rotated(4, 1000 * MS),
+    "rotated, a step back of an hour": rotated(4, 3600 * 1000 * MS),
 }  # fmt: skip
 IN_RUNS = {
     "a file a direction, 3 ms late, in two runs": file_a_direction(3 * MS, runs=2),
     "a file a direction, 3 ms early, in two runs": file_a_direction(-3 * MS, runs=2),
+    "rotated, a step back of 50 ms, in three runs": rotated(3, 50 * MS, runs=3, once=True),
+    "rotated, a step back of a second, in four runs": rotated(4, 1000 * MS, runs=4),
+    "rotated, a step back of an hour, in four runs": rotated(4, 3600 * 1000 * MS, runs=4),
 }

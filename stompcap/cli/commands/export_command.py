@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,16 +77,21 @@ def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any
 
 def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> list[Kept]:
     """Some rows of table captures as files to read, in wire order; `rows` are all, as one capture may continue another."""
+    from pipelines.ledger import timed
     from stompcap.assembly.packets import Kept
+    from stompcap.capture.rotation import ranked
 
     by_id = {row["capture_id"]: row for row in rows}
 
-    def before(row: dict[str, Any]) -> int:
+    def before(row: Mapping[str, Any]) -> int:
         earlier = by_id.get(row["continues"])
         return earlier["packets"] + before(earlier) if earlier else 0
 
-    ordered = sorted(wanted, key=lambda row: (row["first_ns"] or 0, row["capture_id"]))
-    return [Kept(r["path"], r["used_octets"], r["used_sha256"], r["compression"] is not None, before(r)) for r in ordered]
+    found, ids = ranked(timed(row) for row in rows), {row["capture_id"] for row in wanted}
+    return [
+        Kept(row["path"], row["used_octets"], row["used_sha256"], row["compression"] is not None, before(row), clock)
+        for row, clock in zip(found.rows, found.clocks, strict=True) if row["capture_id"] in ids
+    ]
 
 
 def recorded(lake: str, stream: dict[str, Any]) -> Options:
