@@ -230,11 +230,11 @@ def _worst(broken: Rows) -> Rows:
 
 
 def _broken(rows: Rows) -> Table:
-    """The rules broken most, a row for each level and side."""
+    """The rules broken most, a row for each level and side; occasions of a rule for both sides are counted together."""
     drawn = _table("Rule", "Level", "By", "Broken most", "Times>", "of judged>", "Sessions>")
     for row in rows:
-        rate = f"{count(row['judged'])} ({share(row['findings'], row['judged'])})"
-        words = (row["rule_id"], SPELLED[row["level"]], row["side"], visible(row["title"] or "", 70), count(row["findings"]), rate)
+        rate = "of both sides" if row["who"] == "both" else share(row["findings"], row["judged"])
+        words = (row["rule_id"], SPELLED[row["level"]], row["side"], visible(row["title"] or "", 70), count(row["findings"]), f"{count(row['judged'])} ({rate})")
         drawn.add_row(*map(Text, (*words, f"{count(row['broken_in'])} of {count(row['sessions'])}")))
     return drawn
 

@@ -203,7 +203,7 @@ QUERIES = {
             "broken",
             ("compliance", "compliance_findings", "rules"),
             f"""
-            SELECT f.rule_id, f.level, f.side, r.title, f.findings, f.broken_in, c.sessions, c.judged, c.not_evaluable
+            SELECT f.rule_id, f.level, f.side, r.title, r.side AS who, f.findings, f.broken_in, c.sessions, c.judged, c.not_evaluable
             FROM (SELECT rule_id, level, side, count(*) AS findings, count(DISTINCT stream_id) AS broken_in
                   FROM compliance_findings GROUP BY rule_id, level, side) f
             LEFT JOIN (SELECT rule_id, count(*) AS sessions, sum(passed + failed) AS judged, sum(not_evaluable) AS not_evaluable

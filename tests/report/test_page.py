@@ -186,7 +186,7 @@ NULLS = {
     "reconnects": "client_ip server_ip server_port lifetime_ns login",
     "evidence": "judged not_evaluable",
     "rules": "level side clause title explanation",
-    "broken": "title sessions judged not_evaluable",
+    "broken": "title who sessions judged not_evaluable",
     "product_findings": "product",
     "product_judged": "product",
     "findings": "evidence",
