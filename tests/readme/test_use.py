@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.readme.conftest import SAID
 from tests.readme.printed import ROOT, made_by_ci, section
 
 
@@ -21,6 +22,15 @@ def test_what_to_try_is_made_by_ci() -> None:
 @pytest.mark.spark
 def test_commands(used: Path) -> None:
     assert {"lake", "strict", "report.html", "stream.pcap"} <= {path.name for path in used.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_summary_is_printed_as_it_is_shown(used: Path) -> None:
+    [shown] = section("Try it").blocks("text")
+    printed = {line.rstrip() for line in (used / SAID).read_text(encoding="utf-8").splitlines()}
+    assert [line for line in shown.splitlines() if line != "..." and line not in printed] == []
+    assert max(map(len, shown.splitlines())) <= 120, "it fits a page"
 
 
 @pytest.mark.slow
