@@ -10,6 +10,9 @@ from stompcap.cli.commands import doctor
 from stompcap.lake import tables as lakes
 from stompcap.lake.clocks import CLOCKS, disagreeing, told
 from stompcap.lake.query import in_process
+from tests.e2e.pure import tables_of
+from tests.e2e.truth import DATA
+from tests.mangler.shapes import MS, Shape, file_a_direction, rotated, swapped
 from tests.report.sample import table
 
 AGAINST, UNMEASURED, TIMED = "acks_against_time", "unmeasured", 1_764_000_000_000_000_000
@@ -62,3 +65,26 @@ def test_connections_that_are_no_sessions_do_not_count() -> None:
     tables = {"sessions": table("sessions", []), "streams": table("streams", [{"stream_id": "a", AGAINST: 9}])}
     [row] = in_process(tables, [CLOCKS])["clocks_total"].to_pylist()
     assert told(row) is None
+
+
+SHAPES: dict[str, tuple[Shape, bool]] = {
+    "a file a direction": (file_a_direction(), False),
+    "neighbours swapped": (swapped(0.1), False),
+    "one card's clock is 3 ms fast": (file_a_direction(3 * MS), True),
+    "one card's clock is 3 ms slow": (file_a_direction(-3 * MS), True),
+    "rotated files, between which the clock stepped back": (rotated(4, 200 * MS), True),
+}
+
+
+@pytest.mark.parametrize(("shape", "disagree"), SHAPES.values(), ids=SHAPES)
+def test_captures_whose_clocks_disagree_are_told_of_and_no_others(shape: Shape, disagree: bool, tmp_path: Path) -> None:
+    """Files that lost the order of packets say nothing against clocks: times tell it."""
+    [files] = shape.files(DATA / "rabbitmq_dialogue.pcap", tmp_path)
+    tables = tables_of([str(file) for file in files])
+    [row] = in_process({name: tables[name] for name in CLOCKS.tables}, [CLOCKS])["clocks_total"].to_pylist()
+    words = told(row)
+    assert (words is not None) == disagree
+    if words is not None:
+        durations = sum(tables["sessions"].column("unmeasured").to_pylist())
+        assert f"{durations:,} durations in " in words
+        assert words.endswith(REMEDY)
