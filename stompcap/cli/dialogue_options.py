@@ -13,7 +13,8 @@ Commands = Annotated[
     list[str] | None, typer.Option("--command", metavar="NAME", help="Only frames of this command; repeatable.", show_default=False)
 ]
 Destinations = Annotated[
-    list[str] | None, typer.Option("--destination", metavar="NAME", help="Only frames with it; repeatable.", show_default=False)
+    list[str] | None,
+    typer.Option("--destination", metavar="NAME", help="Only frames with this destination; repeatable.", show_default=False),
 ]
 Rules = Annotated[
     list[str] | None, typer.Option("--rule", metavar="ID", help="Only frames with a finding of this rule; repeatable.", show_default=False)

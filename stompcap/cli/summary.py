@@ -234,8 +234,8 @@ def _broken(rows: Rows) -> Table:
     drawn = _table("Rule", "Level", "By", "Broken most", "Times>", "of judged>", "Sessions>")
     for row in rows:
         rate = "of both sides" if row["who"] == "both" else share(row["findings"], row["judged"])
-        words = (row["rule_id"], SPELLED[row["level"]], row["side"], visible(row["title"] or "", 70), count(row["findings"]), f"{count(row['judged'])} ({rate})")
-        drawn.add_row(*map(Text, (*words, f"{count(row['broken_in'])} of {count(row['sessions'])}")))
+        words = (row["rule_id"], SPELLED[row["level"]], row["side"], visible(row["title"] or "", 70), count(row["findings"]))
+        drawn.add_row(*map(Text, (*words, f"{count(row['judged'])} ({rate})", f"{count(row['broken_in'])} of {count(row['sessions'])}")))
     return drawn
 
 

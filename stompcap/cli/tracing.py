@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.capture_points import Pair
 from stompcap.errors import CaptureError, unforeseen
-from stompcap.units import size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -181,5 +180,5 @@ def _put(trace: Trace, parts: list[tuple[int, int, str, list[pa.RecordBatch]]]) 
 
 
 def _too_large(path: str) -> CaptureError:
-    too_large = f"makes more than {size(MOST_OCTETS)} of captures in all"
+    too_large = f"makes more than {MOST_OCTETS >> 20} MiB of captures in all"
     return CaptureError(path, f"{too_large}; use a lake: stompcap run CAPTURE... --lake lake, then stompcap show --lake lake")

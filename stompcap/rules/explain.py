@@ -49,11 +49,11 @@ def explain_rule(rule_id: str, settings: Settings | None = None) -> str:
     parts = [
         f"{rule.id}  {rule.title}",
         "\n".join([
-            f"level     {spelled(rule.level_text)}",
-            f"versions  {', '.join(rule.versions)}",
-            f"obeyed by {rule.side}",
-            f"judged by {OBSERVED[rule.observed]}",
-            f"clause    {rule.clause}",
+            f"level      {spelled(rule.level_text)}",
+            f"versions   {', '.join(rule.versions)}",
+            f"applies to {'client and server' if rule.side == 'both' else rule.side}",
+            f"judged by  {OBSERVED[rule.observed]}",
+            f"clause     {rule.clause}",
         ]),
         textwrap.fill(rule.explanation, WIDTH),
         *([textwrap.fill(f"Pitfalls: {rule.pitfalls}", WIDTH)] if rule.pitfalls else []),

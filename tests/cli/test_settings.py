@@ -57,7 +57,7 @@ def test_the_list_shows_what_is_in_force(path: str, capsys: pytest.CaptureFixtur
 
 def test_one_rule(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert called(monkeypatch, "rules", "explain", "cn-05", "--settings", path) == 0
-    assert "level     INFO\n" in capsys.readouterr().out
+    assert "level      INFO\n" in capsys.readouterr().out
 
 
 def test_what_makes_no_sense(path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from stompcap.visible import visible
 
 RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
 Products = Annotated[list[str], typer.Argument(help="Brokers, as named in sessions.server_product.", show_default=False)]
-MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake whose location is checked too.", show_default=False)]
+MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake to check too: its disk, its rows, its clocks.", show_default=False)]
 SecretsFile = Annotated[
     str | None,
     typer.Option(

@@ -34,7 +34,7 @@ Some = Annotated[
 ]
 FailOn = Annotated[
     list[str] | None,
-    typer.Option("--fail-on", help="End with code 1 on: quality (an expectation fails, or failed when last checked).", show_default=False),
+    typer.Option("--fail-on", help="Exit with code 1 if its checks fail, now or when last made. Choices: quality.", show_default=False),
 ]
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="One metric: ack_latency, heartbeats or compliance; repeatable.", show_default=False)
