@@ -1,4 +1,4 @@
-"""Where a connection's CONNECT and STOMP frames stand in the captures: later runs find its secrets there again, and none is stored."""
+"""Where the frames of a connection that give secrets stand in the captures: later runs find them there again, and none is stored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from stompcap import stomp, tcp
 from stompcap.assembly.windows import Window
 from stompcap.capture.columns import NEW, SEGMENTS
 from stompcap.capture.files import Source
-from stompcap.stomp.grammar import CONNECT, STOMP
-from stompcap.stomp.repeats import MOST
-from stompcap.stomp.rows import FRAME, Runs
+from stompcap.stomp.given import MOST, giving
+from stompcap.stomp.rows import Runs
 from stompcap.tcp.block import column
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import NO_EXTENTS, Extents
+
+LARGEST = 1 << 16
+"""Octets of a frame that is read again."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,13 @@ def connects_of(window: Window, segments: pa.Table) -> dict[int, Connects]:
     """Those among the rows of a window, by stream; `segments` is what its extents are of."""
     rows, e = window.rows, window.extents
     found: dict[int, Connects] = {}
-    for row in np.flatnonzero((rows.kind == FRAME) & ((rows.command == CONNECT) | (rows.command == STOMP))).tolist():
-        stream, side = int(window.streams[rows.direction[row] // 2]), int(rows.direction[row] % 2)
+    which = giving(window.octets, rows)
+    which = which[rows.length[which] <= LARGEST]
+    which = which[np.argsort(rows.direction[which] // 2, kind="stable")]
+    of = window.streams[rows.direction[which] // 2]
+    among_first = np.arange(which.size) - np.searchsorted(rows.direction[which] // 2, rows.direction[which] // 2) < MOST
+    for row, stream in zip(which[among_first].tolist(), of[among_first].tolist(), strict=True):
+        side = int(rows.direction[row] % 2)
         begin, end = int(rows.offset[row]), int(rows.offset[row] + rows.length[row])
         mine = e.take(np.flatnonzero((e.stream == stream) & (e.side == side) & (e.offset < end) & (e.offset + e.length > begin)))
         one = _of_frame(mine, begin, end, segments)

@@ -61,7 +61,7 @@ class Searcher:
 
     def _file(self, path: str, octets: bytes) -> Iterator[Found]:
         """What a file has."""
-        yield from self._found(path, "", self._times(octets))
+        yield from self._found(path, "", self.times(octets))
         if path.endswith(".parquet"):
             table = pq.ParquetFile(pa.BufferReader(octets)).read()
             for name in table.column_names:
@@ -74,7 +74,7 @@ class Searcher:
     def _found(self, path: str, column: str, times: Counter[tuple[int, str]]) -> Iterator[Found]:
         yield from (Found(path, column, line, form, count) for (line, form), count in sorted(times.items()))
 
-    def _times(self, octets: bytes) -> Counter[tuple[int, str]]:
+    def times(self, octets: bytes) -> Counter[tuple[int, str]]:
         """How often each secret is in these octets, and in the members of an archive."""
         assert self._needles is not None
         places = search(np.frombuffer(octets, np.uint8), self._needles)
@@ -82,7 +82,7 @@ class Searcher:
         if octets.startswith(ARCHIVE):
             with zipfile.ZipFile(io.BytesIO(octets)) as archive:
                 for name in archive.namelist():
-                    times += self._times(archive.read(name))
+                    times += self.times(archive.read(name))
         return times
 
     def _in_values(self, values: pa.Array) -> Counter[tuple[int, str]]:
@@ -92,7 +92,7 @@ class Searcher:
         archives = pc.starts_with(values, ARCHIVE)
         times = Counter[tuple[int, str]]()
         for value in values.filter(archives):
-            times += self._times(value.as_py())
+            times += self.times(value.as_py())
         if not len(values) or values.buffers()[2] is None:
             return times
         offsets = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]

@@ -7,7 +7,7 @@ import numpy as np
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import BACKSLASH, CR, ERROR, LF, NUL
-from stompcap.stomp.octets import Octets
+from stompcap.stomp.octets import Octets, equals
 from stompcap.stomp.secret_lines import cover, mask_quoted
 from stompcap.stomp.secret_names import LONGEST, SecretNames
 from stompcap.stomp.secret_texts import IN_WORD, mask_named
@@ -58,12 +58,7 @@ def may_have_values(octets: Octets, begin: int, end: int) -> bool:
 def _at_login(octets: Octets, begin: int, at: int) -> bool:
     """Whether a value that begins at `at` is that of the header `login`, in the head at `begin`."""
     first = at - LOGIN_OCTETS.size
-    if first <= begin or octets[first - 1] != LF:
-        return False
-    for k in range(LOGIN_OCTETS.size):
-        if octets[first + k] != LOGIN_OCTETS[k]:
-            return False
-    return True
+    return first > begin and octets[first - 1] == LF and equals(octets, first, at, LOGIN_OCTETS)
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, STOMP, pack
-from stompcap.stomp.octets import Octets, equals, find_nul, readonly
+from stompcap.stomp.octets import Octets, equals, find_nul, matching, readonly
 from stompcap.stomp.rows import Ints, Rows
 from stompcap.stomp.secret_lines import line_end, mask_lines
 from stompcap.stomp.secret_names import SecretNames
@@ -32,19 +32,15 @@ head is cut."""
 SHORTEST = 5
 """Octets of an LF, the shortest secret name and its colon: a gap of fewer in another header's line hides no secret's name."""
 _TAIL_OCTETS, _TAIL_LENGTHS = pack(("accept-version:", "heart-beat:", "login:", "host:", "client-id:"))
-_OPENER_OCTETS, _OPENER_LENGTHS = pack(("CONNECT", "STOMP", "ERROR"))
+_OPENER_OCTETS, _OPENER_LENGTHS = pack(("connect", "stomp", "error"))
 
 
 @kernel
 def _may_open(octets: Octets, begin: int, end: int) -> bool:
     """Whether a row without a whole command line may be the beginning of a frame that has secrets."""
     for word in range(_OPENER_LENGTHS.size):
-        same = True
-        for k in range(min(end - begin, _OPENER_LENGTHS[word])):
-            if octets[begin + k] & 0xDF != _OPENER_OCTETS[word, k]:
-                same = False
-                break
-        if same:
+        length = _OPENER_LENGTHS[word]
+        if matching(octets, begin, end, _OPENER_OCTETS[word, :length]) == min(end - begin, length):
             return True
     return False
 

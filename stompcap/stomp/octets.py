@@ -75,6 +75,15 @@ def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
 
 
 @kernel
+def matching(octets: Octets, begin: int, end: int, word: Octets) -> int:
+    """How many octets in [begin, end) are those that the word begins with; its lower-case letters match either case."""
+    count = 0
+    while count < min(end - begin, word.size) and (octets[begin + count] == word[count] or fold(octets[begin + count]) == word[count]):
+        count += 1
+    return count
+
+
+@kernel
 def skip_blanks(octets: Octets, begin: int, end: int) -> int:
     """Position of the first octet in [begin, end) that is neither space nor tab, or end."""
     while begin < end and (octets[begin] == SPACE or octets[begin] == TAB):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import CR, LF, SPACE, TAB, pack
-from stompcap.stomp.octets import Octets
+from stompcap.stomp.octets import Octets, matching
 from stompcap.stomp.rows import Ints
 
 UNKNOWN, CLIENT, SERVER, TLS, HTTP, WEBSOCKET, OTHER = range(7)
@@ -41,16 +41,8 @@ MQTT_OCTETS, MQTT_LENGTHS = pack(("\0\4MQTT", "\0\6MQIsdp"))
 def any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: Ints) -> bool:
     """Whether one of the words is at `begin`; letters that a word has in lower case match in either case."""
     for word in range(lengths.size):
-        length = lengths[word]
-        if end - begin >= length:
-            same = True
-            for k in range(length):
-                octet = octets[begin + k]
-                if octet != words[word, k] and (octet < 65 or octet > 90 or octet + 32 != words[word, k]):
-                    same = False
-                    break
-            if same:
-                return True
+        if matching(octets, begin, end, words[word, : lengths[word]]) == lengths[word]:
+            return True
     return False
 
 

@@ -15,11 +15,12 @@ import numpy as np
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.clues import LOGIN, MASKED, mask_clue, mask_head_values, may_have_values, searched_whole
+from stompcap.stomp.given import Passcodes
 from stompcap.stomp.grammar import ERROR
 from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, mask_all, mask_partial, torn_end
 from stompcap.stomp.needles import CLUES, needles, search
 from stompcap.stomp.octets import Octets, readonly
-from stompcap.stomp.repeats import Passcodes, mask_repeat
+from stompcap.stomp.repeats import mask_repeat
 from stompcap.stomp.rows import Bools, Ints, Rows
 from stompcap.stomp.secret_lines import cover, mask_lines
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames

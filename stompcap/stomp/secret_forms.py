@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
@@ -45,6 +46,8 @@ def _forms(secret: bytes) -> Iterator[tuple[bytes, str, int]]:
         yield from _written(secret)
     for written in (secret.hex(), secret.hex().upper()):
         yield written.encode(), "hex", 0
+        yield re.sub("..", r"%\g<0>", written).encode(), "url", 0
+    yield from ((octets, "json", 0) for octets in _every_unit(secret))
     for skipped in range(3):
         core, edges = _base64(secret, skipped)
         yield core, "base64", edges
@@ -73,6 +76,14 @@ def _json(secret: bytes) -> Iterator[bytes]:
         for spelled in (written, written.replace("/", "\\/"), written.translate(HTML)):
             yield spelled.encode()
             yield re.sub(r"\\u[0-9a-f]{4}", lambda escape: "\\u" + escape[0][2:].upper(), spelled).encode()
+
+
+def _every_unit(secret: bytes) -> Iterator[bytes]:
+    """The secret as a string of JSON with each unit of UTF-16 as an escape."""
+    with suppress(UnicodeDecodeError):
+        units = secret.decode().encode("utf-16-be").hex()
+        for written in (units, units.upper()):
+            yield re.sub("....", r"\\u\g<0>", written).encode()
 
 
 def _base64(secret: bytes, skipped: int) -> tuple[bytes, int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE
-from stompcap.stomp.octets import Octets
+from stompcap.stomp.octets import Octets, equals, matching
 from stompcap.stomp.secret_lines import cover, line_end
 from stompcap.stomp.secret_names import ALWAYS, CLASS_OF, LEFT_OUT, OTHER, SecretNames, is_secret, verdict
 
@@ -40,13 +40,8 @@ def _spells_break(octets: Octets, i: int, end: int) -> bool:
 def _exception(octets: Octets, begin: int, end: int) -> bool:
     """Whether a word is the name of an exception's class."""
     for suffix in NO_SECRETS:
-        if end - begin > suffix.size:
-            same = True
-            for k in range(suffix.size):
-                if octets[end - suffix.size + k] != suffix[k]:
-                    same = False
-            if same:
-                return True
+        if end - begin > suffix.size and equals(octets, end - suffix.size, end, suffix):
+            return True
     return False
 
 
@@ -155,16 +150,11 @@ def _word_end(octets: Octets, i: int, end: int) -> int:
     while i < end and octets[i] > SPACE:
         i += 1
     for scheme in SCHEMES:
-        if i - begin == scheme.size and i < end:
-            same = True
-            for k in range(scheme.size):
-                if octets[begin + k] | 32 != scheme[k]:
-                    same = False
-            if same:
+        if i - begin == scheme.size and i < end and matching(octets, begin, i, scheme) == scheme.size:
+            i += 1
+            while i < end and octets[i] > SPACE:
                 i += 1
-                while i < end and octets[i] > SPACE:
-                    i += 1
-                return i
+            return i
     return i
 
 

@@ -72,6 +72,15 @@ def user_end(octets: Octets, begin: int, end: int, cut: bool) -> int:
 
 
 @kernel
+def password_of(octets: Octets, begin: int, end: int) -> int:
+    """Where the password begins in user information, behind a colon or the escape of one; `begin` where there is none."""
+    for i in range(begin, end):
+        if octets[i] == COLON or (octets[i] == LETTER_C and i > begin and octets[i - 1] == BACKSLASH):
+            return i + 1
+    return begin
+
+
+@kernel
 def _scheme(octets: Octets, begin: int, slashes: int) -> bool:
     """Whether a scheme and its colon, or the escape of one, end at `slashes`."""
     i = slashes - 1

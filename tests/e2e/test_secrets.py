@@ -1,0 +1,62 @@
+"""Secrets of every kind in every place leave nothing in tables or states, whatever packets and runs they are split over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stompcap.lake.secret_search import Searcher
+from tests.capture.packaging import pcap
+from tests.e2e.confided import LEFT, NAMES, Confided, confided
+from tests.e2e.runs import Lake
+from tests.examples import every
+
+OF_BASE64 = ("community_id", "payload")
+
+
+def said_in(lake: Lake) -> Iterator[tuple[str, bytes]]:
+    """All that tables and states have, with the table's name."""
+    for name in sorted(lake.final.keys() | lake.open.keys()):
+        table = lake.table(name)
+        yield name, repr(table.drop_columns([one for one in OF_BASE64 if one in table.column_names]).to_pylist()).encode()
+    for octets in lake.table("stream_state").column("payload").drop_null().to_pylist():
+        machines = octets.startswith(b"PK")
+        yield "stream_state", b"".join(array.tobytes() for array in np.load(BytesIO(octets)).values()) if machines else octets
+
+
+def left_of(lake: Lake, told: Confided) -> list[str]:
+    """What is left of secrets in a lake."""
+    search = Searcher([value.encode() for value in told.values])
+    places = list(told.values.values())
+    found = []
+    for name, octets in said_in(lake):
+        found += [f"{name}: {octets[max(0, one.start() - 40) : one.end() + 20]!r}" for one in LEFT.finditer(octets)]
+        found += [f"{name}: {places[line - 1]}, {form}" for line, form in search.times(octets)]
+    return found
+
+
+def assert_none_left(folder: Path, told: Confided, runs: int, lake: Lake) -> None:
+    """Take in what is told, in so many runs: none of them leaves anything of it."""
+    for number, frames in enumerate(told.runs(runs)):
+        lake.run([str(pcap(folder / f"{number}.pcap", frames, nano=True))])
+        assert not left_of(lake, told)
+    assert lake.table("frames").num_rows > len(told.values) // 2
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_no_secret_is_in_tables_or_states(runs: int, tmp_path: Path) -> None:
+    assert_none_left(tmp_path, confided(every(7, NAMES)), runs, Lake())
+
+
+def test_what_names_tell_is_in_none_where_captures_are_gone(tmp_path: Path) -> None:
+    assert_none_left(tmp_path, confided(every(7, NAMES), repeated=False), 5, Lake(kept=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("names", "kept"), [(NAMES[::50], True), (NAMES[::30], False)])
+def test_no_secret_is_in_what_large_connections_leave(names: list[str], kept: bool, tmp_path: Path) -> None:
+    assert_none_left(tmp_path, confided(names, repeated=kept), 4, Lake(kept=kept, block=4))
