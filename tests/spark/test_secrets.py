@@ -58,7 +58,7 @@ def values_in(lake: Path) -> Iterator[bytes]:
 
 def test_no_file_of_the_lake_has_one(taken: Taken) -> None:
     told = taken.command("doctor", "--secrets", str(taken.secrets), "--lake", str(taken.lake))
-    assert told.out == f"none of {len(TOLD.values):,} secrets is in a file of {taken.lake}\n"
+    assert told.out == f"none of {len(TOLD.values)} secrets is in a file of {taken.lake}\n"
     for octets in values_in(taken.lake):
         taken.assert_nothing(octets)
 
@@ -74,8 +74,9 @@ def test_one_that_is_planted_is_found(taken: Taken) -> None:
 
 def test_nothing_that_commands_say_has_one(taken: Taken) -> None:
     lake = ("--lake", str(taken.lake))
-    said = [taken.said, taken.command("peek", *taken.captures), taken.command("show", *lake), taken.command("peek", *taken.captures, "--json")]
-    streams = json.loads(taken.command("sql", "SELECT stream_id FROM sessions ORDER BY first_ns LIMIT 3", *lake, "--format", "json").out)
+    peeked = ("peek", *taken.captures)
+    said = [taken.said, taken.command(*peeked), taken.command(*peeked, "--json"), taken.command("show", *lake)]
+    streams = json.loads(taken.command("sql", "SELECT stream_id FROM sessions ORDER BY opened_ns LIMIT 3", *lake, "--format", "json").out)
     said += [taken.command("show", row["stream_id"], *lake) for row in streams]
     said += [taken.command("sql", f"SELECT * FROM {table}", *lake, "--format", "csv") for table in TABLES]
     for one in said:
@@ -86,7 +87,7 @@ def test_nothing_that_commands_say_has_one(taken: Taken) -> None:
 
 def test_no_exported_packet_has_one(taken: Taken) -> None:
     found = json.loads(taken.command("sql", "SELECT stream_id FROM streams", "--lake", str(taken.lake), "--format", "json").out)
-    for row in found[:: len(found) // 12]:
+    for row in found[:: len(found) // 6]:
         taken.command("export", row["stream_id"], "--lake", str(taken.lake), "-o", "out.pcap")
         for _, octets, _, _ in packets(taken.folder / "out.pcap"):
             taken.assert_nothing(octets)

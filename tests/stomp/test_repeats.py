@@ -64,6 +64,24 @@ def test_escaped_or_not(given_as: bytes, quoted: bytes) -> None:
         assert masked(OPEN % given_as, said)[1] == said.replace(quoted, b"*" * len(quoted))
 
 
+@pytest.mark.parametrize(
+    ("head", "repeated"),
+    [
+        (b"CONNECT\nx:stomp://bob:pa55word@h/q\n", b"pa55word"), (b"SEND\nx:stomp\\c//bob\\cpa55word-@h\n", b"pa55word-"),
+        (b"SEND\nx:failover:(tcp://h,tcp://u:pa%2F55word@h)\n", b"pa/55word"), (b"SEND\nx:https://t0ken-0f-git@h\n", b"t0ken-0f-git"),
+        (b"CONNECT\nlogin:eyJhbGciOi.eyJzdWIi.c2ln\n", b"eyJhbGciOi.eyJzdWIi.c2ln"), (b"SEND\nx:a eyJh.eyJz.c2ln\n", b"eyJh.eyJz.c2ln"),
+    ],
+)  # fmt: skip
+def test_what_values_give(head: bytes, repeated: bytes) -> None:
+    assert masked(head + b"\n\0", b"MESSAGE\na:b\n\nsee %b.\0" % repeated)[1] == b"MESSAGE\na:b\n\nsee %b.\0" % (b"*" * len(repeated))
+
+
+@pytest.mark.parametrize("head", [b"CONNECT\nx:http://manager@host\n", b"SEND\nx:http://u:manager@h\n", b"ERROR\nx:a://u:pa55word@h\n"])
+def test_what_may_be_a_mere_name_or_is_quoted_is_not_given(head: bytes) -> None:
+    said = b"MESSAGE\na:b\n\nmanager pa55word\0"
+    assert masked(head + b"\n\0", said)[1] == said
+
+
 def test_short_ones_are_left_alone_and_other_connections_masked() -> None:
     said = b"MESSAGE\nx:1\n\nguest pa55word\x00"
     assert masked(OPEN % b"guest", said)[1] == said
