@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ from pyarrow import parquet
 from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap.options import Options
-from tests.capture.packaging import pcap
+from tests.capture.packaging import Frame, pcap
 from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
-from tests.e2e.test_other_protocols import BINARY, SEND, packets
+from tests.e2e.test_other_protocols import BINARY, LATE, SEND, packets
 from tests.spark.test_reprocess import WITHOUT_VALIDATION, rows_of
 
 if TYPE_CHECKING:
@@ -57,20 +57,37 @@ def test_no_file_of_a_lake_has_an_octet_of_other_protocols(run: Start, tmp_path:
     assert SECRET.encode() not in said_in(lake)
 
 
-def test_stomp_shown_in_the_third_run_brings_back_what_compressed_captures_have(run: Start, tmp_path: Path) -> None:
-    says = [(CLIENT, BINARY[:4500]), (SERVER, BINARY[:1500]), (CLIENT, b"\0" + SEND), (CLIENT, SEND)]
-    frames = packets(says, (50001, 61616), handshake=False)
-    bounds = [0, 2, 5, 7, len(frames)]
+def compressed(folder: Path, frames: Sequence[Frame], cuts: Sequence[int]) -> list[str]:
+    """These packets in as many compressed captures."""
     paths = []
-    for number, (begin, end) in enumerate(pairwise(bounds)):
-        plain = pcap(tmp_path / f"{number}.pcap", frames[begin:end], nano=True)
+    for number, (begin, end) in enumerate(pairwise([0, *cuts, len(frames)])):
+        plain = pcap(folder / f"{number}.pcap", frames[begin:end], nano=True)
         paths.append(f"{plain}.gz")
         Path(paths[-1]).write_bytes(gzip.compress(plain.read_bytes()))
         plain.unlink()
+    return paths
+
+
+SPLIT = {
+    "behind what is none": ([(CLIENT, BINARY[:4500]), (SERVER, BINARY[:1500]), (CLIENT, b"\0" + SEND), (CLIENT, SEND)], [2, 5, 7]),
+    "a frame over three runs, and a whole one": ([*LATE["a frame over three runs"][0], (CLIENT, SEND)], [1, 2, 3, 4]),
+    "the server's, behind what the client said": LATE["the server's, behind what the client said"],
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_stomp_shown_in_a_later_run_brings_back_what_compressed_captures_have(name: str, run: Start, tmp_path: Path) -> None:
+    says, cuts = SPLIT[name]
+    paths = compressed(tmp_path, packets(says, (50001, 61616), handshake=False), cuts)
     run(tmp_path / "together", *paths)
     for path in paths:
         assert not any(ONLY_NOW in line for line in run(tmp_path / "apart", path).warnings)
     assert rows_of(tmp_path / "apart") == rows_of(tmp_path / "together")
+
+
+def test_what_compressed_captures_had_that_are_gone_is_said_to_be_a_gap(run: Start, tmp_path: Path) -> None:
+    says, cuts = SPLIT["behind what is none"]
+    paths = compressed(tmp_path, packets(says, (50001, 61616), handshake=False), cuts)
     run(tmp_path / "gone", paths[0])
     run(tmp_path / "gone", paths[1])
     Path(paths[0]).unlink()
