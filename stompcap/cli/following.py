@@ -26,7 +26,10 @@ from stompcap.cli.tracing import sessions_of
 from stompcap.tcp.flows import in_wire_order
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from stompcap.cli.printing import Printer
+    from stompcap.cli.tracing import Row
     from stompcap.options import Options
 
 INTERVAL_S = 0.2
@@ -64,6 +67,9 @@ class Follower:
         self.ignored: dict[bytes, None] = {}
         self.passcodes: dict[bytes, frozenset[bytes]] = {}
         """By endpoints, of connections that were let go too: what repeats one later is masked."""
+
+        self.others: dict[str, Row] = {}
+        """Rows of table streams, by id, of connections with octets that do not speak STOMP; no more than MOST_IGNORED."""
 
     def take(self, segments: pa.Table) -> None:
         """Hold segments; those of endpoints that are ignored only from the next SYN on."""
@@ -110,7 +116,7 @@ class Follower:
         """Print what is new of some connections, in order of time."""
         segments = in_wire_order(self._segments(pa.array(changed, pa.binary())))
         by_ends: dict[bytes, list[Dialogue]] = {}
-        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes):
+        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes, self.others):
             by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
         fresh = [(line, dialogue) for ends, found in by_ends.items() if ends in changed
                  for dialogue in found for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
@@ -189,6 +195,8 @@ class Follower:
             self.tables = [self._segments(pa.array(self.held, pa.binary())).combine_chunks()]
         for ends in [ends for ends in self.passcodes if ends not in self.held][: max(0, len(self.passcodes) - MOST_IGNORED)]:
             del self.passcodes[ends]
+        for stream_id in [*self.others][MOST_IGNORED:]:
+            del self.others[stream_id]
 
     def _let_go(self, ends: bytes, *, ignore: bool) -> None:
         for stream in self.held.pop(ends).printed:
@@ -212,8 +220,8 @@ def ends_of(dialogue: Dialogue) -> bytes:
     return low + high
 
 
-def follow(pipe: BinaryIO, printer: Printer, options: Options) -> None:
-    """Print the sessions of a pipe as they come, until its end or a signal."""
+def follow(pipe: BinaryIO, printer: Printer, options: Options) -> Collection[Row]:
+    """Print the sessions of a pipe as they come, until its end or a signal; rows of connections that do not speak STOMP."""
     gc.enable()
     with tempfile.TemporaryDirectory(prefix="stompcap-") as folder, expected():
         source, follower = LiveInput(pipe, Path(folder), options), Follower(printer, options)
@@ -231,3 +239,4 @@ def follow(pipe: BinaryIO, printer: Printer, options: Options) -> None:
             from stompcap.cli.stderr import to_stderr
 
             to_stderr("standard input: no packet came")
+        return follower.others.values()

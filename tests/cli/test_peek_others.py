@@ -37,6 +37,21 @@ def test_other_protocols_are_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (err, SECRET in out) == ("", False)
 
 
+def test_a_pipe_tells_what_a_file_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogues = [SPOKEN[name].says for name in ("MQTT 3.1.1", "Redis", "OpenWire", "MQTT 5")] + [[(CLIENT, bytes(range(1, 200)) * 999)]]
+    others = [frame for number, says in enumerate(dialogues) for frame in packets(says, (50001 + number, 61613), closes=number == 0)]
+    for frames in (others, others + packets(STOMP, (50009, 61613))):
+        out, _ = told(tmp_path, frames, capsys, monkeypatch)
+        with (tmp_path / "peeked.pcap").open() as pipe:
+            monkeypatch.setattr("sys.stdin", pipe)
+            monkeypatch.setattr("sys.argv", ["stompcap", "peek", "-"])
+            with pytest.raises(SystemExit):
+                entry.main()
+        said = [line for line in capsys.readouterr().out.splitlines() if "connection" in line and "on port" in line]
+        assert len(said) == 3
+        assert said == [line for line in out.splitlines() if "connection" in line and "on port" in line]
+
+
 def test_what_turns_into_something_else_is_junk_and_a_finding(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,7 +93,7 @@ def _shown(captures: list[str], printer: Printer, options: Options, *, live: boo
         if live:
             from stompcap.cli import following
 
-            following.follow(sys.stdin.buffer, printer, options)
+            _tell_of_others(printer, following.follow(sys.stdin.buffer, printer, options), options)
             return 0
         return _files(captures, printer, options)
     except Enough:  # of a pipe
@@ -118,8 +118,7 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
     with suppress(Enough):
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
-        if printer.selection == Selection():
-            _tell_of_others(printer, trace.others.values(), options)
+        _tell_of_others(printer, trace.others.values(), options)
     for line in warnings(trace.points, SHOWN_APART) if trace.shared else ():
         to_stderr(line)
     if not printer.sessions and not refused:
@@ -128,9 +127,15 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
 
 
 def _tell_of_others(printer: Printer, streams: Collection[Mapping[str, Any]], options: Options) -> None:
-    """Say what other protocols were spoken: on ports where STOMP is expected, and where there is no session, on any."""
+    """Say what other protocols were spoken: on ports where STOMP is expected, and where there is no session, on any.
+
+    Not where some sessions are selected.
+    """
+    from stompcap.cli.dialogue.selection import Selection
     from stompcap.unread import kinds
 
+    if printer.selection != Selection():
+        return
     for line in kinds(streams, options.ports if printer.sessions else None)[:MOST_KINDS]:
         printer.remark(line)
 
