@@ -22,7 +22,7 @@ from stompcap.capture.columns import SYN
 from stompcap.cli.dialogue.lines import Dialogue, Line
 from stompcap.cli.live_input import PIPE, LiveInput
 from stompcap.cli.signals import expected
-from stompcap.cli.tracing import sessions_of
+from stompcap.cli.tracing import Trace, sessions_of
 from stompcap.tcp.flows import in_wire_order
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class Follower:
         self.passcodes: dict[bytes, frozenset[bytes]] = {}
         """By endpoints, of connections that were let go too: what repeats one later is masked."""
 
-        self.others: dict[str, Row] = {}
-        """Rows of table streams, by id, of connections with octets that do not speak STOMP; no more than MOST_IGNORED."""
+        self.found = Trace()
+        """What is found besides sessions: no more than MOST_IGNORED other connections."""
 
     def take(self, segments: pa.Table) -> None:
         """Hold segments; those of endpoints that are ignored only from the next SYN on."""
@@ -116,7 +116,7 @@ class Follower:
         """Print what is new of some connections, in order of time."""
         segments = in_wire_order(self._segments(pa.array(changed, pa.binary())))
         by_ends: dict[bytes, list[Dialogue]] = {}
-        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes, self.others):
+        for dialogue in sessions_of(segments, [PIPE], now_ns, self.options, self.passcodes, self.found):
             by_ends.setdefault(ends_of(dialogue), []).append(dialogue)
         fresh = [(line, dialogue) for ends, found in by_ends.items() if ends in changed
                  for dialogue in found for line in self._fresh(dialogue, changed[ends], over=over)]  # fmt: skip
@@ -195,8 +195,8 @@ class Follower:
             self.tables = [self._segments(pa.array(self.held, pa.binary())).combine_chunks()]
         for ends in [ends for ends in self.passcodes if ends not in self.held][: max(0, len(self.passcodes) - MOST_IGNORED)]:
             del self.passcodes[ends]
-        for stream_id in [*self.others][MOST_IGNORED:]:
-            del self.others[stream_id]
+        for stream_id in [*self.found.others][MOST_IGNORED:]:
+            del self.found.others[stream_id]
 
     def _let_go(self, ends: bytes, *, ignore: bool) -> None:
         for stream in self.held.pop(ends).printed:
@@ -239,4 +239,4 @@ def follow(pipe: BinaryIO, printer: Printer, options: Options) -> Collection[Row
             from stompcap.cli.stderr import to_stderr
 
             to_stderr("standard input: no packet came")
-        return follower.others.values()
+        return follower.found.others.values()
