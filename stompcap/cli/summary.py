@@ -69,6 +69,7 @@ def _point(overview: dict[str, Rows], facts: list[tuple[str, Text | None]]) -> l
         ("Ack latency", _latency(_first(overview, "ack_total"))),
         ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
         *_rules(overview),
+        ("Clocks", _clocks(_first(overview, "clocks_total"))),
     ]
     parts: list[RenderableType] = [_grid([*facts, *totals])]
     if overview.get("brokers"):
@@ -210,6 +211,14 @@ def _rules(overview: dict[str, Rows]) -> list[tuple[str, Text | None]]:
         if any((side, level) in found for level in SPELLED):
             lines.append((BROKEN_BY[side], Text(", ").join(numbers) + Text(" findings")))
     return lines
+
+
+def _clocks(total: dict[str, Any] | None) -> Text | None:
+    """That times contradict the order of packets; nothing where they do not."""
+    from stompcap.lake.clocks import told
+
+    words = told(total) if total else None
+    return Text(words, style="yellow") if words else None
 
 
 def _brokers(rows: Rows) -> Table:

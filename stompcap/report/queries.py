@@ -283,4 +283,4 @@ QUERIES = {
 }
 
 # The queries of the summary at the end of a run.
-SUMMARY = ("captures_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules", "broken")
+SUMMARY = ("captures_total", "clocks_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules", "broken")

@@ -171,6 +171,13 @@ def test_the_summary_tells_a_stranger_what_was_found() -> None:
     assert "CN-20" not in shown, "findings of level INFO are not called broken"
 
 
+@pytest.mark.parametrize(("against_time", "told"), [(0, False), (3, True)])
+def test_the_summary_says_that_clocks_disagree_where_they_do(against_time: int, told: bool) -> None:
+    row = {"against_time": against_time, "unsure": 0, "durations": 0, "without_times": 0}
+    shown = printed(summary(result(overview={"clocks_total": [row]})))
+    assert ("Clocks In 3 sessions acknowledgements have earlier times" in shown) == told == ("docs/judging.md" in shown)
+
+
 @pytest.mark.parametrize(
     "overview",
     [None, {}, {name: records(rows) for name, rows in ask({n: t.slice(0, 0) for n, t in lake().items()}).items()}],
