@@ -214,11 +214,11 @@ def _rules(overview: dict[str, Rows]) -> list[tuple[str, Text | None]]:
 
 
 def _clocks(total: dict[str, Any] | None) -> Text | None:
-    """That times contradict the order of packets; nothing where they do not."""
+    """That times contradict the order of packets, a sentence a line; nothing where they do not."""
     from stompcap.lake.clocks import told
 
     words = told(total) if total else None
-    return Text(words, style="yellow") if words else None
+    return Text(words.replace(". ", ".\n"), style="yellow") if words else None
 
 
 def _brokers(rows: Rows) -> Table:
