@@ -65,7 +65,7 @@ SELECT source, server_product, outcome, error_message, count(*) AS sessions
 FROM session_details WHERE outcome IN ('refused', 'unanswered') GROUP BY source, server_product, outcome, error_message
 ORDER BY sessions DESC, source, server_product, outcome, error_message LIMIT 6;
 
--- Who sends a passcode in clear?
+-- Who sends secrets, such as passcodes, in clear?
 SELECT source, server_ip, server_port, count(*) AS sessions, count(DISTINCT login) AS logins
 FROM session_details WHERE cleartext_credentials GROUP BY source, server_ip, server_port
 ORDER BY sessions DESC, source, server_ip, server_port;
