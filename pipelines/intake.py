@@ -147,7 +147,7 @@ class Intake(Pass):
             def search(late: Sequence[Survey], chosen: Slice) -> pa.Array:
                 return bronze.endpoints(self.spark, late, chosen, self.options)
 
-            found = late.settled(self.lake, made, past, lambda: old or self.old_captures(), once_more, search)
+            found = late.settled(self.lake, made, past, self.options, lambda: old or self.old_captures(), once_more, search)
             made, anew = found.made, found.anew
             self.result.warnings += found.warnings
             inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later

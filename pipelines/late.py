@@ -2,7 +2,7 @@
 
 Segments of connections that are still open are brought into the order of time; those of many packets are beyond that
 (`pipelines.overtaken`), and a connection that the lake has as final may be contradicted. Both are computed again together with the late
-packets, in the same batch, if their captures can be read.
+packets, in the same batch, if their captures can be read. So are connections that the batch has once more (`pipelines.seen_twice`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pipelines import connection_groups
 from pipelines.bronze import Before, Extracted, Recomputed, SpoiltError
 from pipelines.connection_groups import NO_CONNECTIONS
 from pipelines.overtaken import NONE, few_octets, of_others, overtaken
+from pipelines.seen_twice import pairs, seen_twice
 from stompcap.lake import data_files, open_tables, removal
 from stompcap.lake.data_files import File, Files
 from stompcap.lake.places import filesystem, location, open_files
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from stompcap.options import Options
     from stompcap.spark.slices import Slice
 
+TWICE = "stream_id IN (SELECT stream_id FROM twins)"
 WITHIN = "EXISTS (SELECT 1 FROM late WHERE first_ns <= late.until AND last_ns >= late.since)"
 STREAMS = "streams"
 LOST = "what they had so far stays, and what comes is of connections of their own; stompcap run --reprocess computes them whole, with all "
@@ -53,8 +55,26 @@ class Settled:
     ended: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
 
 
+@dataclass(frozen=True)
+class Doubts:
+    """What may be wrong in a batch: rows of captures that came late, open connections that were overtaken, others that are seen twice."""
+
+    late: Sequence[dict[str, Any]]
+    passed: pa.Table
+    twins: pa.Table
+
+    def __bool__(self) -> bool:
+        return bool(self.late) or self.reads_more
+
+    @property
+    def reads_more(self) -> bool:
+        """Whether captures are read again that no late one contradicts."""
+        found: bool = self.passed.num_rows + self.twins.num_rows > 0
+        return found
+
+
 def settled(
-    lake: str, made: Extracted, past: Before, old_captures: Callable[[], OldCaptures],
+    lake: str, made: Extracted, past: Before, options: Options, old_captures: Callable[[], OldCaptures],
     extract: Callable[[Extracted, Recomputed], Extracted], search: Callable[[Sequence[Survey], Slice], pa.Array],
 ) -> Settled:
     """Resolve what a batch that was extracted says against the lake.
@@ -63,13 +83,17 @@ def settled(
     `search` the endpoints of chosen segments of captures.
     """
     late = [one.row for one in made.captures if one.row["first_ns"] is not None and one.row["first_ns"] <= past.last_ns]
-    if not late and not made.lost and not made.unread:
+    new, open_streams, final = _streams(lake, made, past, options)
+    twins, passed = seen_twice(new, [*open_streams, *final], options.source), NONE
+    if not past.overtaken:
+        opened = Files.of(STREAMS, open_streams)
+        passed = overtaken(made.captures, past, opened, new, twins, search, {*made.lost, *made.unread})
+    doubts = Doubts(late, passed, twins)
+    if not doubts and not made.lost and not made.unread:
         return Settled(made)
     captures, anew, lost, unread = old_captures(), None, made.lost, pa.array(list(made.unread), pa.binary())
-    open_streams = _open_streams(lake, past, captures.options)
-    passed = NONE if past.overtaken else overtaken(made.captures, past, open_streams, search, {*lost, *made.unread})
     while True:
-        can, cannot, again = _computable(lake, made, late, past, captures, passed)
+        can, cannot, again = _computable(lake, made, past, captures, doubts)
         if not len(can):
             break
         anew = Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments)
@@ -96,8 +120,11 @@ def settled(
         files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
         made = replace(made, files=files)
         says.append(_why_not(cannot, len(twice.ids), captures))
-    warnings += [f"{_named(late)}: came late; {'; '.join(says)}"] if says else []
-    return Settled(made, anew, tuple(warnings), ended)
+    brought = f"{_named(late)}: came late" if late else _named([one.row for one in made.captures])
+    warnings += [f"{brought}; {'; '.join(says)}"] if says else []
+    apart = doubts.twins.filter(pc.invert(pc.is_in(doubts.twins.column("stream_id"), value_set=can.before.column("stream_id"))))
+    points = [*made.points, *pairs(apart, past.captures, [one.row for one in made.captures])]
+    return Settled(replace(made, points=points), anew, tuple(warnings), ended)
 
 
 def _begun_anew(number: int, lost: Mapping[bytes, str]) -> str:
@@ -107,27 +134,26 @@ def _begun_anew(number: int, lost: Mapping[bytes, str]) -> str:
 
 
 def _computable(
-    lake: str, made: Extracted, late: Sequence[dict[str, Any]], past: Before, captures: OldCaptures, passed: pa.Table
+    lake: str, made: Extracted, past: Before, captures: OldCaptures, doubts: Doubts
 ) -> tuple[Connections, Connections, pa.Table]:
-    """What is contradicted and can be computed again, and what cannot; and which rows of `passed` (`overtaken`) are among the former.
+    """What is in doubt and can be computed again, and what cannot; and which open connections (`overtaken`) are among the former.
 
     What that would read too much for goes on as it is, and so does what has captures that are gone.
     """
-    again = passed
     while True:
-        if not late and not again.num_rows:
-            return NO_CONNECTIONS, NO_CONNECTIONS, again
-        found = contradicted(lake, made.files, late, past, captures.options, again)
+        if not doubts:
+            return NO_CONNECTIONS, NO_CONNECTIONS, doubts.passed
+        found = contradicted(lake, made, doubts, past, captures.options)
         needed = found.overlapping(captures.rows)
-        if again.num_rows and not few_octets(needed):
-            again = NONE
+        if doubts.reads_more and not few_octets(needed):
+            doubts = Doubts(doubts.late, NONE, doubts.twins.slice(0, 0))
             continue
         captures.examine(needed)
         can, cannot = found.split(captures.missing(needed))
-        rest = of_others(again, cannot.before.column("stream_id").combine_chunks())
-        if rest.num_rows == again.num_rows:
-            return can, cannot, again
-        again = rest
+        rest = of_others(doubts.passed, cannot.before.column("stream_id").combine_chunks())
+        if rest.num_rows == doubts.passed.num_rows:
+            return can, cannot, doubts.passed
+        doubts = replace(doubts, passed=rest)
 
 
 def _why_not(cannot: Connections, twice: int, captures: OldCaptures) -> str:
@@ -138,36 +164,38 @@ def _why_not(cannot: Connections, twice: int, captures: OldCaptures) -> str:
     return says + (f", {count(twice)} that the lake has already are left out" if twice else "")
 
 
-def _open_streams(lake: str, past: Before, options: Options) -> Files:
-    """The files of table streams with the rows of open connections."""
-    held = data_files.of(open_tables.table(location(lake, STREAMS), past.streams_version))
-    return Files.of(STREAMS, [file for file in held if file.name.startswith(open_files(options))])
+def _streams(lake: str, made: Extracted, past: Before, options: Options) -> tuple[Files, list[File], list[File]]:
+    """The files of table streams: of the batch; with the rows of open connections; the others; these with bounds of their times."""
+    where = location(lake, STREAMS)
+    files = data_files.of(open_tables.table(where, past.streams_version), ["first_ns", "last_ns"])
+    mine = [file for file in files if file.name.startswith(open_files(options))]
+    new = tuple(f"{where}/{file.path}" for file in made.files if file.table == STREAMS)
+    return Files(STREAMS, new), mine, [file for file in files if file not in mine]
 
 
-def contradicted(
-    lake: str, files: Sequence[DataFile], late: Sequence[dict[str, Any]], past: Before, options: Options, again: pa.Table
-) -> Connections:
+def contradicted(lake: str, made: Extracted, doubts: Doubts, past: Before, options: Options) -> Connections:
     """Groups of connections with some of the lake that the batch does not replace, and some of the batch from when a capture was late.
 
-    `again` are rows of connections that the batch replaces, which are computed again all the same.
+    And those of which it has some twice. `doubts.passed` are rows of connections that the batch replaces, which are computed again all
+    the same.
     """
-    where = location(lake, STREAMS)
-    files_then = data_files.of(open_tables.table(where, past.streams_version), ["first_ns", "last_ns"])
-    held = [file for file in files_then if not file.name.startswith(open_files(options))]
-    new = Files(STREAMS, tuple(f"{where}/{file.path}" for file in files if file.table == STREAMS))
+    new, _, final = _streams(lake, made, past, options)
+    late, again, twins = doubts.late, doubts.passed, doubts.twins
     times = {name: pa.array([row[column] for row in late], pa.int64()) for name, column in (("since", "first_ns"), ("until", "last_ns"))}
-    tables = {"new_streams": new, "open_streams": again, "sources": connection_groups.named(options.source), "late": pa.table(times)}
-    begin = pc.min(pa.concat_arrays([times["since"], *again.column("first_ns").chunks])).as_py()
-    end = pc.max(pa.concat_arrays([times["until"], *again.column("last_ns").chunks])).as_py()
+    sources = connection_groups.named(options.source)
+    tables = {"new_streams": new, "open_streams": again, "sources": sources, "late": pa.table(times), "twins": twins}
+    begin = pc.min(pa.concat_arrays([times["since"], *again.column("first_ns").chunks, *twins.column("first_ns").chunks])).as_py()
+    end = pc.max(pa.concat_arrays([times["until"], *again.column("last_ns").chunks, *twins.column("last_ns").chunks])).as_py()
     mine: list[File] = []
     found = None
     while True:
         window = (begin - options.idle_ns, end + options.idle_ns + 1)
-        near = data_files.overlapping(held, ["first_ns", "last_ns"], [window], timeless=window[0] <= 0)
+        near = data_files.overlapping(final, ["first_ns", "last_ns"], [window], timeless=window[0] <= 0)
         if found is not None and len(near) == len(mine):
             return found
         mine = near
-        found = connection_groups.together(tables | {STREAMS: Files.of(STREAMS, mine)}, "false", options.idle_ns, came=WITHIN, both=True)
+        lives = tables | {STREAMS: Files.of(STREAMS, mine)}
+        found = connection_groups.together(lives, TWICE, options.idle_ns, came=WITHIN, both=True)
         if not (mine or again.num_rows) or not len(found):
             return found
         begin, end = min(begin, pc.min(found.rows.column("first_ns")).as_py()), max(end, pc.max(found.rows.column("last_ns")).as_py())

@@ -16,7 +16,10 @@ APART = "give each a --source"
 
 
 def said(first: Mapping[str, Any], other: Mapping[str, Any], packets: int, mend: str = APART) -> str:
-    """That two captures are of two points, in words, and what mends that."""
+    """That two captures are of two points, in words, and what mends that; of no `packets`: these could not be compared."""
+    if not packets:
+        alike = "they have the same connections at different times, which stand in the lake twice, as packets could not be compared"
+        return f"{visible(first['path'])} and {visible(other['path'])} seem to be captured at two points: {alike}; {mend}"
     segments = max(min(first.get("tcp_segments") or packets, other.get("tcp_segments") or packets), packets)
     part = f"{count(packets)} TCP segments ({share(packets, segments)} of the smaller file) are in both, at different times"
     gives = f"the connections in both are taken as {visible(first['path'])} has them, and what the other has of them counts as duplicates"
