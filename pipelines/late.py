@@ -122,9 +122,16 @@ def settled(
         says.append(_why_not(cannot, len(twice.ids), captures))
     brought = f"{_named(late)}: came late" if late else _named([one.row for one in made.captures])
     warnings += [f"{brought}; {'; '.join(says)}"] if says else []
-    apart = doubts.twins.filter(pc.invert(pc.is_in(doubts.twins.column("stream_id"), value_set=can.before.column("stream_id"))))
+    apart = _left_apart(doubts, can)
     points = [*made.points, *pairs(apart, past.captures, [one.row for one in made.captures])]
     return Settled(replace(made, points=points), anew, tuple(warnings), ended)
+
+
+def _left_apart(doubts: Doubts, can: Connections) -> pa.Table:
+    """Those that are seen twice and stand in the lake twice: final ones and states of busy ones that are not computed again."""
+    twins = doubts.twins
+    others = pc.or_(twins.column("final"), pc.is_in(twins.column("stream_id"), value_set=doubts.passed.column("stream_id")))
+    return twins.filter(pc.and_(others, pc.invert(pc.is_in(twins.column("stream_id"), value_set=can.before.column("stream_id")))))
 
 
 def _begun_anew(number: int, lost: Mapping[bytes, str]) -> str:

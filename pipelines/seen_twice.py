@@ -26,7 +26,8 @@ NEAR_NS = 26 * 3600 * 10**9
 SAME_NS = 10_000_000  # what counts as the same difference, or as long
 LONG_NS = 10 * 10**9  # how long one connection must last to be told by itself
 SEVERAL = 3  # connections that have a difference in common
-TWINS = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64())])
+TWINS = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64()),
+                   ("final", pa.bool_())])  # fmt: skip
 
 
 def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
@@ -43,7 +44,7 @@ def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
         return TWINS.empty_table()
     sql = f"""
     WITH pairs AS (
-        SELECT held.stream_id, held.first_ns, held.last_ns, new.first_ns AS other_ns, new.first_ns - held.first_ns AS ahead,
+        SELECT held.stream_id, held.first_ns, held.last_ns, held.final, new.first_ns AS other_ns, new.first_ns - held.first_ns AS ahead,
             held.outer_octets_c2s = new.outer_octets_c2s AND held.outer_octets_s2c = new.outer_octets_s2c
             AND abs(new.last_ns - new.first_ns - (held.last_ns - held.first_ns)) <= {SAME_NS}
             AND held.last_ns - held.first_ns >= {LONG_NS} AS alike
@@ -53,7 +54,7 @@ def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
         SELECT *, count(*) OVER (ORDER BY ahead RANGE BETWEEN {SAME_NS} PRECEDING AND {SAME_NS} FOLLOWING) AS several
         FROM pairs WHERE abs(ahead) <= {NEAR_NS}
     )
-    SELECT stream_id, min(first_ns) AS first_ns, min(last_ns) AS last_ns, min(other_ns) AS other_ns
+    SELECT stream_id, min(first_ns) AS first_ns, min(last_ns) AS last_ns, min(other_ns) AS other_ns, bool_and(final) AS final
     FROM near WHERE alike OR several >= {SEVERAL} GROUP BY stream_id ORDER BY stream_id"""  # noqa: S608  our own names and numbers
     with opened({"streams": Files.of("streams", near), "new_streams": new, "sources": named(source)}) as database:
         return database.sql(sql).to_arrow_table().cast(TWINS)

@@ -1,4 +1,7 @@
-"""What connections of a batch carried that is not read, in words: TLS, WebSocket and other protocols; where no STOMP was found, all."""
+"""What connections of a batch carried that is not read, in words: TLS, WebSocket and other protocols; where no STOMP was found, all.
+
+And octets of STOMP that were left out, as no stream can have them where their sequence numbers say.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.places import location
+from stompcap.units import count, size
 from stompcap.unread import kinds
 
 if TYPE_CHECKING:
@@ -22,9 +26,22 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
         SELECT protocol, transport, server_port, count(*) AS connections FROM streams
         WHERE batch_id = '{batch}' AND outer_octets_c2s + outer_octets_s2c > 0 GROUP BY protocol, transport, server_port
     """  # noqa: S608  the batch is a digest of our own
+    left_out = f"""
+        SELECT sum(stray_segments_c2s + stray_segments_s2c) AS segments, sum(stray_octets_c2s + stray_octets_s2c) AS octets
+        FROM streams WHERE batch_id = '{batch}' AND protocol = 'stomp' AND stray_octets_c2s + stray_octets_s2c > 0
+    """  # noqa: S608  too
     files = data_files.of(open_tables.table(location(lake, "streams")), ["batch_id"])
     mine = {"streams": data_files.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
-    return lines(query.ask(lake, [query.Query("unread", ("streams",), sql)], spark, mine)["unread"].to_pylist(), ports)
+    asked = [query.Query("unread", ("streams",), sql), query.Query("stray", ("streams",), left_out)]
+    found = query.ask(lake, asked, spark, mine)
+    return [*lines(found["unread"].to_pylist(), ports), *(stray(**row) for row in found["stray"].to_pylist() if row["octets"])]
+
+
+def stray(segments: int, octets: int) -> str:
+    """That some segments were left out."""
+    which = "1 segment" if segments == 1 else f"{count(segments)} segments"
+    says = f"{which} of STOMP connections with {size(octets)} in impossible places of their streams"
+    return f"{says}: forged, or too much is missing before; left out (stray_octets_* in table streams)"
 
 
 def lines(rows: Sequence[Mapping[str, Any]], ports: Collection[int]) -> list[str]:

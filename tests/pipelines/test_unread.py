@@ -69,3 +69,22 @@ def test_only_connections_of_the_batch_with_octets_count(tmp_path: Path) -> None
     assert unread(lake, "b", PORTS, no_spark) == [
         "no connection spoke STOMP, but there were: 1 connection of TLS on port 61612, not decrypted"
     ]
+
+
+def test_octets_that_were_left_out_are_told(tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    row = {"protocol": "stomp", "transport": "tcp", "server_port": 61613, "outer_octets_c2s": 9, "outer_octets_s2c": 9}
+    left_out = {"stray_segments_c2s": 2, "stray_octets_c2s": 1300, "stray_segments_s2c": 1, "stray_octets_s2c": 200}
+    none = dict.fromkeys(left_out, 0)
+    rows = [row | {"stream_id": "a"} | left_out, row | {"stream_id": "b"} | none, row | {"stream_id": "c", "protocol": "tls"} | left_out]
+    for batch in "ab":
+        some = [one | {"stream_id": one["stream_id"] + batch, "batch_id": batch} for one in (rows if batch == "a" else rows[1:2])]
+        lakes.append(lake, "streams", table("streams", some), [batch], "run")
+
+    def no_spark() -> SparkSession:
+        raise AssertionError("this lake is small")
+
+    [said] = unread(lake, "a", {80}, no_spark)
+    assert said.startswith("3 segments of STOMP connections with 1.5 kB in impossible places of their streams")
+    assert unread(lake, "b", {61613}, no_spark) == []
