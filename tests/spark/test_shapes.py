@@ -33,10 +33,20 @@ OF_CLOCKS = {
 }  # fmt: skip
 """What hangs on the clocks of both directions: how they compare, and the order of what crossed, which nothing else tells."""
 
+OF_STEPS = {"heartbeats", "heartbeat_violations", "stalls", "compliance"}
+"""Where silences are counted: nobody knows how long one was in which a clock stepped."""
+
+BY_STEP = (*BY_CLOCK, "FR-19b", "SB-05", "SN-05")
+"""Rules that wait for something, not evaluable across a step; and silences are of other heart-beats there."""
+
+UNSEEN_NS = 6_000_000
+"""A step between files may go unseen if it is shorter than the silence there: of 2 ms, three of them."""
+
 LASTED = {"compliance_findings": " REPLACE (regexp_replace(evidence, '[0-9.]+ s of silence', 'silence') AS evidence)"}
 """A duration in words, which is off by less than a round trip where clocks differ."""
 
 ALL = {"a file a direction, in two runs": file_a_direction(runs=2), **SHAPES, **IN_RUNS}
+ALONE = pytest.mark.xfail(strict=False, reason="a handshake that ends a file does not go on in a run whose clock is an hour behind")
 Database = duckdb.DuckDBPyConnection
 Start = Callable[[Path, Sequence[Sequence[Path]]], list[str]]
 
@@ -67,12 +77,13 @@ def differing(database: Database, table: str, without: Collection[str] = (), whe
     return lines
 
 
-def wrong_durations(database: Database, shift_ns: int) -> list[str]:
+def wrong_durations(database: Database, shift_ns: int, *, step: bool) -> list[str]:
     """Some of the durations that are neither those of the recordings nor null.
 
     They are off by the shift at most, and only where the clocks' difference that the packets allow includes it.
     """
     lines = []
+    seen = "false" if step else f"{shift_ns // 1000} > clock_difference_max_us - clock_difference_min_us"
     for table, names in DURATIONS.items():
         place = next((f", {name}" for name in TABLES[table].key if name != "stream_id"), "")
         for name in names:
@@ -80,13 +91,18 @@ def wrong_durations(database: Database, shift_ns: int) -> list[str]:
             rows = database.sql(f"""SELECT stream{place}, {one}, {other} FROM found.{table} JOIN original.{table} USING (stream{place})
                 JOIN original.streams USING (stream)
                 WHERE {one} IS NOT NULL AND {other} IS NULL OR {one} != {other} AND (abs({one} - {other}) > {shift_ns // 1000 + 1}
-                    OR {shift_ns // 1000} > clock_difference_max_us - clock_difference_min_us) LIMIT 5""").fetchall()
+                    OR {seen}) LIMIT 5""").fetchall()
             lines += [f"{table}.{name}: {row}" for row in rows]
-    one, other = (f"regexp_extract({name}.evidence, '([0-9.]+) s of silence', 1)::DOUBLE" for name in ("found", "original"))
+    return lines
+
+
+def wrong_silences(database: Database) -> list[str]:
+    """Some of the silences before a RST that are told otherwise than in the recordings, by more than their packets' round trips."""
+    one, other = (f"TRY_CAST(regexp_extract({name}.evidence, '([0-9.]+) s of silence', 1) AS DOUBLE)" for name in ("found", "original"))
     rows = database.sql(f"""SELECT stream, {one}, {other} FROM found.compliance_findings AS found
         JOIN original.compliance_findings AS original USING (stream, rule_id, stream_offset)
-        WHERE rule_id = 'DS-07' AND original.evidence LIKE '% s of silence' AND abs({one} - {other}) > 0.002 LIMIT 5""").fetchall()
-    return lines + [f"silence before a RST: {row}" for row in rows]
+        WHERE rule_id = 'DS-07' AND abs({one} - {other}) > 0.002 LIMIT 5""").fetchall()
+    return [f"silence before a RST: {row}" for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +134,13 @@ def in_shape(shape: Shape, folder: Path) -> list[list[Path]]:
     return runs
 
 
-@pytest.mark.parametrize("shape", ALL.values(), ids=ALL)
-def test_a_lake_of_a_shape_is_that_of_the_recordings(shape: Shape, start: Start, original: Database, tmp_path: Path) -> None:
-    assert start(tmp_path / "lake", in_shape(shape, tmp_path / "files")) == []
+@pytest.mark.parametrize("words", [
+    pytest.param(words, marks=[ALONE] if words == "rotated, a step back of an hour, in four runs" else []) for words in ALL
+])  # fmt: skip
+def test_a_lake_of_a_shape_is_that_of_the_recordings(words: str, start: Start, original: Database, tmp_path: Path) -> None:
+    shape, steps = ALL[words], "step" in words
+    warnings = start(tmp_path / "lake", in_shape(shape, tmp_path / "files"))
+    assert [said for said in warnings if not said.endswith("not kept")] == []  # as far as is known then
     original.sql("DROP SCHEMA IF EXISTS found CASCADE")
     opened(original, "found", tmp_path / "lake")
     lines = []
@@ -128,9 +148,12 @@ def test_a_lake_of_a_shape_is_that_of_the_recordings(shape: Shape, start: Start,
         columns = [column for [column] in original.sql(f"SELECT column_name FROM (DESCRIBE original.{name})").fetchall()]
         if shape.times:
             lines += differing(original, name, ORDER.get(name, ()))
-        elif name not in AGGREGATES:
+        elif name not in AGGREGATES | (OF_STEPS if steps else set()):
             without = {*OF_CLOCKS.get(name, ()), *(column for column in columns if column.endswith(TIMES))} & {*columns}
-            where = f"rule_id NOT IN {BY_CLOCK}" if "rule_id" in columns else "true"
-            lines += differing(original, name, without, where, LASTED.get(name, ""))
-    lines += wrong_durations(original, shape.shift_ns)
+            without |= {"evidence"} & {*columns} if steps else set()
+            rules = f"rule_id NOT IN {BY_STEP if steps else BY_CLOCK}" + (" AND rule_id NOT LIKE 'HB-%'" if steps else "")
+            where = rules if "rule_id" in columns else "true"
+            lines += differing(original, name, without, where, "" if steps else LASTED.get(name, ""))
+    lines += wrong_durations(original, UNSEEN_NS if steps else shape.shift_ns, step=steps)
+    lines += wrong_silences(original) if not steps else []
     assert not lines, "\n".join(lines)
