@@ -65,7 +65,7 @@ REFUSED = [  # text, line, what is said
     ("[rules]\n[thresholds", 2, r"not TOML: Expected '\]' .*; `\[rules"),
     ("[thresholds]\nreceipt_wait_s =", 2, r"not TOML: Invalid value; `\[rules"),
     ("[thresholds]\n[thresholds]", 2, r"not TOML: Cannot declare"),
-    ("\n\udc80", 2, r"not TOML: an octet is not valid UTF-8; save"),
+    ("\n\udc80", 2, r"not TOML: a byte is not valid UTF-8; save"),
 ]
 
 
