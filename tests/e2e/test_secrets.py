@@ -11,7 +11,7 @@ import pytest
 
 from stompcap.lake.secret_search import Searcher
 from tests.capture.packaging import pcap
-from tests.e2e.confided import LEFT, NAMES, Confided, confided
+from tests.e2e.confided import LEFT, NAMES, Confided, Talk, confided, frame
 from tests.e2e.runs import Lake
 from tests.examples import every
 
@@ -54,6 +54,27 @@ def test_no_secret_is_in_tables_or_states(runs: int, tmp_path: Path) -> None:
 
 def test_what_names_tell_is_in_none_where_captures_are_gone(tmp_path: Path) -> None:
     assert_none_left(tmp_path, confided(every(7, NAMES), repeated=False), 5, Lake(kept=False))
+
+
+@pytest.mark.parametrize("header", [b"passcode:%b", b"x-token:%b", b"x-from:stomp://bob:%b@host", b"x-key:eyJh.eyJz.%b"])
+@pytest.mark.parametrize("opens", [True, False])
+@pytest.mark.parametrize("block", [4, 1000])
+def test_what_a_connection_gave_is_known_in_later_runs(block: int, opens: bool, header: bytes, tmp_path: Path) -> None:
+    told = Confided()
+    talk = Talk(told, torn=False)
+    value = talk.secret("given").replace(b"~", b"-")
+    given = header % value
+    talk.opens(*[given] if opens else [])
+    talk.says(frame(b"SEND", b"destination:/queue/a", *[] if opens else [given]))
+    for number in range(6):
+        talk.says(frame(b"MESSAGE", b"message-id:%d" % number, body=b"it is " + given.rpartition(b":")[2]), client=False)
+    talk.ends()
+    lake = Lake(block=block)
+    for number, cut in enumerate((slice(0, 7), slice(7, 10), slice(10, None))):
+        lake.run([str(pcap(tmp_path / f"{number}.pcap", told.frames[cut], nano=True))])
+    shown = b"".join(octets for _, octets in said_in(lake))
+    assert shown.count(b"it is ") >= 6
+    assert value not in shown
 
 
 @pytest.mark.slow
