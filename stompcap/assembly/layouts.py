@@ -73,6 +73,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     "session counters": {"unmeasured": 0, "hidden": 0, "renewed": 0, "unread": 0, "needless": 0},
     "session subscriptions": {"hidden": 0, "ended_hidden": 0},
     "session deliveries": {"unasked": 0, "unread": 0},
+    "session heartbeats": {"steps": 0},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 

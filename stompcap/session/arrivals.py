@@ -21,9 +21,13 @@ LINE = np.int64(2**44)  # no direction has so many octets
 
 
 class Segments(NamedTuple):
-    """Segments that this step takes, by direction (session * 2 + side) and time; whether they are EOLs alone."""
+    """Segments that this step takes, by direction (session * 2 + side) and time; whether they are EOLs alone.
+
+    `steps`: how often the direction's clock had stepped before; only times with the same number can be compared.
+    """
 
     direction: I64
+    steps: I64
     ts_ns: I64
     eol: Bools
 
@@ -65,8 +69,8 @@ def first_bare(segments: Come, count: int) -> I64:
     return found
 
 
-def ready(segments: Come, rows: RawRows, until: I64, retention: int) -> tuple[Bools, Segments]:
-    """Which segments heart-beats may be judged by, and those segments.
+def ready(segments: Come, rows: RawRows, until: I64, retention: int, steps: I64) -> tuple[Bools, Segments]:
+    """Which segments heart-beats may be judged by, and those segments; `steps` of the clock are before each.
 
     `until` per session: up to that place the step takes both directions. A segment waits for the raw rows of its octets,
     and so do those behind it, but no more than `retention` of them.
@@ -80,9 +84,9 @@ def ready(segments: Come, rows: RawRows, until: I64, retention: int) -> tuple[Bo
     limit = np.where(limit > END, limit, np.minimum(limit, waits))
     found = (direction >= 0) & (segments.place < limit[direction])
     at = np.flatnonzero(found)
-    at = at[np.lexsort((segments.offset[at], segments.ts_ns[at], direction[at]))]
+    at = at[np.lexsort((segments.offset[at], segments.ts_ns[at], steps[at], direction[at]))]
     eols = _only_eols(rows, direction[at], segments.offset[at], segments.end[at])
-    return found, Segments(direction[at], segments.ts_ns[at], eols)
+    return found, Segments(direction[at], steps[at], segments.ts_ns[at], eols)
 
 
 def _only_eols(rows: RawRows, direction: I64, offset: I64, end: I64) -> Bools:

@@ -110,6 +110,26 @@ class Clocks:
         known &= ~np.isin(keys(session, first), of_torn) & ~np.isin(keys(session, second), of_torn)
         return known
 
+    def steps_before(self, direction: I64, place: I64) -> I64:
+        """How often the clock of a direction (session * 2 + side) had stepped before a place in wire order."""
+        return self._steps(direction, place, "place")
+
+    def steps_until(self, direction: I64, ordinal: I64) -> I64:
+        """How often the clock of a direction had stepped before the frame with an ordinal was complete, or (LAST) in all."""
+        return self._steps(direction, ordinal, "ordinal")
+
+    def _steps(self, direction: I64, at: I64, name: str) -> I64:
+        steps = self.rows.take(np.flatnonzero(self.rows["torn"] == 0))
+        if len(steps) == 0:
+            return np.zeros(len(direction), np.int64)
+        where = np.where(steps["ordinal"] < 0, NEVER, steps["ordinal"]) if name == "ordinal" else steps["place"]
+        both = [(steps["session"] * 2 + side)[steps["sides"] >> side & 1 == 1] for side in (CLIENT, SERVER)]
+        of, where = np.concatenate(both), np.concatenate([where[steps["sides"] >> side & 1 == 1] for side in (CLIENT, SERVER)])
+        order = np.lexsort((where, of))
+        of, where = of[order], where[order]
+        behind, first = first_above(np.maximum(direction, 0), at, of, where), np.searchsorted(of, direction)
+        return np.where(behind < 0, np.searchsorted(of, direction, side="right"), behind) - first
+
     def elapsed(self, session: I64, begin: Moment, end: Moment, side: int | None = BOTH, *, counts: bool = True) -> pa.Array:
         """Microseconds between two moments, null where one is not, and where it cannot be told; that `counts` in `unmeasured`."""
         there = (begin.ns >= 0) & (end.ns >= 0)

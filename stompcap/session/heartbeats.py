@@ -4,7 +4,8 @@ Watching begins when CONNECTED is complete and ends with the first FIN or RST of
 DISCONNECT there is no silence any more: once one side has said that it is done, silence is nobody's fault.
 A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the
 sender was busy retransmitting: then silence does not show that nothing was sent. A window that was closed excuses the time for which it
-was; what is left of a gap before and behind is judged by itself.
+was; what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known; a direction
+with such a gap is not evaluable but for what is worse than late elsewhere in it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.session.arrivals import BEHIND, Lost, Segments, beats, lost
-from stompcap.session.clocks import Clocks
+from stompcap.session.clocks import LAST, Clocks
 from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import SessionFacts
@@ -31,9 +32,9 @@ MILLISECOND = 1_000_000
 LONGEST = 2.0**62  # no silence lasts so many nanoseconds, though intervals may
 OK, LATE, VIOLATION, DEAD, NOT_EVALUABLE = range(5)  # index in words.HEARTBEAT_VERDICTS
 SUMS = ("beats", "gaps", "late", "violations", "dead", "excused")
-LAYOUT = Layout({"side": 0, "now_ns": -1, "longest_ns": 0, "worst": 0, "cut_ns": 0, **dict.fromkeys(SUMS, 0)})
-"""One row per direction that is watched: the arrival it was judged up to; SUMS, the longest silence, the worst severity, and how long it
-had been silent when the other side cut it off.
+LAYOUT = Layout({"side": 0, "now_ns": -1, "steps": 0, "longest_ns": 0, "worst": 0, "cut_ns": 0, **dict.fromkeys(SUMS, 0)})
+"""One row per direction that is watched: the arrival it was judged up to, and how often its clock had stepped before; SUMS, the longest
+silence, the worst severity, and how long it had been silent when the other side cut it off.
 """
 
 
@@ -64,6 +65,11 @@ class Session(NamedTuple):
         """When CONNECTED was complete, as the side's clock would have told it."""
         return self.clocks.read_by(side, session, server_ns=self.connected.last_ns[session])
 
+    def steps(self, session: I64, side: I64, frame: OfSessions | None) -> I64:
+        """How often the side's clock had stepped before a frame was complete; in all, if None is given."""
+        ordinal = np.full(len(session), LAST) if frame is None else frame.ordinal[session]
+        return self.clocks.steps_until(session * 2 + side, ordinal)
+
     def closed_ns(self, session: I64, side: I64) -> I64:
         """The close, as the side's clock would have told it."""
         told, by_server = self.facts.closed_ns[session], self.facts.closed_by[session] == SERVER
@@ -82,18 +88,17 @@ def follow(
     left_ns = sessions.clocks.read_by(side, session, client_ns=sessions.disconnect.last_ns[session])
     done = np.where(sessions.disconnect.there[session], left_ns, BEHIND)
     shut = facts.closed_ns[session] >= 0
-    latest = rows["now_ns"].copy()
-    number = np.full(2 * dialogue.sessions, -1, np.int64)
-    number[direction] = np.arange(len(direction))
-    own = np.flatnonzero(number[segments.direction] >= 0)
-    np.maximum.at(latest, number[segments.direction[own]], segments.ts_ns[own])
-    last = np.where(sessions.clocks.differ[session], latest, facts.last_ns[session])
+    latest, steps = _latest(rows, direction, segments)
+    every = sessions.steps(session, side, None)
+    last = np.where(sessions.clocks.differ[session] | (every > 0), latest, facts.last_ns[session])
     end = np.where(shut, sessions.closed_ns(session, side), last)
-    stop = np.where(closing, end, np.where(shut, np.minimum(latest, end), latest))
+    stop = np.where(closing, end, np.where(shut & (every == 0), np.minimum(latest, end), latest))
     limit = _in_time(interval, thresholds.heartbeat_late)
     watched = Watched(
-        direction, rows["now_ns"], stop, done, np.where(shut, CLOSE, CAPTURE_END), limit, rows["gaps"], rows["longest_ns"]
-    )
+        direction, rows["steps"], rows["now_ns"], np.where(closing & shut, every, steps), stop,
+        sessions.steps(session, side, sessions.disconnect), done, np.where(shut, CLOSE, CAPTURE_END), limit, rows["gaps"],
+        rows["longest_ns"],
+    )  # fmt: skip
     stalled, gaps = stalls_of(stalls, dialogue.ids, sessions.clocks), lost(dialogue.rows)
     counted = _packets_lost(dialogue.streams)[gaps.direction]
     found, excuse = silences(segments, watched, Lost(*(values[counted] for values in gaps)), stalled)
@@ -101,6 +106,18 @@ def follow(
     severity = np.select([ratio > thresholds.heartbeat_dead, ratio > thresholds.heartbeat_violation], [DEAD, VIOLATION], LATE)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
     return rows, _violations(dialogue.ids, rows, interval, found, ratio, severity, excuse)
+
+
+def _latest(rows: Records, direction: I64, segments: Segments) -> tuple[I64, I64]:
+    """When the latest octets of each direction watched arrived, and how often its clock had stepped before."""
+    end = np.searchsorted(segments.direction, direction, side="right") - 1
+    last = np.maximum(end, 0)
+    if not len(segments.direction):
+        return rows["now_ns"].copy(), rows["steps"].copy()
+    came = (end >= 0) & (segments.direction[last] == direction)
+    at, steps = segments.ts_ns[last], segments.steps[last]
+    later = came & ((steps > rows["steps"]) | ((steps == rows["steps"]) & (at > rows["now_ns"])))
+    return np.where(later, at, rows["now_ns"]), np.where(later, steps, rows["steps"])
 
 
 def _in_time(interval: I64, late: float) -> I64:
@@ -117,7 +134,9 @@ def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records
     direction = np.flatnonzero((sessions.agreed.reshape(-1) > 0) & np.repeat(sessions.connected.there, 2))
     old = known * 2 + integers(before.column("side"))
     new = direction[~np.isin(direction, old[known >= 0])]
-    numbers = {"session": new // 2, "side": new % 2, "now_ns": sessions.connected_ns(new // 2, new % 2)}
+    session, side = new // 2, new % 2
+    since = {"now_ns": sessions.connected_ns(session, side), "steps": sessions.steps(session, side, sessions.connected)}
+    numbers = {"session": session, "side": side, **since}
     rows = opened(LAYOUT, before, dialogue.ids, numbers, {})
     return rows.take(np.lexsort((rows["side"], rows["session"])))
 
@@ -134,7 +153,10 @@ def _sum(
     watched, at_ns = number[raw.direction[beat]], raw.first_ns[beat]
     opened_ns, facts = sessions.connected_ns(session, side), sessions.facts
     ended = sessions.closing | (facts.closed_ns >= 0)
-    counts = (at_ns > opened_ns[watched]) & ((at_ns <= end[watched]) | ~ended[session[watched]])
+    steps = sessions.clocks.steps_before(raw.direction[beat], raw.first_order[beat])
+    since, until = (sessions.steps(session, side, one)[watched] for one in (sessions.connected, None))
+    counts = (steps > since) | ((steps == since) & (at_ns > opened_ns[watched]))
+    counts &= (steps < until) | (at_ns <= end[watched]) | ~ended[session[watched]]
     fault = excuse < 0
     for name, which in (
         ("beats", watched[counts]), ("excused", found.watched[~fault]),
@@ -157,7 +179,8 @@ def _given_up(sessions: Session, session: I64, side: I64, late_ns: I64, closed_n
     left_ns = clocks.read_by(side, session, client_ns=sessions.disconnect.first_ns[session])
     refused_ns = clocks.read_by(side, session, server_ns=sessions.error.last_ns[session])
     agreed = sessions.disconnect.there[session] & (left_ns <= closed_ns)
-    refused = sessions.error.there[session] & (refused_ns <= late_ns)
+    before = sessions.steps(session, side, sessions.error) < sessions.steps(session, side, None)
+    refused = sessions.error.there[session] & (before | (refused_ns <= late_ns))
     given_up: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
     return given_up
 
@@ -192,7 +215,9 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
     interval, facts = sessions.agreed[session, side], sessions.facts
     end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
     opened_ns = sessions.connected_ns(session, side)
-    verdict = np.where(rows["gaps"] == rows["excused"], NOT_EVALUABLE, OK)
+    stepped = sessions.steps(session, side, sessions.connected) < sessions.steps(session, side, None)
+    unclear = np.where(rows["gaps"] == rows["excused"], OK, np.where(stepped, LATE, -1))  # up to which verdict
+    verdict = np.where(rows["worst"] <= unclear, NOT_EVALUABLE, rows["worst"])
     return pa.table(
         {
             "stream_id": ids.take(pa.array(session)),
@@ -201,8 +226,8 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
             "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
             **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
             "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval.astype(np.float64) * MILLISECOND), mask=rows["cut_ns"] == 0),
-            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=opened_ns == 0),
-            "verdict": listed(np.where(rows["worst"] > 0, rows["worst"], verdict), words.HEARTBEAT_VERDICTS),
+            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=(opened_ns == 0) | stepped),
+            "verdict": listed(verdict, words.HEARTBEAT_VERDICTS),
         }
     ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)
 

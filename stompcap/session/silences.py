@@ -16,11 +16,17 @@ CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES
 
 
 class Watched(NamedTuple):
-    """The directions watched, by direction, and what the walk over their arrivals goes by; times in nanoseconds."""
+    """The directions watched, by direction, and what the walk over their arrivals goes by; times in nanoseconds.
+
+    Of `now_ns`, `stop_ns` and `done_ns`, how often the direction's clock had stepped before.
+    """
 
     direction: I64
+    steps: I64
     now_ns: I64
+    stop_steps: I64
     stop_ns: I64
+    done_steps: I64
     done_ns: I64  # from when on silence is nobody's fault
     last_ender: I64
     limit_ns: I64
@@ -52,19 +58,23 @@ def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
     count, i, n = 0, 0, len(segments.direction)
     for w in range(len(watched.direction)):
         direction, stop = watched.direction[w], watched.stop_ns[w]
-        while i < n and segments.direction[i] < direction:
+        while i < n and (segments.direction[i], segments.steps[i]) < (direction, watched.steps[w]):
             i += 1
         ender = DATA
         while ender == DATA or ender == HEARTBEAT:
-            then, ender = stop, watched.last_ender[w]
-            if i < n and segments.direction[i] == direction and segments.ts_ns[i] <= stop:
-                then, ender = segments.ts_ns[i], HEARTBEAT
-                while i < n and segments.direction[i] == direction and segments.ts_ns[i] == then:
+            then, steps, ender = stop, watched.stop_steps[w], watched.last_ender[w]
+            if i < n and segments.direction[i] == direction and (segments.steps[i] < steps or segments.ts_ns[i] <= stop):
+                then, steps, ender = segments.ts_ns[i], segments.steps[i], HEARTBEAT
+                while i < n and segments.direction[i] == direction and segments.steps[i] == steps and segments.ts_ns[i] == then:
                     if not segments.eol[i]:
                         ender = DATA
                     i += 1
-            if then > watched.now_ns[w]:
-                end = min(then, watched.done_ns[w])
+            if steps > watched.steps[w]:  # nobody knows how long it was
+                watched.now_ns[w], watched.steps[w] = then, steps
+            elif then > watched.now_ns[w]:
+                end = min(then, watched.done_ns[w]) if steps == watched.done_steps[w] else then
+                if steps > watched.done_steps[w]:
+                    end = watched.now_ns[w]
                 length = end - watched.now_ns[w]
                 watched.gaps[w] += 1
                 watched.longest_ns[w] = max(watched.longest_ns[w], length)

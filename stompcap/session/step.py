@@ -116,7 +116,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     open_ = Open(subs.rows, txns.rows, requests.rows, delivered.rows)
     tables = finish(open_, dialogue, facts, first, counted, watches, brokers.wide, closing, options)
 
-    ready, arrived = arrivals.ready(came, raw, released.until, retention)
+    ready, arrived = arrivals.ready(came, raw, released.until, retention, watches.steps_before(came.direction, came.place))
     stalls = joined(SCHEMAS["stalls"], state["stalls"], clocks.without_steps(batch.stalls))
     _, _, agreed = heartbeat_header.intervals(first["connect"], first["connected"], facts.version)
     watched = heartbeats.Session(agreed, facts, first["connected"], first["disconnect"], first["error"], closing, watches)

@@ -88,7 +88,9 @@ def hb_07(ctx: RuleContext) -> Judged:
     raw, connected = ctx.raw, ctx.first["connected"]
     interval = agreed(ctx)[raw.session, raw.side]
     begun_ns = ctx.clocks.read_by(raw.side, raw.session, server_ns=connected.last_ns[raw.session])
-    early = ~connected.there[raw.session] | (raw.first_ns < begun_ns)
+    steps = ctx.clocks.steps_before(raw.direction, raw.first_order)
+    begun = ctx.clocks.steps_until(raw.direction, connected.ordinal[raw.session])
+    early = ~connected.there[raw.session] | (steps < begun) | ((steps == begun) & (raw.first_ns < begun_ns))
     return Judged(standing_alone(ctx), (interval == 0) | early, "EOLs between frames, though no heart-beats were agreed on yet",
                   units=ctx.rows, unevaluable=np.where(early, _missed_s2c(ctx), interval < 0))
 
