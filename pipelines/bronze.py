@@ -128,7 +128,7 @@ class Ranks:
         self.overtaken = past.overtaken
 
         self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
-        self.now_ns = max([past.last_ns, *(one.row["last_ns"] or 0 for one in captures)])
+        self.now_ns = found.now_ns
         self.state = OpenState(past.files, self.order, [path for path, _ in self.named]) if past.files else OpenState((), {}, ())
 
 

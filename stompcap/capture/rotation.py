@@ -37,11 +37,12 @@ class Ranked:
     """Captures, rows of table captures, in order; and by rank the clock that each has.
 
     A clock is the number of the rotation, and in its lowest `STEPS` bits how often the clock had stepped between files before: SAME_CLOCK
-    where it never did.
+    where it never did. `now_ns` is the latest time by clocks as they are behind their last steps, 0 without any.
     """
 
     rows: Sequence[Row]
     clocks: Sequence[int]
+    now_ns: int
 
     @property
     def order(self) -> dict[str, int]:
@@ -74,14 +75,16 @@ def ranked(captures: Iterable[Row]) -> Ranked:
         else:
             file = _File.of(row, _path(row) in numbered)
             rotations.setdefault((row.get("source") or "", *file.rotation), []).append(file)
+    now_ns = 0
     for number, some in enumerate(rotations.values()):
         files = _in_turn(some)
         begins, steps = _steps(files)
+        now_ns = max(now_ns, *(file.last_ns for file, step in zip(files, steps, strict=True) if step == steps[-1]))
         for file, begin, step in zip(files, begins, steps, strict=True):
             clock = number << STEPS | step if steps[-1] else SAME_CLOCK
             keys.append(((False, begin, file.name, file.row["capture_id"]), clock, file.row))
     keys.sort(key=lambda one: one[0])
-    return Ranked([row for _, _, row in keys], [clock for _, clock, _ in keys])
+    return Ranked([row for _, _, row in keys], [clock for _, clock, _ in keys], now_ns)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def _in_turn(files: Sequence[_File]) -> Sequence[_File]:
         return in_time
     by_name = sorted(files, key=lambda file: (file.number, file.times))
     back = [at for at, (one, two) in enumerate(pairwise(by_name), 1) if two.last_ns <= one.first_ns and two.first_ns < one.first_ns]
-    ring = len(back) == 1 and by_name[-1].last_ns <= by_name[0].first_ns and all(NUMBERED.search(_path(file.row)) for file in files)
+    ring = len(back) == 1 and by_name[-1].first_ns < by_name[0].first_ns and all(NUMBERED.search(_path(file.row)) for file in files)
     if ring:
         return [*by_name[back[0] :], *by_name[: back[0]]]
     steps = [(by_name[at - 1], by_name[at]) for at in back]

@@ -45,7 +45,7 @@ class RuleContext(FrameView):
         self.closing, self.tables, self.clocks = analysis.closing, analysis.tables, analysis.clocks
         self.deliveries, self.subscriptions = analysis.deliveries, analysis.subscriptions
         self.transactions, self.receipts = analysis.transactions, analysis.receipts
-        self.ends = Ends(self.sessions)
+        self.ends = Ends(self.sessions, self.clocks)
         dialogue, raw = self.dialogue, self.dialogue.rows
         self.raw, self.view = raw, RowView(dialogue)
         trusted = dialogue.of_rows(raw.trusted)

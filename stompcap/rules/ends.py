@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stompcap.session.clocks import LAST, Clocks
 from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.facts import SessionFacts
@@ -22,8 +23,8 @@ OPEN = words.CLOSE_KINDS.index("open")
 class Ends:
     """Ends of sessions; arrays of shape (sessions, 2) have the side as their second index."""
 
-    def __init__(self, sessions: SessionFacts) -> None:
-        self._s = sessions
+    def __init__(self, sessions: SessionFacts, clocks: Clocks) -> None:
+        self._s, self._clocks = sessions, clocks
 
     @cached_property
     def lost(self) -> Bools:
@@ -41,9 +42,13 @@ class Ends:
     def open_ns(self) -> I64:
         """The latest moment at which the side had certainly not closed: its last octets or its FIN, shape (sessions, 2).
 
-        A RST proves nothing: it also answers what comes for a connection that was closed before.
+        A RST proves nothing: it also answers what comes for a connection that was closed before. -1 where the side's clock stepped:
+        the latest of its times may be from before.
         """
-        return np.where(self._s.fin, np.maximum(self._s.end_ns, self._s.spoke_ns), self._s.spoke_ns)
+        latest = np.where(self._s.fin, np.maximum(self._s.end_ns, self._s.spoke_ns), self._s.spoke_ns)
+        direction = np.arange(latest.size)
+        stepped = self._clocks.steps_until(direction, np.full(latest.size, LAST)).reshape(-1, 2) > 0
+        return np.where(stepped, -1, latest)
 
     @cached_property
     def cut_off(self) -> Bools:

@@ -131,7 +131,7 @@ def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
 def heard_of(row: Int, reach: Int, heard: Int, rows: Rows) -> bool:
     """Whether an earlier capture has acknowledgements of what the first packet of a direction in a later one brings."""
     flags = np.int64(rows.flags[row])
-    if heard == UNSEEN or flags & (SYN | RST):
+    if heard == UNSEEN or flags & RST:
         return False
     size, ahead = size_of(flags, rows.wire[row]), apart(heard, rows.seq[row])
     least = 1 if size == 0 else 0  # a keep-alive stands one before what is next

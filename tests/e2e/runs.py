@@ -47,10 +47,10 @@ class Lake:
             segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
         together = pa.concat_tables([spill.take(some) for some in segments]).sort_by(WIRE_ORDER)
         self.open = {}
-        now_ns = max((row["last_ns"] or 0 for row in self.captures), default=0)
         analyser = SessionAnalyser(order, self.options, lambda _: True)
         machine = Assembly(
-            named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=now_ns, analyser=analyser, before=before
+            named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns, analyser=analyser,
+            before=before,
         ).stepped(found.clocks)
         for part in machine.parts(together):
             self._take(part.tables.items(), part.going_on)

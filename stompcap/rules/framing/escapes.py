@@ -50,7 +50,7 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     """The receiver has spoken after the time allowed, it has closed, or there were too many frames since (RETENTION)."""
     d = ctx.dialogue
     failed, latest = np.zeros(len(pending), bool), np.zeros(len(pending), np.int64)
-    speech = ~ctx.of("ERROR", "DISCONNECT")
+    speech = ~ctx.of("ERROR", "DISCONNECT") & ctx.clocks.together(d.session, d.ordinal, np.full(len(d), LAST))
     by_client, by_server = (
         ctx.clocks.read_by(pending.receiver, pending.session, **{name: pending.key}) for name in ("client_ns", "server_ns")
     )
