@@ -119,7 +119,7 @@ def settled(
         twice = _twice(cannot)
         files = [file for one in made.files if (file := without(lake, one, twice)) is not None] if len(twice.ids) else made.files
         made = replace(made, files=files)
-        says.append(_why_not(cannot, len(twice.ids), captures))
+        says += [_why_not(cannot, len(twice.ids), captures)] if late or passed.num_rows else []  # of others `pairs` are told
     brought = f"{_named(late)}: came late" if late else _named([one.row for one in made.captures])
     warnings += [f"{brought}; {'; '.join(says)}"] if says else []
     apart = _left_apart(doubts, can)

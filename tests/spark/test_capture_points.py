@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from stompcap.options import Options
 from stompcap.quality.words import ONE_POINT
 from tests.e2e.cutting import cut
 from tests.e2e.test_capture_points import COPIES, tapped
-from tests.spark.test_reprocess import CAPTURE, Rows, rows_of
+from tests.spark.test_reprocess import CAPTURE, HEARTBEATS, Rows, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +52,12 @@ def of_packets(lake: Path) -> Rows:
     return found
 
 
+def between(folder: Path) -> str:
+    """Other connections, ten minutes after those of CAPTURE, which are over by then."""
+    begins = [struct.unpack_from("<I", path.read_bytes(), 24)[0] for path in (CAPTURE, HEARTBEATS)]
+    return tapped(HEARTBEATS, folder, (begins[0] - begins[1] + 600) * 1_000_000, lost=0)
+
+
 def told(lake: Path, result: Result, *captures: str) -> None:
     """A warning and a row of the last validation name both captures, their share, and what mends it."""
     [check] = [
@@ -78,15 +85,16 @@ def test_tables_are_those_of_the_first(order: str, run: Start, alone: Rows, tmp_
     assert sum(sum(streams.column(name).to_pylist()) for name in COPIES[:2]) > 400
 
 
-@pytest.mark.parametrize("order", ["a b", "b a"])
-@pytest.mark.parametrize(("delay_us", "begin"), [(17 * MS // 10, 0.25), (HOUR, 0), (-HOUR, 0), (HOUR, 0.25)])
+@pytest.mark.parametrize("order", ["a b", "b a", "a c b", "b c a"])
+@pytest.mark.parametrize(("delay_us", "begin"), [(17 * MS // 10, 0.25), (HOUR, 0), (-HOUR, 0)])
 def test_in_two_runs_as_in_one(delay_us: int, begin: float, order: str, run: Start, tmp_path: Path) -> None:
-    """Also halves that overlap, and where the clock of one is an hour off, so that the other's connections are over."""
+    """Also halves that overlap; where the clock of one is an hour off; and where connections are over by other packets in between."""
     first, _ = cut(CAPTURE, tmp_path, [0.75]) if begin else (str(CAPTURE), "")
-    paths = {"a": first, "b": tapped(CAPTURE, tmp_path, delay_us, lost=0, begin=begin)}
+    paths = {"a": first, "b": tapped(CAPTURE, tmp_path, delay_us, lost=0, begin=begin)} | ({"c": between(tmp_path)} if "c" in order else {})
     for name in order.split():
         result = run(tmp_path / "lake", paths[name])
-    assert any("captured at two points" in said and all(path in said for path in paths.values()) for said in result.warnings)
+    [said] = [said for said in result.warnings if "captured at two points" in said]
+    assert all(paths[name] in said for name in "ab")
     run(tmp_path / "together", *paths.values())
     assert rows_of(tmp_path / "lake", "other_points") == rows_of(tmp_path / "together", "other_points")
 
@@ -107,7 +115,8 @@ def test_where_captures_are_gone_it_is_said(run: Start, tmp_path: Path) -> None:
     first = tmp_path / "first.pcap"
     first.write_bytes(CAPTURE.read_bytes())
     other = tapped(CAPTURE, tmp_path, HOUR, lost=0)
-    run(tmp_path / "lake", str(first))
+    for path in (str(first), between(tmp_path)):
+        run(tmp_path / "lake", path)
     first.unlink()
     result = run(tmp_path / "lake", other, stages=STAGES)
     told(tmp_path / "lake", result, str(first), other)
