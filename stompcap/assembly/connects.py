@@ -54,12 +54,18 @@ class Connects:
 NO_CONNECTS = Connects(NO_EXTENTS, SEGMENTS.empty_table(), 0)
 
 
-def connects_of(window: Window, segments: pa.Table) -> dict[int, Connects]:
-    """Those among the rows of a window, by stream; `segments` is what its extents are of."""
+def connects_of(window: Window, segments: pa.Table, known: Mapping[int, Connects]) -> dict[int, Connects]:
+    """Those among the rows of a window, by stream, of streams of which no more than can be used are known.
+
+    `segments` is what the extents of the window are of.
+    """
     rows, e = window.rows, window.extents
     found: dict[int, Connects] = {}
+    wanted = [number for number, stream in enumerate(window.streams.tolist()) if known.get(stream, NO_CONNECTS).frames < MOST]
+    if not wanted:
+        return found
     which = giving(window.octets, rows)
-    which = which[rows.length[which] <= LARGEST]
+    which = which[np.isin(rows.direction[which] // 2, wanted) & (rows.length[which] <= LARGEST)]
     which = which[np.argsort(rows.direction[which] // 2, kind="stable")]
     of = window.streams[rows.direction[which] // 2]
     among_first = np.arange(which.size) - np.searchsorted(rows.direction[which] // 2, rows.direction[which] // 2) < MOST

@@ -133,7 +133,7 @@ class Flow:
             yield from batch.parts(window)
             written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
-            for stream, more in connects_of(window, segments).items():
+            for stream, more in connects_of(window, segments, connects).items():
                 connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
