@@ -4,8 +4,8 @@ Watching begins when CONNECTED is complete and ends with the first FIN or RST of
 DISCONNECT there is no silence any more: once one side has said that it is done, silence is nobody's fault.
 A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the
 sender was busy retransmitting: then silence does not show that nothing was sent. A window that was closed excuses the time for which it
-was; what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known; a direction
-with such a gap is not evaluable but for what is worse than late elsewhere in it.
+was; what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known, nor is then which
+was the worst, unless one is dead elsewhere in the direction.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
     end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
     opened_ns = sessions.connected_ns(session, side)
     stepped = sessions.steps(session, side, sessions.connected) < sessions.steps(session, side, None)
-    unclear = np.where(rows["gaps"] == rows["excused"], OK, np.where(stepped, LATE, -1))  # up to which verdict
+    unclear = np.where(rows["gaps"] == rows["excused"], OK, np.where(stepped, VIOLATION, -1))  # up to which verdict
     verdict = np.where(rows["worst"] <= unclear, NOT_EVALUABLE, rows["worst"])
     return pa.table(
         {
