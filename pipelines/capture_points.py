@@ -29,11 +29,12 @@ def noted(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list[dict
 
 def result(lake: str, run_id: str) -> pa.Table:
     """The row of `quality_results` that says whether each source is one capture point."""
-    columns = ["capture_id", "path", "tcp_segments", "other_points"]
+    columns = ["capture_id", "path", "tcp_segments", "first_ns", "other_points"]
     rows = {row["capture_id"]: row for row in lakes.small(lake, "captures", columns).to_pylist()}
     pairs = [
-        (rows[named], row, packets) for row in rows.values() for named, packets in row["other_points"] or () if named in rows
-    ]
+        (*sorted((rows[named], row), key=lambda one: one["first_ns"] or 0), packets)
+        for row in rows.values() for named, packets in row["other_points"] or () if named in rows
+    ]  # fmt: skip
     pairs.sort(key=lambda pair: -pair[2])
     first = [{"paths": [visible(one["path"]), visible(two["path"])], "shared": packets} for one, two, packets in pairs[:MOST]]
     row = {
