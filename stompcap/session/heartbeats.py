@@ -2,9 +2,9 @@
 
 Watching begins when CONNECTED is complete and ends with the first FIN or RST of either side or the stream's last captured packet; behind a
 DISCONNECT there is no silence any more: once one side has said that it is done, silence is nobody's fault.
-A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the
-sender was busy retransmitting: then silence does not show that nothing was sent. A window that was closed excuses the time for which it
-was; what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known, nor is then which
+A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the sender
+was busy retransmitting: then silence does not show that nothing was sent. A window that was closed excuses the time for which it was;
+what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known, nor is then which
 was the worst, unless one is dead elsewhere in the direction.
 """
 
