@@ -20,7 +20,7 @@ CHANGES = (
     Change("0.2.0", ("deliveries", "receipts", "compliance"), "packets of both directions are ordered by what they acknowledge"),
     Change("0.2.0", ("deliveries", "subscriptions"), "statuses that missing bytes may have decided are unknown"),
     Change("0.2.0", ("deliveries", "receipts", "transactions"), "latencies are null where clocks disagree"),
-    Change("0.2.0", ("heartbeats", "compliance"), "silence after DISCONNECT is no fault"),
+    Change("0.2.0", ("heartbeats", "compliance"), "silence after DISCONNECT is no fault, one across a step of the clock is not known"),
     Change("0.2.0", ("raw_frames", "frames", "sessions"), "more secrets than passcodes are masked"),
     Change("0.2.0", ("streams", "raw_frames"), "bytes of other protocols are not kept"),
 )
