@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 # The first call of a compiled kernel takes seconds, and CI machines stall: a deadline would fail tests of sound code.
-settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 # CI tries the same examples for the same code: a find there can be repeated; new ones are looked for where people work.
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, database=None)

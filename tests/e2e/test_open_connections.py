@@ -127,7 +127,9 @@ def recorded(capture: str, folder: Path, bounds: list[float], *, kept: bool = Tr
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
-@pytest.mark.parametrize(("capture", "block"), [("rabbitmq_dialogue.pcap", BLOCK), ("activemq_heartbeats.pcap", 12)])
+@pytest.mark.parametrize(("capture", "block"), [
+    ("rabbitmq_dialogue.pcap", BLOCK), pytest.param("activemq_heartbeats.pcap", 12, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_a_recorded_capture_in_four_runs(capture: str, block: int, kept: bool, tmp_path: Path) -> None:
     assert recorded(capture, tmp_path, [0.2, 0.5, 0.99], kept=kept, block=block) == recorded(capture, tmp_path, [], block=block)
 

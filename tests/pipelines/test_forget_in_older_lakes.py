@@ -14,8 +14,10 @@ from tests.lakes.older import rows_of, unpacked
 from tests.lakes.wire import PASSCODES
 from tests.pipelines.forgetting import forgotten, holding, no_spark
 
+OLDEST, *OTHERS = OLDER
 
-@pytest.mark.parametrize("commit", OLDER)
+
+@pytest.mark.parametrize("commit", [OLDEST, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
 @pytest.mark.parametrize(("login", "other"), [("small", "busy"), ("busy", "small")])
 def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, other: str, tmp_path: Path) -> None:
     lake = unpacked(commit, tmp_path)
