@@ -34,7 +34,7 @@ def held(where: Path, capture: str) -> Lake:
     return lake
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
+@pytest.mark.parametrize("kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["captures stay", "captures go"])
 @pytest.mark.parametrize("commit", OLDER)
 def test_open_connections_of_a_lake_go_on(commit: str, kept: bool, tmp_path: Path) -> None:
     """A state that cannot be taken up is said to be lost; then it is for the run to compute again (tests/spark/test_older_lakes.py)."""

@@ -99,7 +99,7 @@ def of(lake: Lake, *columns: str) -> set[tuple[object, ...]]:
     return {tuple(row[name] for name in columns) for row in lake.table("streams").to_pylist()}
 
 
-@pytest.mark.parametrize("closes", [True, False])
+@pytest.mark.parametrize("closes", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("name", SPOKEN)
 def test_connections_of_other_protocols_leave_no_octet_and_are_named(name: str, closes: bool, tmp_path: Path) -> None:
     one = SPOKEN[name]
@@ -119,7 +119,7 @@ def test_connections_of_other_protocols_joined_midway_leave_no_octet(name: str, 
 
 
 @pytest.mark.parametrize(("block", "every"), [(4, 2), (BLOCK, 5)])
-@pytest.mark.parametrize("handshake", [True, False])
+@pytest.mark.parametrize("handshake", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SPOKEN)
 def test_no_run_keeps_an_octet_of_what_it_leaves_open(name: str, handshake: bool, block: int, every: int, tmp_path: Path) -> None:
     frames = packets(SPOKEN[name].says, (EPHEMERAL, 61616), handshake=handshake)
