@@ -46,7 +46,7 @@ def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("delay_us", [40, 1_300, 900_000, 7_200_000_000])
+@pytest.mark.parametrize("delay_us", [40, 900_000, *(pytest.param(one, marks=pytest.mark.slow) for one in (1_300, 7_200_000_000))])
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_second_tap_changes_nothing_but_the_count_of_duplicates(name: str, delay_us: int, tmp_path: Path) -> None:
     other = tapped(DATA / name, tmp_path, delay_us)

@@ -177,7 +177,7 @@ LATE = {
 
 
 CASES = [
-    pytest.param(*LATE[name], block, port, handshake, marks=[pytest.mark.slow] if "megabyte" in name else [],
+    pytest.param(*LATE[name], block, port, handshake, marks=[pytest.mark.slow] if "megabyte" in name or port == 7000 else [],
                  id=f"{name}, block {block}, port {port}, {'whole' if handshake else 'midway'}")
     for name in LATE for block in ((BLOCK,) if "megabyte" in name else (4, BLOCK)) for port in (61613, 7000) for handshake in (True, False)
 ]  # fmt: skip

@@ -58,7 +58,7 @@ def test_what_names_tell_is_in_none_where_captures_are_gone(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("header", [b"passcode:%b", b"x-token:%b", b"x-from:stomp://bob:%b@host", b"x-key:eyJh.eyJz.%b"])
 @pytest.mark.parametrize("opens", [True, False])
-@pytest.mark.parametrize("block", [4, 1000])
+@pytest.mark.parametrize("block", [4, pytest.param(1000, marks=pytest.mark.slow)])
 def test_what_a_connection_gave_is_known_in_later_runs(block: int, opens: bool, header: bytes, tmp_path: Path) -> None:
     told = Confided()
     talk = Talk(told, torn=False)

@@ -14,7 +14,7 @@ from tests.mangler.compare import Tables, rows_of
 from tests.mangler.shapes import MS, recorded, to_server, written
 
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*"))
-SOME = ("activemq_violations.pcap", "rabbitmq_violations.pcap", "artemis_dialogue.pcapng")
+SOME = ("activemq_violations.pcap", "artemis_dialogue.pcapng")
 KNOWN = {"deliveries": ("message_id", "ack_id", "subscription", "status"), "transactions": ("transaction", "outcome")}
 LEFT = ("unknown", "open")
 
