@@ -23,7 +23,7 @@ from stompcap.progress import Meter, Progress, watched
 from stompcap.spark import search, tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.slices import Again
-from stompcap.work.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

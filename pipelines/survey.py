@@ -19,7 +19,7 @@ from stompcap.capture.find import sizes
 from stompcap.errors import CaptureError
 from stompcap.progress import Counter, Progress
 from stompcap.spark import tasks
-from stompcap.work.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

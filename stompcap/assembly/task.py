@@ -75,7 +75,7 @@ class Task:
         self.capture_ids = pa.array([name for _, name in captures], pa.string())
         self.sources = Sources([path for path, _ in captures], spilled)
 
-    def stepped(self, clocks: Sequence[int]) -> Self:
+    def with_clocks(self, clocks: Sequence[int]) -> Self:
         """The same, with the clocks of its captures by rank (stompcap.capture.rotation)."""
         self.clocks = by_rank(clocks, len(self.capture_ids))
         return self

@@ -100,7 +100,7 @@ def sessions_of(
     analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
     found: dict[str, list[pa.Table]] = {}
     machines = Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns, passcodes=passcodes)
-    machines.stepped(trace.clocks if trace is not None else ())
+    machines.with_clocks(trace.clocks if trace is not None else ())
     for part in machines.parts(segments):
         made = analyse(part.sessions) if part.sessions is not None else {}
         for name, table in (*part.tables.items(), *made.items()):

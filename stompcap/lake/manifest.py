@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stompcap.lake.places import DataFile
-from stompcap.work.failures import FAILURES, Failures
+from stompcap.tasks.failures import FAILURES, Failures
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from stompcap.lake.places import filesystem
 from stompcap.tables import TABLES
-from stompcap.work.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

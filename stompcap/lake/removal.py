@@ -24,7 +24,7 @@ from stompcap.lake.files import PART, TableWriter
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
 from stompcap.lake.places import DataFile, filesystem, location
 from stompcap.tables import TABLES
-from stompcap.work.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.payload_spill import PayloadSpill
-from stompcap.work.failures import FAILURES, Failures
+from stompcap.tasks.failures import FAILURES, Failures
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary()), (FAILURES, pa.string())])
 DDL = f"task INT, block BINARY, {FAILURES} STRING"

@@ -14,7 +14,7 @@ from stompcap.lake.manifest import as_manifest
 if TYPE_CHECKING:
     from collections import Counter
 
-    from stompcap.work.failures import Failures
+    from stompcap.tasks.failures import Failures
 
 
 class Sink:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from stompcap.work.packing import FILE_OCTETS, packed
+from stompcap.tasks.packing import FILE_OCTETS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

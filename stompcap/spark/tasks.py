@@ -26,8 +26,8 @@ from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.tables.times import with_zero
+from stompcap.tasks.failures import STATE, Failures, culprits, ranks
 from stompcap.tcp.flows import by_flow
-from stompcap.work.failures import STATE, Failures, culprits, ranks
 
 if TYPE_CHECKING:
     from stompcap.assembly import Part
@@ -218,7 +218,7 @@ class _Made:
             work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns,
             analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.overtaken,
             unused=work.unused,
-        ).stepped(work.clocks)  # fmt: skip
+        ).with_clocks(work.clocks)  # fmt: skip
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:

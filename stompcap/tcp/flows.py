@@ -18,8 +18,9 @@ from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import ELSEWHERE
 from stompcap.places import PACKET_BITS
 from stompcap.tcp.block import column
+from stompcap.tcp.capture_sequences import Rows, in_doubt
 from stompcap.tcp.file_steps import NO_CLOCKS, by_rank, marked
-from stompcap.tcp.merging import Rows, crossed, in_doubt
+from stompcap.tcp.merging import crossed
 from stompcap.tcp.results import Int64s
 
 WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]

@@ -15,8 +15,8 @@ from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.spark.blocks import pack, unpack
+from stompcap.tasks.failures import Failures
 from stompcap.tcp import Extents, gather
-from stompcap.work.failures import Failures
 
 ROWS = st.lists(st.one_of(st.none(), st.binary(max_size=9)), max_size=8)
 

@@ -32,7 +32,7 @@ class Wire:
         captures = [(row["path"], row["capture_id"]) for row in self.surveyed]
         now_ns = max((row["last_ns"] or 0 for row in self.surveyed), default=0)
         made = assembly(captures, "batch", options or Options(), window, block=block, now_ns=now_ns)
-        return made.stepped(self.clocks).parts(self.segments)
+        return made.with_clocks(self.clocks).parts(self.segments)
 
     def tables(
         self,

@@ -51,7 +51,7 @@ class Lake:
         machine = Assembly(
             named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns, analyser=analyser,
             before=before,
-        ).stepped(found.clocks)
+        ).with_clocks(found.clocks)
         for part in machine.parts(together):
             self._take(part.tables.items(), part.going_on)
             if part.sessions is not None:

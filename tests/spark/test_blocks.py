@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from stompcap.capture import SEGMENTS
 from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.spark.blocks import pack, task_of, unpack
+from stompcap.tasks.failures import Failures
 from stompcap.tcp import flows as tcp_flows
 from stompcap.tcp.flows import by_flow
-from stompcap.work.failures import Failures
 
 
 def segments(flows: list[int], same_hash: bool = False) -> pa.Table:

@@ -18,8 +18,8 @@ from stompcap.options import Options
 from stompcap.spark import tasks
 from stompcap.spark.sink import Sink
 from stompcap.tables import TABLES
+from stompcap.tasks.failures import FAILURES, Failures, culprits, ranks
 from stompcap.tcp import flows
-from stompcap.work.failures import FAILURES, Failures, culprits, ranks
 from tests.e2e.truth import DATA
 
 NAMES = ("activemq_dialogue.pcap", "rabbitmq_heartbeats.pcap", "artemis_heartbeats.pcapng", "rabbitmq_stalls.pcap")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.work.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
 
 @given(st.lists(st.integers(0, 1 << 30), max_size=200), st.integers(1, 20))
