@@ -7,14 +7,16 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines import bronze, capture_points, forget, late, ledger, reprocess
-from pipelines.chosen import chosen, differing
-from pipelines.old_captures import OldCaptures, of_source
+from pipelines.forgetting import forget
+from pipelines.ingest import bronze, capture_points, ledger
+from pipelines.ingest.other_protocols import unread
+from pipelines.ingest.recorded_options import chosen, differing
+from pipelines.ingest.survey import Refused, survey
+from pipelines.ingest.unfinished import Unfinished, begin, open_prefixes, partly_in, read_again, unfinished
 from pipelines.passes import Pass
-from pipelines.standing import standing
-from pipelines.survey import Refused, survey
-from pipelines.unfinished import Unfinished, begin, open_prefixes, partly_in, read_again, unfinished
-from pipelines.unread import unread
+from pipelines.recompute import late, reprocess
+from pipelines.recompute.abandoned import standing
+from pipelines.recompute.old_captures import OldCaptures, of_source
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.capture_points import warnings
@@ -25,7 +27,7 @@ from stompcap.lake.places import OPEN, open_files
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pipelines.reprocess import Wanted
+    from pipelines.recompute.reprocess import Wanted
     from stompcap.capture import Survey
     from stompcap.spark.slices import Slice
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from pipelines import bronze, gold, silver
-from pipelines.aggregates import refresh
+from pipelines.ingest import bronze, silver
+from pipelines.metrics import gold
+from pipelines.metrics.aggregates import refresh
 from pipelines.work import Work
 from stompcap.lake import tables as lakes
 

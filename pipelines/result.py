@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stompcap.tables.words import UNREADABLE
 
 if TYPE_CHECKING:
-    from pipelines.survey import Refused
+    from pipelines.ingest.survey import Refused
 
 
 @dataclass

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipelines import gold, ledger, lock, silver
-from pipelines.chosen import chosen
+from pipelines.ingest import ledger, silver
+from pipelines.ingest.recorded_options import chosen
+from pipelines.ingest.unfinished import open_prefixes
 from pipelines.intake import Intake
+from pipelines.locking import lock
+from pipelines.metrics import gold
 from pipelines.result import Result
-from pipelines.unfinished import open_prefixes
 from pipelines.validation import validate
 from stompcap.errors import StompcapError
 from stompcap.lake import open_tables
@@ -21,7 +23,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.places import OPEN
 
 if TYPE_CHECKING:
-    from pipelines.reprocess import Wanted
+    from pipelines.recompute.reprocess import Wanted
 
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 

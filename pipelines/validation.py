@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines import bronze, capture_points, gold, ledger, silver
+from pipelines.ingest import bronze, capture_points, ledger, silver
+from pipelines.metrics import gold
 from pipelines.work import Work
 from stompcap.lake import tables as lakes
 

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipelines import ledger, lock
-from pipelines.chosen import chosen
+from pipelines.ingest import ledger
+from pipelines.ingest.recorded_options import chosen
+from pipelines.ingest.survey import Refused
+from pipelines.locking import lock
 from pipelines.result import Result
-from pipelines.survey import Refused
 from stompcap.lake import removal
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo

@@ -17,7 +17,7 @@ from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from pipelines.result import Result
-    from pipelines.rotating import Due
+    from pipelines.watching.rotating import Due
     from stompcap.cli.common import Verbosity
 
 CLEAR = "\r\x1b[K"  # ECMA-48: erase in line

@@ -13,7 +13,7 @@ from stompcap.cli import entry
 from stompcap.cli.commands import forget_command
 from stompcap.cli.given import moment
 from stompcap.errors import UsageError
-from tests.pipelines.forgetting import KEYED, Connection, make, rows_of
+from tests.pipelines.forgetting.forgotten_lakes import KEYED, Connection, make, rows_of
 
 ONE = Connection("0a" * 10, "10.1.2.3", "alice", 0)
 OTHER = Connection("0b" * 10, "10.1.2.4", "bob", 0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.result import Result
-from pipelines.rotating import Due
+from pipelines.watching.rotating import Due
 from stompcap.cli.common import Verbosity
 from stompcap.cli.rounds import CLEAR, Rounds, news
 from stompcap.errors import LakeBusy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines import gold
+from pipelines.metrics import gold
 from stompcap.lake.query import in_process
 from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
 from tests.e2e.pure import tables_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.survey import Surveyed, survey
+from pipelines.ingest.survey import Surveyed, survey
 from stompcap import capture
 from stompcap.options import Options
 from stompcap.progress import Progress

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines import aggregates, gold
+from pipelines.metrics import aggregates, gold
 from stompcap import capture
 from stompcap.cli import entry, render
 from stompcap.cli.summary import summary

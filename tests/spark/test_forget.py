@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.criteria import Criteria
-from pipelines.forget import forget
+from pipelines.forgetting.criteria import Criteria
+from pipelines.forgetting.forget import forget
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from pipelines.work import Work
@@ -26,7 +26,7 @@ from tests.e2e.truth import DATA, sessions
 from tests.mangler.compare import LINEAGE
 from tests.mangler.packagings import PLAIN_FILE, PLAIN_FRAMES
 from tests.mangler.taken_apart import Segment, segments
-from tests.pipelines.forgetting import KEYED, holding
+from tests.pipelines.forgetting.forgotten_lakes import KEYED, holding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

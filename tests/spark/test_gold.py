@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines import aggregates, gold
+from pipelines.metrics import aggregates, gold
 from stompcap.lake import query
 from stompcap.lake import tables as lakes
 from tests.report.sample import table

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines import bronze
+from pipelines.ingest import bronze
 from pipelines.result import Result
 from pipelines.run import Run, execute
 from stompcap import capture

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from pipelines import ledger
+from pipelines.ingest import ledger
 from stompcap.cli import entry
 from stompcap.lake import data_files, delta_log, maintenance
 from stompcap.lake import tables as lakes

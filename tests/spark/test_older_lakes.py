@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.reprocess import Wanted
+from pipelines.recompute.reprocess import Wanted
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from stompcap.lake import tables as lakes

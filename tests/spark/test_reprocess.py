@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
-from pipelines import reprocess
-from pipelines.criteria import Criteria
-from pipelines.forget import forget
-from pipelines.reprocess import Wanted
+from pipelines.forgetting.criteria import Criteria
+from pipelines.forgetting.forget import forget
+from pipelines.ingest.unfinished import unfinished
+from pipelines.recompute import reprocess
+from pipelines.recompute.reprocess import Wanted
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
-from pipelines.unfinished import unfinished
 from pipelines.work import Work
 from stompcap.options import Options
 from stompcap.settings import Settings, Thresholds

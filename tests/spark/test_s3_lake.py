@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import lock
+from pipelines.locking import lock
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.places import location
 from stompcap.tables import TABLES

@@ -142,7 +142,7 @@ def test_an_empty_folder_is_nothing_to_do(tmp_path: Path) -> None:
 
 
 def test_a_lake_in_use_is_left_alone(tmp_path: Path) -> None:
-    from pipelines import lock
+    from pipelines.locking import lock
     from stompcap.lake import tables as lake
 
     place = str(tmp_path / "lake")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark import cloudpickle
 
-from pipelines import bronze, ledger
+from pipelines.ingest import bronze, ledger
 from pipelines.intake import WHOLE
 from pipelines.result import Result
 from pipelines.run import Run, execute

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines import lock
+from pipelines.locking import lock
 from pipelines.run import STAGES, Run, execute
 from stompcap.options import Options
 from tests.cli.commands import ROOT, hears, in_session

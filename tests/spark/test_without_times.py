@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.criteria import Criteria
-from pipelines.forget import forget, warnings
+from pipelines.forgetting.criteria import Criteria
+from pipelines.forgetting.forget import forget, warnings
 from pipelines.result import Result
 from pipelines.run import STAGES, Run, execute
 from pipelines.work import Work

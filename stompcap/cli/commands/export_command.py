@@ -77,7 +77,7 @@ def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any
 
 def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> list[Kept]:
     """Some rows of table captures as files to read, in wire order; `rows` are all, as one capture may continue another."""
-    from pipelines.ledger import timed
+    from pipelines.ingest.ledger import timed
     from stompcap.assembly.packets import Kept
     from stompcap.capture.rotation import ranked
 
@@ -96,7 +96,7 @@ def kept(rows: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> li
 
 def recorded(lake: str, stream: dict[str, Any]) -> Options:
     """The options by which the secrets of a stream are known: the defaults, and the settings of the batch that it came with."""
-    from pipelines.unfinished import from_json
+    from pipelines.ingest.unfinished import from_json
     from stompcap.options import Options
 
     rows = lakes.small(lake, "batches", ["batch_id", "options"], filters=[("batch_id", "=", stream["batch_id"])]).to_pylist()

@@ -22,8 +22,8 @@ from stompcap.units import count
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from pipelines.criteria import Criteria
-    from pipelines.forget import Forgotten
+    from pipelines.forgetting.criteria import Criteria
+    from pipelines.forgetting.forget import Forgotten
 
 Before = Annotated[
     str | None,
@@ -76,7 +76,7 @@ def forget(
     lakes.demand(lake)
     wanted = criteria(lake, which)
     session, began = common.session(where.master, where.conf), entered()
-    from pipelines import forget as forgetting
+    from pipelines.forgetting import forget as forgetting
     from pipelines.work import Work
     from stompcap.options import Options
 
@@ -114,7 +114,7 @@ def _demand_some(which: Which) -> None:
 
 def criteria(lake: str, which: Which) -> Criteria:
     """What the options mean; raises UsageError where one is no time, no address, or no stream."""
-    from pipelines.criteria import Criteria
+    from pipelines.forgetting.criteria import Criteria
 
     ids = [text.strip().lower() for text in which.stream or ()]
     whole = [text if len(text) == WHOLE_ID and streams.DIGITS.fullmatch(text) else streams.stream(lake, text)["stream_id"] for text in ids]

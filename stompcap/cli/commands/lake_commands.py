@@ -65,7 +65,7 @@ def maintain(
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
-    from pipelines import lock
+    from pipelines.locking import lock
     from stompcap.lake import maintenance
     from stompcap.tables import TABLES
 

@@ -24,7 +24,7 @@ from stompcap.tables import words
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from pipelines.reprocess import Wanted
+    from pipelines.recompute.reprocess import Wanted
     from stompcap.options import Options
 
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
@@ -91,7 +91,7 @@ def connections(again: common.Again, lake: str, source: str) -> Wanted | None:
                 raise UsageError(f"{option}: says which connections --reprocess computes again; add that")
         return None
     lakes.demand(lake)
-    from pipelines.reprocess import Wanted
+    from pipelines.recompute.reprocess import Wanted
 
     found = [streams.stream(lake, text) for text in again.stream or ()]
     for row in found:

@@ -65,9 +65,9 @@ def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, w
     """Start the session, then do round after round."""
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
-    from pipelines.rotating import Rotating
     from pipelines.run import execute
-    from pipelines.watch import Round, Watch
+    from pipelines.watching.rotating import Rotating
+    from pipelines.watching.watch import Round, Watch
     from stompcap.prepare import compiled
     from stompcap.spark.session import lost
 

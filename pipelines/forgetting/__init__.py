@@ -1,0 +1,1 @@
+"""Connections deleted from every table, and what goes of the ledger with them."""

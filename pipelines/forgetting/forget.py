@@ -1,0 +1,141 @@
+"""Connections taken out of a lake: their rows in every table that has a stream_id, and their part of the aggregates.
+
+Each table is changed in one transaction. Tables streams and sessions, in which the connections are found, come last: if the command is
+killed before that, it finds them again, and what is done twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipelines.forgetting import retention
+from pipelines.forgetting.criteria import parts, timeless
+from pipelines.ingest import ledger
+from pipelines.ingest.unfinished import partly_in, unfinished
+from pipelines.locking import lock
+from pipelines.metrics import gold
+from pipelines.metrics.aggregates import refresh
+from stompcap import units
+from stompcap.errors import EnvironmentProblem
+from stompcap.lake import data_files, delta_log, open_tables, removal
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import SOURCE
+from stompcap.lake.places import location
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from pipelines.forgetting.criteria import Criteria
+    from pipelines.metrics.gold import Aggregate
+    from pipelines.work import Work
+
+LAST = ("streams", "sessions")
+"""Where connections are found; each of the two can find what the other no longer has."""
+
+FIRST = tuple(table.name for table in TABLES.values() if "stream_id" in table.arrow.names and table.name not in LAST)
+KEYED = (*FIRST, *LAST)
+
+
+@dataclass
+class Forgotten:
+    """How many connections meet the criteria, and how many rows of each table go with them."""
+
+    connections: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def add(self, table: str, rows: int) -> None:
+        """Enter rows of a table, if there are any."""
+        if rows:
+            self.rows[table] = self.rows.get(table, 0) + rows
+
+
+def count(work: Work, criteria: Criteria) -> Forgotten:
+    """What `forget` would take out of a lake, which is only read."""
+    found = Forgotten()
+    with open_tables.kept(work.lake):
+        work.progress.begin("searching for connections")
+        for streams in parts(work.lake, criteria):
+            found.connections += len(streams.ids)
+            for table in KEYED:
+                work.progress.begin(f"counting rows of {table}")
+                found.add(table, removal.count(work.lake, table, streams))
+        for table, rows in retention.outdated(work.lake, criteria.only_time).items():
+            found.add(table, rows)
+    return found
+
+
+def forget(work: Work, criteria: Criteria, wait_s: float = 0) -> Forgotten:
+    """Take the connections that meet the criteria out of a lake, and enter that into table runs; what was taken out.
+
+    Raises LakeBusy, and EnvironmentProblem where a run that was killed has left rows of connections that cannot be found yet.
+    """
+    found = Forgotten()
+    with _held(work, wait_s):
+        _demand_whole(work.lake)
+        with work.stage("forget", criteria.kinds) as rows:
+            for streams in parts(work.lake, criteria):
+                found.connections += len(streams.ids)
+                for table in FIRST:
+                    _remove(work, table, streams, found)
+                retention.clear_examples(work.lake, streams, work.result.run_id)
+                _refresh(work)
+                for table in LAST:
+                    _remove(work, table, streams, found)
+            _refresh(work)  # also for one that was killed; and it notes versions of tables that the log may be cut at
+            for table, gone in retention.drop_outdated(work.lake, criteria.only_time, work.result.run_id).items():
+                found.add(table, gone)
+            rows.update({"connections": found.connections} | found.rows)
+        retention.show_checks(work.lake)
+    return found
+
+
+@contextmanager
+def _held(work: Work, wait_s: float) -> Iterator[None]:
+    """The lake, for this process alone, with the tables and columns that an older version did not make."""
+    lakes.demand(work.lake)
+    with open_tables.kept(work.lake), lock.held(work.lake, wait_s, work.progress):
+        lakes.create(work.lake)
+        lakes.bring_up(work.lake)
+        yield
+
+
+def _demand_whole(lake: str) -> None:
+    """Raise EnvironmentProblem where some tables have rows of a batch and others not: these would come after the others had gone."""
+    for batch in unfinished(lake):
+        if partly_in(lake, batch):
+            says = f"{lake}: run {batch.run_id} was killed while it committed {', '.join(batch.files)}"
+            raise EnvironmentProblem(f"{says}; finish it first, with any stompcap run CAPTURE... --lake {lake}, then forget")
+
+
+def _remove(work: Work, table: str, streams: removal.Streams, found: Forgotten) -> None:
+    """Take the rows of streams out of a table."""
+    work.progress.begin(f"deleting rows of {table}")
+    found.add(table, removal.remove(work.spark, work.lake, table, streams, work.result.run_id))
+
+
+def _refresh(work: Work) -> None:
+    """Bring the aggregates to what they are without the rows that have gone."""
+    for one in gold.AGGREGATES:
+        if _made(work.lake, one):
+            work.progress.begin(f"recomputing {one.name}")
+            refresh(work.lake, one, [], work.result.run_id, work.spark)
+
+
+def _made(lake: str, one: Aggregate) -> bool:
+    """Whether an aggregate has been made; else it is the stage metrics that makes it."""
+    delta: Any = open_tables.table(location(lake, one.name))
+    return bool(data_files.of(delta)) or any(name.startswith(SOURCE) for name in delta_log.transactions(delta))
+
+
+def warnings(lake: str, criteria: Criteria) -> list[str]:
+    """What the criteria cannot find: connections that have no session yet, so that their login is not known, and those without times."""
+    found = []
+    if criteria.login is not None and ledger.pending(lake, ["sessions"]):
+        says = "captures that have not been through correlate have no logins yet"
+        found.append(f"{says}; run stompcap decode and correlate, then forget again")
+    if some := timeless(lake, criteria):
+        which = "1 connection of unknown time stays" if some == 1 else f"{units.count(some)} connections of unknown time stay"
+        found.append(f"{which}, as the captures have no times: --client, --login and --stream find such connections")
+    return found

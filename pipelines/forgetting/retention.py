@@ -1,0 +1,152 @@
+"""What a lake keeps of captures, runs and validations when connections are forgotten.
+
+A capture stays known by its digests, so that it is not read again. Of one that ended before the moment up to which all is forgotten, the
+folder goes; the last part of its name stays, by which a file is recognised that still grows. Rows of runs, batches and validations go by
+their age. The last validation stays, for the gate of the next run goes by it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.ingest.unfinished import unfinished
+from pipelines.validation import data_docs
+from stompcap.lake import data_files, open_tables, query
+from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo, read, replace_files
+from stompcap.lake.files import write
+from stompcap.lake.places import location
+from stompcap.lake.query import Query
+
+if TYPE_CHECKING:
+    from stompcap.lake.removal import Streams
+
+Moment = datetime.datetime
+
+
+def outdated(lake: str, before: Moment | None) -> dict[str, int]:
+    """How many rows of captures, runs, batches and quality_results are older than a moment and would be changed or go; none without one."""
+    if before is None:
+        return {}
+    stale = {"captures": _captures(lake, before)[1], **{name: gone for name, (_, gone) in _aged(lake, before).items()}}
+    return {name: rows for name, rows in stale.items() if rows}
+
+
+def drop_outdated(lake: str, before: Moment | None, run_id: str) -> dict[str, int]:
+    """Take these rows out, and the folders out of those of captures; how many rows of each table were changed or went."""
+    if before is None:
+        return {}
+    done = {}
+    captures, changed = _captures(lake, before)
+    if changed:
+        lakes.replace(lake, "captures", captures, run_id)
+        done["captures"] = changed
+    for name, (rows, gone) in _aged(lake, before).items():
+        if gone:
+            _replace(lake, name, rows, run_id)
+            done[name] = gone
+    return done
+
+
+def _captures(lake: str, before: Moment) -> tuple[pa.Table, int]:
+    """Table captures without the folders of captures whose connections have all ended before a moment; how many these are.
+
+    A capture is older if no connection of its source that remains had begun when it ended: its packets may be asked for as long.
+    """
+    held = lakes.small(lake, "captures")
+    moment = _ns(before)
+    sql = f"SELECT source, min(first_ns) AS first FROM streams WHERE last_ns >= {moment} GROUP BY source"  # noqa: S608  a number
+    files = query.whole(lake, "streams")
+    remain = {row["source"]: row["first"] for row in query.in_process({"streams": files}, [Query("first", (), sql)])["first"].to_pylist()}
+    paths, changed = [], 0
+    for row in held.select(["path", "source", "last_ns"]).to_pylist():
+        last, path = row["last_ns"], row["path"]
+        if last is not None and last < min(moment, remain.get(row["source"], moment)):
+            path = path.rstrip("/").rpartition("/")[2]
+        changed += path != row["path"]
+        paths.append(path)
+    place = held.schema.get_field_index("path")
+    return held.set_column(place, held.schema.field(place), pa.array(paths, pa.string())), changed
+
+
+def _ns(moment: Moment) -> int:
+    return (moment - Moment(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1) * 1000
+
+
+def _aged(lake: str, before: Moment) -> dict[str, tuple[pa.Table, int]]:
+    """Tables runs, batches and quality_results without their rows older than a moment, and how many these are."""
+    found = {}
+    pending = pa.array([batch.batch_id for batch in unfinished(lake)], pa.string())
+    for name, column in (("runs", "ended_ts"), ("batches", "begun_ts"), ("quality_results", "checked_ts")):
+        rows = lakes.small(lake, name)
+        old = pc.fill_null(pc.less(rows.column(column), pa.scalar(before, rows.schema.field(column).type)), False)
+        if name == "batches":
+            old = pc.and_(old, pc.invert(pc.is_in(rows.column("batch_id"), value_set=pending)))
+        if name == "quality_results" and rows.num_rows:
+            last = rows.sort_by([("checked_ts", "descending")]).column("run_id")[0]
+            old = pc.and_(old, pc.not_equal(rows.column("run_id"), last))
+        stay = rows.filter(pc.invert(old))
+        found[name] = stay, rows.num_rows - stay.num_rows
+    return found
+
+
+def _replace(lake: str, table: str, rows: pa.Table, run_id: str) -> None:
+    """Replace a small table, in a file as old as the newest of it was: validations go by that age."""
+    delta = open_tables.table(location(lake, table))
+    made = [write(lake, table, rows)] if rows.num_rows else []
+    replace_files(delta, made, data_files.of(delta), CommitInfo(run_id), age_stays=True)
+
+
+def clear_examples(lake: str, streams: Streams, run_id: str) -> None:
+    """Take examples that may be of these streams out of what validations have observed, said and kept for the next."""
+    from stompcap.quality import failure, kept
+
+    kept.forget(lake)
+    table = "quality_results"
+    held = read(table, data_files.of(open_tables.table(location(lake, table))))
+    gone = set(streams.ids.filter(pc.is_in(streams.ids, value_set=_named(held))).to_pylist())
+    said = [_without_examples(text, gone) for text in held.column("observed").to_pylist()]
+    if said == held.column("observed").to_pylist():
+        return
+    rows = [row | {"observed": text} for row, text in zip(held.to_pylist(), said, strict=True)]
+    told = [row | {"message": failure(row)} if row.get("message") else row for row in rows]
+    _replace(lake, table, pa.Table.from_pylist(told, schema=held.schema), run_id)
+
+
+def _examples(text: str | None) -> list[dict[str, Any]]:
+    """The rows that a result names."""
+    found: list[dict[str, Any]] = (json.loads(text).get("first") or []) if text and '"first"' in text else []
+    return found
+
+
+def _named(held: pa.Table) -> pa.Array:
+    """The streams that results name."""
+    return pa.array([one["stream_id"] for text in held.column("observed").to_pylist() for one in _examples(text) if "stream_id" in one],
+                    pa.string())  # fmt: skip
+
+
+def _without_examples(text: str | None, gone: set[str]) -> str | None:
+    """A result without the rows of some streams."""
+    examples = _examples(text)
+    rest = [one for one in examples if one.get("stream_id") not in gone]
+    if len(rest) == len(examples):
+        return text
+    return json.dumps(json.loads(text or "{}") | {"first": rest}, sort_keys=True)
+
+
+def show_checks(lake: str) -> None:
+    """Write the page of the last validation anew, if there is one, from what is left of its results."""
+    from stompcap.quality import last
+    from stompcap.report.checks import write_checks
+
+    docs = data_docs(lake)
+    if docs and os.path.exists(docs):
+        rows = last(lake)
+        if rows:
+            write_checks(lake, docs, rows)

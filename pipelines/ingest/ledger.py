@@ -1,0 +1,125 @@
+"""The ledger of a lake: which captures and batches it holds, which stages each batch has been through.
+
+A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it; what a table has taken in of it
+stands in that table's own transaction log, so that no second record can disagree. `runs` is for people, and keeps
+the options that each stage was given.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.capture.rotation import ranked
+from stompcap.lake import tables as lakes
+from stompcap.tables import TABLES
+from stompcap.tables.words import UNREADABLE
+from stompcap.version import version
+
+
+def known(lake: str) -> list[dict[str, Any]]:
+    """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
+    columns = [
+        "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
+        "status", "damage", "continues", "tcp_segments", "packets",
+    ]  # fmt: skip
+    rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
+    return [timed(row) for row in rows if row["status"] != UNREADABLE]
+
+
+def timed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of table captures as the machines have it: 0 where its packets have no times, null where it has none."""
+    untimed = {name: 0 for name in ("first_ns", "last_ns") if row.get(name) is None} if row["packets"] else {}
+    return row | untimed
+
+
+def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
+    """Admit captures to the lake with their batch; rows added. What the lake says of them or their files being unreadable goes."""
+    return _take_in(lake, [{**row, "batch_id": batch, "run_id": run_id} for row in rows], batch, run_id)
+
+
+def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
+    """Note captures that cannot be read, and why; rows added: none where the lake says the same, or has the capture."""
+    before = {row["capture_id"]: row for row in lakes.small(lake, "captures", ["capture_id", "status", "damage"]).to_pylist()}
+    news = {
+        row["capture_id"]: {**row, "batch_id": row["capture_id"], "run_id": run_id}
+        for row in rows
+        if (said := before.get(row["capture_id"])) is None or (said["status"] == UNREADABLE and said["damage"] != row["damage"])
+    }
+    return _take_in(lake, list(news.values()), f"{run_id}:{UNREADABLE}:{min(news)}", run_id) if news else 0
+
+
+def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) -> int:
+    """Add rows to table captures, in the place of those that say of the same capture or file that it is unreadable."""
+    table = pa.Table.from_pylist(rows, schema=TABLES["captures"].arrow)
+    held = lakes.small(lake, "captures", ["status", "capture_id", "path", "source"]).to_pylist()
+    names, files = {row["capture_id"] for row in rows}, {(row["path"], row["source"]) for row in rows}
+    kept = [
+        row["status"] != UNREADABLE or not (row["capture_id"] in names or (row["path"], row["source"]) in files)
+        for row in held
+    ]
+    if all(kept):
+        return lakes.append(lake, "captures", table, [unit], run_id)
+    rest = lakes.small(lake, "captures").filter(pa.array(kept))
+    lakes.replace(lake, "captures", pa.concat_tables([rest, table]), run_id, [unit])
+    return len(table)
+
+
+def captures(lake: str) -> dict[str, int]:
+    """The ids of all captures in the lake, ranked in order (stompcap.capture.rotation)."""
+    columns = ["capture_id", "path", "source", "first_ns", "last_ns", "packets"]
+    return ranked(timed(row) for row in lakes.small(lake, "captures", columns).to_pylist()).order
+
+
+def pending(lake: str, tables: Sequence[str]) -> list[str]:
+    """The batches in the lake that one of the tables has not taken in, in the order of their runs: the tables' own transactions say."""
+    rows = lakes.small(lake, "captures", ["batch_id", "status"])
+    known = frozenset(rows.column("batch_id").filter(pc.not_equal(rows.column("status"), UNREADABLE)).to_pylist())
+    found = frozenset[str]().union(*(lakes.lacking(lake, table, known) for table in tables))
+    if not found:
+        return []
+    begun = lakes.small(lake, "batches", ["batch_id", "begun_ts"]).sort_by("begun_ts").column("batch_id").to_pylist()
+    return sorted(found, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
+
+
+def computed_again(lake: str, table: str) -> list[str]:
+    """The batches in which connections were only computed again that a table has not taken in."""
+    rows = lakes.small(lake, "batches", ["batch_id", "slice"])
+    names = rows.column("batch_id").filter(pc.is_valid(rows.column("slice"))).to_pylist()
+    return [name for name in names if lakes.has_taken_in(lake, "captures", name) and not lakes.has_taken_in(lake, table, name)]
+
+
+def record(
+    lake: str,
+    run_id: str,
+    stage: str,
+    started: datetime.datetime,
+    inputs: Sequence[str],
+    rows: dict[str, int],
+    options: Mapping[str, str],
+    error: str | None = None,
+) -> None:
+    """Enter a stage of a run, ended now, into table runs; `options` as `pipelines.ingest.recorded_options` names them."""
+    entry: dict[str, Any] = {
+        "run_id": run_id,
+        "stage": stage,
+        "started_ts": started,
+        "ended_ts": now(),
+        "status": "failed" if error else "done",
+        "inputs": list(inputs),
+        "rows": list(rows.items()),
+        "options": list(options.items()),
+        "tool_version": version(),
+        "error": error,
+    }
+    table = pa.Table.from_pylist([entry], schema=TABLES["runs"].arrow)
+    lakes.append(lake, "runs", table, [f"{run_id}:{stage}"], run_id)
+
+
+def now() -> datetime.datetime:
+    """The present moment, UTC."""
+    return datetime.datetime.now(datetime.UTC)

@@ -1,0 +1,164 @@
+"""Batches that a run began and did not finish: table batches has each before its first commit, so that a later run can finish it.
+
+Each table is committed by itself. A run that is killed between two commits leaves a batch that some tables have and others lack. The
+next run finishes exactly that batch first: the same octets of the same files, with the options of the run that was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pipelines.ingest import ledger
+from pipelines.ingest.survey import beginnings
+from stompcap.capture import Survey, uris
+from stompcap.errors import CaptureError
+from stompcap.lake import tables as lakes
+from stompcap.lake.places import open_files
+from stompcap.options import Options
+from stompcap.settings import RuleSetting, Secrets, Settings, Thresholds
+from stompcap.spark.tasks import examined
+from stompcap.tables import TABLES
+from stompcap.version import version
+
+if TYPE_CHECKING:
+    from pipelines.ingest.bronze import Before
+
+READERS = 8
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A row of table batches of which `captures` has none."""
+
+    batch_id: str
+    run_id: str
+    captures: Sequence[Mapping[str, Any]]
+    options: Options
+    state_version: int | None
+    """Of table stream_state, from which the batch goes on; None in lakes of older versions."""
+
+    streams_version: int | None = None
+    """Of table streams, in which the connections were found that the batch computes again; None in lakes of older versions."""
+
+    again: Sequence[Mapping[str, Any]] = ()
+    """Captures of earlier batches that are read again for these connections."""
+
+    slice: str | None = None
+    """Which connections these are, of a batch that does nothing else."""
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of all captures that it reads."""
+        return [capture["path"] for capture in (*self.captures, *self.again)]
+
+
+def begin(
+    lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options, past: Before,
+    again: Sequence[Survey] = (), which: str | None = None,
+) -> None:
+    """Enter a batch into table batches, unless it is there.
+
+    `past` is what it goes on from. `again` are captures of earlier batches that it reads again for connections that it computes again;
+    where it does nothing else, `which` says what connections.
+    """
+    row = {
+        "batch_id": batch,
+        "run_id": run_id,
+        "begun_ts": ledger.now(),
+        "captures": _named(captures),
+        "options": as_json(options),
+        "state_version": past.version,
+        "tool_version": version(),
+        "streams_version": past.streams_version,
+        "again": _named(again),
+        "slice": which,
+    }
+    lakes.append(lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], run_id)
+
+
+def unfinished(lake: str) -> list[Unfinished]:
+    """The batches that were begun and are not in table captures, in the order in which they were begun."""
+    begun = lakes.small(lake, "batches", ["batch_id"]).column("batch_id").to_pylist()
+    names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_taken_in(lake, "batches", name)}
+    rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
+    rows.sort(key=lambda row: row["begun_ts"])
+    return [
+        Unfinished(
+            row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],
+            row["again"] or (), row["slice"],
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
+    """By batch, in the order in which they were begun: the prefix of its files of open streams, and whether none later has the same."""
+    rows = sorted(lakes.small(lake, "batches", ["batch_id", "begun_ts", "options"]).to_pylist(), key=lambda row: row["begun_ts"])
+    prefixes = {row["batch_id"]: open_files(from_json(row["options"])) for row in rows}
+    latest = {prefix: batch for batch, prefix in prefixes.items()}
+    return {batch: (prefix, latest[prefix] == batch) for batch, prefix in prefixes.items()}
+
+
+def partly_in(lake: str, batch: Unfinished) -> list[str]:
+    """The tables that have rows of a batch."""
+    return [table for table in TABLES if table != "batches" and lakes.has_taken_in(lake, table, batch.batch_id)]
+
+
+def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:
+    """The captures of a batch as they were then, and the errors of those that cannot be read again."""
+    before = beginnings(known, batch.options.source)
+
+    def survey(capture: Mapping[str, Any]) -> Survey | str:
+        path = capture["path"]
+        found = examined(path, batch.options, before(path), size=capture["size_octets"])
+        if isinstance(found, CaptureError):
+            return str(found)
+        if found is None or found.row["capture_id"] != capture["capture_id"]:
+            return f"{path}: no longer begins with the bytes that were read"
+        return found
+
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = list(pool.map(survey, batch.captures))
+    return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
+
+
+def _named(captures: Iterable[Survey]) -> list[dict[str, Any]]:
+    """Captures as table batches has them."""
+    rows = (one.row for one in captures)
+    return [{"capture_id": row["capture_id"], "path": _absolute(row["path"]), "size_octets": row["size_octets"]} for row in rows]
+
+
+def _absolute(path: str) -> str:
+    """A path that means the same file in any working directory."""
+    return path if uris.is_uri(path) else os.path.abspath(path)
+
+
+def as_json(options: Options) -> str:
+    """Options as JSON."""
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
+    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds), "secrets": asdict(options.settings.secrets)}
+    return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
+
+
+def from_json(text: str) -> Options:
+    """The options that `as_json` wrote; what another version does not know is left out, what it lacks is as by default."""
+    values = json.loads(text)
+    settings = values.pop("settings")
+    rules = tuple((name, RuleSetting(**_known(RuleSetting, setting))) for name, setting in settings["rules"])
+    thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
+    secrets = Secrets(**{name: tuple(names) for name, names in _known(Secrets, settings.get("secrets", {})).items()})
+    settings = Settings(rules, thresholds, secrets=secrets)
+    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": settings})
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a record has fields for."""
+    return {one.name: values[one.name] for one in fields(kind) if one.name in values}

@@ -1,0 +1,1 @@
+"""The tables that sum up all sessions."""

@@ -1,0 +1,88 @@
+"""Aggregates kept current at the cost of what is new.
+
+An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made. Its own transactions record
+the versions of the tables that it was made from. Without them (in a new lake, or in one made by an older version), or where a table no
+longer has the commits or files since then, it is computed from all rows.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants and of times
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.metrics.periods import Periods
+from stompcap.lake import data_files, delta_log, open_tables, query
+from stompcap.lake.commits import SOURCE, CommitInfo, replace_where
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
+from stompcap.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deltalake import DeltaTable
+    from duckdb import DuckDBPyConnection
+    from pyspark.sql import SparkSession
+
+    from pipelines.metrics.gold import Aggregate
+
+
+def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
+    """Make an aggregate current, under the names of batches that were taken in; rows written. `spark` answers where much is new."""
+    sources = {name: open_tables.table(location(lake, name)) for name in one.times}
+    noted = delta_log.transactions(open_tables.table(location(lake, one.name)))
+    info = CommitInfo(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
+    periods = changed(one, sources, {name: noted.get(SOURCE + name) for name in sources})
+    if periods is None:
+        rows = query.ask(lake, [one.query()], spark)[one.name]
+        return replace_where(lake, one.name, one.period, None, rows, info)
+    if len(periods.begins) == 0:
+        return replace_where(lake, one.name, one.period, periods.begins, TABLES[one.name].arrow.empty_table(), info)
+    parts = {}
+    for name, table in sources.items():
+        times = one.times[name]
+        found = data_files.overlapping(data_files.of(table, times), times, periods.ranges, periods.timeless)
+        parts[name] = Files.of(name, found)
+    rows = query.ask(lake, [one.query(periods)], spark, parts)[one.name]
+    return replace_where(lake, one.name, one.period, periods.begins, rows, info)
+
+
+def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:
+    """The periods whose rows have changed since the tables had the versions `since`; None where that is not known, which means all.
+
+    Those are the periods of rows that were added or removed, and of the rows of sessions whose attributes have changed.
+    """
+    if None in since.values():
+        return None  # made by a version that read other tables
+    changes = {name: None if version is None else delta_log.changes(sources[name], version) for name, version in since.items()}
+    rows, sessions = changes[one.rows], changes["sessions"]
+    if rows is None or sessions is None or not data_files.exist([change.uri for change in (*rows, *sessions)]):
+        return None
+    views = {
+        "changed": Files(one.rows, tuple(change.uri for change in rows)),
+        "came": Files("sessions", tuple(change.uri for change in sessions if change.added)),
+        "went": Files("sessions", tuple(change.uri for change in sessions if not change.added)),
+    }
+    sql = one.periods.format(rows="changed")
+    with query.opened(views) as database:
+        if sessions:
+            names = f"stream_id, {one.attributes}"
+            either_way = (f"(SELECT {names} FROM {a} EXCEPT SELECT {names} FROM {b})" for a, b in (("came", "went"), ("went", "came")))
+            altered = f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
+            query.show(database, "theirs", _during(one, sources[one.rows], database, altered))
+            sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM theirs WHERE {altered}) theirs")
+        begins = database.sql(f"SELECT DISTINCT period FROM ({sql}) periods").to_arrow_table().column("period")
+    return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.unit)
+
+
+def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
+    """The files that may hold rows of altered sessions, all of which lie between the sessions' first packet and their last."""
+    lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {view}" for view in ("came", "went"))
+    sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
+    [life] = database.sql(sql).to_arrow_table().to_pylist()
+    files = data_files.of(table, one.times[one.rows])
+    if life["first"] is None or life["last"] is None:
+        return Files.of(one.rows, files)
+    end = life["last"] + one.unit  # the end of a range is not in it
+    return Files.of(one.rows, data_files.overlapping(files, one.times[one.rows], [(life["first"], end)], timeless=True))

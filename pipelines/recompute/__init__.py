@@ -1,0 +1,1 @@
+"""Connections that the lake has, computed again from their captures."""

@@ -1,0 +1,77 @@
+"""Connections that a batch has and the lake has too, at other times: those of a second capture point whose clock tells another time.
+
+Where packets of both are computed together, it is told which are of two points (`stompcap.tcp.capture_points`), and the lake is that of one
+run over all. Here connections are found that may be the same: of the same endpoints, and alike but for a difference that several have in
+common, or that have as many octets and lasted as long. A mistake costs that captures are read again, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pipelines.recompute.connection_groups import ENDS, named
+from stompcap.lake import data_files
+from stompcap.lake.data_files import Files
+from stompcap.lake.query import opened
+
+if TYPE_CHECKING:
+    from stompcap.lake.data_files import File
+
+NEAR_NS = 26 * 3600 * 10**9
+"""How far clocks are apart at most, as by time zones."""
+
+SAME_NS = 10_000_000  # what counts as the same difference, or as long
+LONG_NS = 10 * 10**9  # how long one connection must last to be told by itself
+SEVERAL = 3  # connections that have a difference in common
+TWINS = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64()),
+                   ("final", pa.bool_())])  # fmt: skip
+
+
+def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
+    """Connections of the lake, TWINS, that `new` rows of table streams may be once more: `other_ns` is when these began.
+
+    `held` are the files of table streams with bounds of `first_ns`.
+    """
+    if not new.uris:
+        return TWINS.empty_table()
+    with opened({"streams": new}) as database:
+        [[begin, end]] = database.sql("SELECT min(first_ns), max(first_ns) FROM streams WHERE syn_seen").fetchall()
+    near = data_files.overlapping(held, ["first_ns", "first_ns"], [(begin - NEAR_NS, end + NEAR_NS)], timeless=False) if begin else []
+    if not near:
+        return TWINS.empty_table()
+    sql = f"""
+    WITH pairs AS (
+        SELECT held.stream_id, held.first_ns, held.last_ns, held.final, new.first_ns AS other_ns, new.first_ns - held.first_ns AS ahead,
+            held.outer_octets_c2s = new.outer_octets_c2s AND held.outer_octets_s2c = new.outer_octets_s2c
+            AND abs(new.last_ns - new.first_ns - (held.last_ns - held.first_ns)) <= {SAME_NS}
+            AND held.last_ns - held.first_ns >= {LONG_NS} AS alike
+        FROM streams AS held JOIN new_streams AS new USING ({", ".join(ENDS)})
+        WHERE held.source IN (SELECT source FROM sources) AND held.syn_seen AND new.syn_seen AND held.stream_id <> new.stream_id
+    ), near AS (
+        SELECT *, count(*) OVER (ORDER BY ahead RANGE BETWEEN {SAME_NS} PRECEDING AND {SAME_NS} FOLLOWING) AS several
+        FROM pairs WHERE abs(ahead) <= {NEAR_NS}
+    )
+    SELECT stream_id, min(first_ns) AS first_ns, min(last_ns) AS last_ns, min(other_ns) AS other_ns, bool_and(final) AS final
+    FROM near WHERE alike OR several >= {SEVERAL} GROUP BY stream_id ORDER BY stream_id"""  # noqa: S608  our own names and numbers
+    with opened({"streams": Files.of("streams", near), "new_streams": new, "sources": named(source)}) as database:
+        return database.sql(sql).to_arrow_table().cast(TWINS)
+
+
+def pairs(
+    twins: pa.Table, before: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
+    """The captures, rows of table captures, of connections that stand in the lake twice; nobody counted what packets these share."""
+    found = {}
+    for twin in twins.to_pylist():
+        one, other = _during(before, twin["first_ns"]), _during(new, twin["other_ns"])
+        if one is not None and other is not None:
+            found[one["capture_id"], other["capture_id"]] = one, other, 0
+    return list(found.values())
+
+
+def _during(captures: Sequence[Mapping[str, Any]], ns: int) -> Mapping[str, Any] | None:
+    """The first of captures that has packets from before and after a moment."""
+    return next((row for row in captures if row["first_ns"] is not None and row["first_ns"] <= ns <= row["last_ns"]), None)

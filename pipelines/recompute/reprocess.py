@@ -1,0 +1,222 @@
+"""Connections of the lake computed again from their captures: all of a source, or those that criteria mean.
+
+Connections of a group (`pipelines.recompute.connection_groups`) are computed together, and a group whose captures are not all there stays
+as it is. What is computed again is a batch of its own: in each table one commit takes the old rows out and the new ones in. Memory does not
+grow with the number of connections: where there are many, shares of the flows are computed one after the other.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.ingest import bronze, ledger
+from pipelines.ingest.unfinished import Unfinished, begin, from_json, partly_in
+from pipelines.recompute import connection_groups, old_captures
+from stompcap.errors import UsageError
+from stompcap.lake import data_files, open_tables
+from stompcap.lake import tables as lakes
+from stompcap.lake.data_files import Files
+from stompcap.lake.places import location
+from stompcap.lake.query import whole
+from stompcap.spark.slices import Share
+from stompcap.units import count
+
+if TYPE_CHECKING:
+    from pipelines.passes import Pass
+    from pipelines.recompute.connection_groups import Connections
+    from pipelines.recompute.old_captures import OldCaptures
+
+AT_ONCE = 1 << 20
+"""Connections that are computed again at once; some hundred octets each stand in memory."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which connections: those with some ids, those that overlap a time (its end not included), those of some captures.
+
+    All that is given must hold; without any it is all of the source.
+    """
+
+    streams: tuple[str, ...] = ()
+    since_ns: int | None = None
+    until_ns: int | None = None
+    captures: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(said: Mapping[str, Any]) -> Wanted:
+        """As JSON gave it back."""
+        return Wanted(tuple(said["streams"]), said["since_ns"], said["until_ns"], tuple(said["captures"]))
+
+    @property
+    def kinds(self) -> list[str]:
+        """Which are given, without what they say."""
+        given = {"stream": self.streams, "from": self.since_ns, "to": self.until_ns, "captures": self.captures}
+        return [name for name, value in given.items() if value not in (None, ())]
+
+    @property
+    def sql(self) -> str:
+        """Whether a row of table streams is one of them; the words are in the tables `named`, `spoken` and `times`."""
+        terms = ["true"]
+        if self.streams:
+            terms.append("stream_id IN (SELECT stream_id FROM named)")
+        if self.since_ns is not None:
+            terms.append(f"last_ns >= {self.since_ns}")
+        if self.until_ns is not None:
+            terms.append(f"first_ns < {self.until_ns}")
+        if self.captures:
+            during = "EXISTS (SELECT 1 FROM times WHERE first_ns <= times.until AND last_ns >= times.since)"
+            terms.append(f"(stream_id IN (SELECT stream_id FROM spoken WHERE capture_id IN (SELECT capture_id FROM times)) "
+                         f"OR protocol <> 'stomp' AND {during})")  # fmt: skip
+        return " AND ".join(terms)
+
+
+def reprocess(job: Pass, wanted: Wanted) -> None:
+    """Compute connections again, and make the tables current that sum them up."""
+    known = ledger.known(job.lake)
+    captures = old_captures.of_source(job.lake, known, job.options, job.progress)
+    if not captures.rows:
+        job.result.warnings.append(f"no captures of source {job.options.source} in the lake: nothing to compute again")
+        return
+    inputs = wanted.kinds or sorted({row[name] for row in captures.rows for name in ("capture_id", "batch_id")})
+    with job.stage("reprocess", inputs, within=("extract", "decode", "correlate", "metrics")) as rows:
+        tables = {"streams": whole(job.lake, "streams"), "sources": connection_groups.named(job.options.source)}
+        connections = connection_groups.count(tables)
+        parts = max(1, -(-connections // AT_ONCE))
+        for number in range(parts):
+            past = bronze.before(job.lake, job.options, known)
+            _Part(job, wanted, Share(number, parts), captures, past).make(rows)
+
+
+def finish(job: Pass, batch: Unfinished) -> None:
+    """Finish what a run that was killed had begun to commit; where it had committed nothing, nothing is done, as if it had not begun."""
+    partly = partly_in(job.lake, batch)
+    known = ledger.known(job.lake)
+    if partly and batch.slice is not None:
+        said = json.loads(batch.slice)
+        wanted = Wanted.of(said["wanted"])
+        names = {capture["capture_id"] for capture in batch.again}
+        captures = old_captures.of_source(job.lake, known, batch.options, job.progress, names)
+        needed = [row for row in captures.rows if row["capture_id"] in names]
+        captures.examine(needed)
+        if missing := captures.missing(needed):
+            says = f"was killed while it committed, and only {', '.join(partly)} have its rows; to finish it, put these files back"
+            job.result.warnings.append(f"run {batch.run_id} {says}: {captures.reasons(missing)}")
+            return
+        job.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
+        past = bronze.before(job.lake, batch.options, known, batch.state_version, batch.streams_version)
+        _Part(job, wanted, Share(said["number"], said["of"]), captures, past, said["everything"], said["segments"]).make({}, batch.batch_id)
+        return
+    lakes.commit(job.lake, "captures", [], [batch.batch_id], job.result.run_id)
+
+
+class _Part:
+    """A share of what is computed again, as one batch."""
+
+    def __init__(
+        self, job: Pass, wanted: Wanted, share: Share, captures: OldCaptures, past: bronze.Before, everything: bool | None = None,
+        segments: int | None = None,
+    ) -> None:
+        """`everything`: all flows of the share, also new ones; None to find out whether that may be. `segments`: version of that table."""
+        self.job, self.wanted, self.share, self.captures, self.past = job, wanted, share, captures, past
+        self.everything = not wanted.kinds and not _forgotten(job.lake) if everything is None else everything
+        self.segments = open_tables.table(location(job.lake, "segments")).version() if segments is None else segments
+
+    def make(self, rows: dict[str, int], batch: str | None = None) -> None:
+        """Extract the batch and admit it."""
+        job, options = self.job, self.captures.options
+        job.progress.begin("searching for connections")
+        found = self._find()
+        if self.wanted.kinds and not len(found):
+            return
+        name = batch or hashlib.sha256(f"{job.result.run_id}:{self.share.number}".encode()).hexdigest()[:16]
+        outputs = job.outputs(whole=True)
+        while True:
+            anew, left = self._chosen(found)
+            if anew is None:
+                break
+            try:
+                past = bronze.Before(self.past.version, (), self.past.captures)
+                made = bronze.extract(job.spark, job.lake, [], past, options, outputs, job.progress, anew, name)
+                break
+            except bronze.SpoiltError as error:
+                if batch is not None:
+                    raise
+                self.captures.spoil(error.why)
+        self._warn(left)
+        if anew is None:
+            return
+        which = {"wanted": asdict(self.wanted), "everything": self.everything, "segments": self.segments} | asdict(self.share)
+        begin(job.lake, job.result.run_id, name, [], options, self.past, anew.captures, json.dumps(which))
+        job.admit(made.files, name, rows, outputs, gone=anew.gone)
+        job.refresh([name], rows)
+        lakes.commit(job.lake, "captures", [], [name], job.result.run_id)
+
+    def _find(self) -> Connections:
+        """The connections meant, and those that must be computed together with them."""
+        lake, source, wanted = self.job.lake, self.captures.options.source, self.wanted
+        mine = [row for row in self.captures.rows if row["capture_id"] in wanted.captures and row["first_ns"] is not None]
+        times = {"capture_id": "capture_id", "since": "first_ns", "until": "last_ns"}
+        tables: dict[str, Files | pa.Table] = {
+            "streams": Files.of("streams", data_files.of(open_tables.table(location(lake, "streams"), self.past.streams_version))),
+            "sources": connection_groups.named(source),
+            "named": pa.table({"stream_id": pa.array(wanted.streams, pa.string())}),
+            "spoken": _segments(lake, self.segments, mine),
+            "times": pa.table({
+                name: pa.array([row[column] for row in mine], pa.string() if name == "capture_id" else pa.int64())
+                for name, column in times.items()
+            }),
+        }  # fmt: skip
+        return connection_groups.together(tables, wanted.sql, self.captures.options.idle_ns, share=self.share.sql)
+
+    def _chosen(self, found: Connections) -> tuple[bronze.Recomputed | None, Connections]:
+        """What is computed again of the connections found, if anything, and those that stay as they are."""
+        captures = self.captures
+        needed = captures.rows if self.everything else found.overlapping(captures.rows)
+        captures.examine(needed)
+        missing = captures.missing(needed)
+        can, left = found.split(missing)
+        self.everything = self.everything and not missing
+        if self.everything:
+            return bronze.Recomputed(can.streams, captures.surveys(needed), self.share), left
+        if not len(can):
+            return None, left
+        self._demand_alike(can)
+        return bronze.Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
+
+    def _warn(self, left: Connections) -> None:
+        """Say what stays as it is."""
+        if len(left):
+            missing = self.captures.missing(left.overlapping(self.captures.rows))
+            says = f"{count(len(left))} connection{'s stay as they are' if len(left) > 1 else ' stays as it is'}"
+            self.job.result.warnings.append(f"{says}, as captures that they need cannot be read: {self.captures.reasons(missing)}")
+
+    def _demand_alike(self, found: Connections) -> None:
+        """Raise UsageError where connections were found otherwise in tunnels: then they cannot be told by their endpoints."""
+        batches = set(pc.unique(found.rows.column("batch_id")).to_pylist())
+        rows = lakes.small(self.job.lake, "batches", ["batch_id", "options"]).to_pylist()
+        if any(from_json(row["options"]).tunnels != self.captures.options.tunnels for row in rows if row["batch_id"] in batches):
+            says = "some of these connections were read with the other of --tunnels and --no-tunnels, which decides what they are"
+            raise UsageError(f"{says}; name another --lake, or reprocess all of the source with all its captures in place")
+
+
+def _segments(lake: str, version: int, captures: Sequence[Any]) -> Files:
+    """The files of table segments that may have rows of captures, by time."""
+    if not captures:
+        return Files("segments", ())
+    held = data_files.of(open_tables.table(location(lake, "segments"), version), ["ts_ns"])
+    times = [(row["first_ns"], row["last_ns"] + 1) for row in captures]
+    return Files.of("segments", data_files.overlapping(held, ["ts_ns"], times, timeless=any(begin == 0 for begin, _ in times)))
+
+
+def _forgotten(lake: str) -> bool:
+    """Whether connections were taken out of the lake: what is not in its tables must not come back from captures."""
+    return "forget" in lakes.small(lake, "runs", ["stage"]).column("stage").to_pylist()

@@ -1,0 +1,1 @@
+"""Round after round over the files that a capture program writes."""

@@ -1,0 +1,34 @@
+"""Connections forgotten in lakes that older versions made: the command ends as in any other, and leaves nothing of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.forgetting.criteria import Criteria
+from stompcap.lake import maintenance
+from stompcap.tables import TABLES
+from tests.lakes.make import OLDER
+from tests.lakes.older import rows_of, unpacked
+from tests.lakes.wire import PASSCODES
+from tests.pipelines.forgetting.forgotten_lakes import forgotten, holding, no_spark
+
+OLDEST, *OTHERS = OLDER
+
+
+@pytest.mark.parametrize("commit", [OLDEST, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
+@pytest.mark.parametrize(("login", "other"), [("small", "busy"), ("busy", "small")])
+def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, other: str, tmp_path: Path) -> None:
+    lake = unpacked(commit, tmp_path)
+    assert forgotten(lake, Criteria(login=login)).connections == 1
+    for name in TABLES:
+        maintenance.maintain(no_spark, str(lake), name, 0)
+    assert holding(lake, f"/queue/{login}") == []
+    assert [row["login"] for row in rows_of(lake, "sessions")] == [other]
+    assert holding(lake, f"/queue/{other}") != []
+
+
+@pytest.mark.parametrize("commit", OLDER)
+def test_no_older_lake_has_a_passcode(commit: str, tmp_path: Path) -> None:
+    assert holding(unpacked(commit, tmp_path), *(secret.decode() for secret in PASSCODES.values())) == []

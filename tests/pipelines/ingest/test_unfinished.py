@@ -1,0 +1,74 @@
+"""Batches that were begun and not finished: what is written down of them, and what is read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.ingest import ledger, unfinished
+from pipelines.ingest.bronze import Before
+from stompcap.capture import examine
+from stompcap.lake import tables as lakes
+from stompcap.options import Options
+from stompcap.settings import RuleSetting, Settings, Thresholds
+from tests.e2e.truth import DATA
+
+CAPTURE = DATA / "rabbitmq_midstream.pcap"
+SETTINGS = Settings((("CN-05", RuleSetting(level="I")), ("FR-20", RuleSetting(enabled=False))), Thresholds(receipt_wait_s=30))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options("tap", frozenset({1, 61613}), True, 3, True, "connection", "last", 1 << 20, SETTINGS, True, False, 1 << 30, 60),
+    ],
+)
+def test_options_come_back(options: Options) -> None:
+    assert unfinished.from_json(unfinished.as_json(options)) == options
+
+
+def test_options_of_another_version_come_back_as_far_as_they_are_known() -> None:
+    text = unfinished.as_json(Options(source="tap")).replace('"vlan": false', '"colour": "red"')
+    assert unfinished.from_json(text) == Options(source="tap")
+
+
+def test_a_batch_is_unfinished_until_its_captures_are_in_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are found from any folder, and read no further than they were then."""
+    lake, octets = str(tmp_path / "lake"), CAPTURE.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    Path("growing.pcap").write_bytes(octets[:-100])
+    found = examine("growing.pcap", "tap")
+    assert found is not None
+    lakes.create(lake)
+    for run_id in ("first", "second"):
+        unfinished.begin(lake, run_id, "b", [found], Options(source="tap"), Before(0))
+    Path("growing.pcap").write_bytes(octets)
+    monkeypatch.chdir("/")
+    (batch,) = unfinished.unfinished(lake)
+    assert (batch.batch_id, batch.run_id, batch.options.source) == ("b", "first", "tap")
+    assert unfinished.partly_in(lake, batch) == []
+    (again,), wrong = unfinished.read_again(batch, [])
+    assert wrong == []
+    assert again.row == found.row | {"path": str(tmp_path / "growing.pcap")}
+    ledger.enter(lake, [again.row], "b", "second")
+    assert unfinished.unfinished(lake) == []
+
+
+def test_files_that_are_gone_or_others_are_named(tmp_path: Path) -> None:
+    lake, gone, other = str(tmp_path / "lake"), tmp_path / "gone.pcap", tmp_path / "other.pcap"
+    surveys = []
+    for path in (gone, other):
+        path.write_bytes(CAPTURE.read_bytes())
+        found = examine(str(path), "default")
+        assert found is not None
+        surveys.append(found)
+    lakes.create(lake)
+    unfinished.begin(lake, "run", "b", surveys, Options(), Before(0))
+    gone.unlink()
+    other.write_bytes(CAPTURE.read_bytes()[:-100])
+    (batch,) = unfinished.unfinished(lake)
+    found_again, wrong = unfinished.read_again(batch, [])
+    assert found_again == []
+    assert [line.partition(":")[0] for line in sorted(wrong)] == [str(gone), str(other)]
