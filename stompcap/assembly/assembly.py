@@ -13,7 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import tcp
-from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.large_flow import LargeFlow
 from stompcap.assembly.open_flows import OpenFlows, flow_numbers
@@ -23,6 +22,7 @@ from stompcap.assembly.windows import windows
 from stompcap.capture.columns import KEPT, STATE
 from stompcap.tcp.block import column
 from stompcap.tcp.keep_alives import without_keep_alives
+from stompcap.transport import detect
 
 
 class Assembly(Task):
@@ -69,8 +69,8 @@ class Assembly(Task):
         """The rows of flows that are reassembled together."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
-        found = choice.detect(reassembly, flows, self.sources, self.options)
-        if (without := choice.not_kept(found.kept, reassembly, flows)).size:
+        found = detect.detect(reassembly, flows, self.sources, self.options)
+        if (without := detect.not_kept(found.kept, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without))
             return

@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp
-from stompcap.assembly import choice, serving
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
@@ -22,6 +21,7 @@ from stompcap.stomp import grammar
 from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.transport import client_side, detect
 
 Ints = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class Open(Protocol):
 class Batch:
     """One reassembly, window by window; learns clients, protocols and versions.
 
-    `segments` is what was reassembled, `detected` is from `choice.detect`, `conflicts` are per side of each stream. `lasting` are stalls
+    `segments` is what was reassembled, `detected` is from `detect.detect`, `conflicts` are per side of each stream. `lasting` are stalls
     that have not ended: sessions get them as they stand, the table does not. `listing` is that of the segments, if some were left from
     earlier.
     """
@@ -51,7 +51,7 @@ class Batch:
         assembly: Task,
         segments: pa.Table,
         reassembly: Reassembly,
-        detected: choice.Detected,
+        detected: detect.Detected,
         conflicts: Ints,
         going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
@@ -62,10 +62,10 @@ class Batch:
         self.conflicts = conflicts
         self.lasting = lasting
         self.going_on = going_on if going_on is not None and going_on.streams.any() else None
-        self.spoken = serving.spoken_by(detected.roles)
-        self.protocol = choice.protocols(detected)
-        self.transport = choice.transports(detected.roles)
-        self.client = serving.clients(reassembly, self.spoken, assembly.options)
+        self.spoken = client_side.spoken_by(detected.roles)
+        self.protocol = detect.protocols(detected)
+        self.transport = detect.transports(detected.roles)
+        self.client = client_side.clients(reassembly, self.spoken, assembly.options)
         self.passcodes: dict[int, frozenset[bytes]] = {}  # of streams that go on in another window
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
@@ -187,7 +187,7 @@ class Batch:
         unclear = self.spoken[streams] < 0
         self.spoken[streams[unclear & (lead > 0)]] = 0
         self.spoken[streams[unclear & (lead < 0)]] = 1
-        self.client[streams] = serving.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
+        self.client[streams] = client_side.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
         framed = np.zeros(2 * streams.size, bool)
         framed[rows.direction[is_frame]] = True
         odd = np.zeros(2 * streams.size, bool)
@@ -195,7 +195,7 @@ class Batch:
         some = np.zeros(2 * streams.size, bool)
         some[rows.direction[rows.kind == EOL]] = True
         speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
-        self.protocol[streams[speaks]] = choice.STOMP
+        self.protocol[streams[speaks]] = detect.STOMP
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         self.version[streams], self.version_source[streams], self.possible[streams] = stomp.negotiate(
             window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size

@@ -18,7 +18,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import tcp
-from stompcap.assembly import choice
 from stompcap.assembly.batch import Batch
 from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
 from stompcap.assembly.kept_octets import KeptOctets
@@ -33,6 +32,7 @@ from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.transport import detect
 
 Ints = NDArray[np.int64]
 Stalls = tuple[ZeroWindows, Retransmissions, ClockSteps]
@@ -105,14 +105,14 @@ class Flow:
         segments, reassembly = together.segments, together.reassembly
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        shown = choice.detect(reassembly, segments, a.sources, a.options, unknown)
+        shown = detect.detect(reassembly, segments, a.sources, a.options, unknown)
         kept, detected, missing = shown.kept, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
             held, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
             detected[stream] |= one.learned is not None or held > (MOST_UNDECIDED if waits else 0)
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
-        if (without := choice.not_kept(kept, reassembly, segments)).size:
+        if (without := detect.not_kept(kept, reassembly, segments)).size:
             a.unread.add(segments.column("endpoints")[0].as_py())
         reassembly = _without(without, reassembly, missing)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly import state_rows
-from stompcap.assembly.choice import Bools, Detected
 from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.parts import Part
 from stompcap.capture.files import Source
@@ -23,6 +22,7 @@ from stompcap.tcp.block import column
 from stompcap.tcp.matching import may_go_on
 from stompcap.tcp.octets import Octets
 from stompcap.tcp.results import Extents, Int64s, Reassembly
+from stompcap.transport.detect import Bools, Detected
 
 MOST_PACKETS = 1 << 18
 MOST_OCTETS = 1 << 27

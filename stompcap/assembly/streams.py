@@ -7,7 +7,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.assembly import addresses
-from stompcap.assembly.choice import PLAIN
 from stompcap.assembly.rows import NS_PER_US, as_table, coded, constant, moments
 from stompcap.capture.outer import encapsulation, vlan_ids
 from stompcap.tables import words
@@ -15,6 +14,7 @@ from stompcap.tcp import history_for
 from stompcap.tcp.clocks import BOTH
 from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
+from stompcap.transport.detect import PLAIN
 
 Ints = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly import choice
 from stompcap.options import STOMP_PORTS, Options
+from stompcap.transport import detect
 from tests.capture.packaging import pcap
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import captures
@@ -93,14 +93,14 @@ def test_caught_in_the_middle_on_any_port(octets: list[bytes], clear: bool, tmp_
 
 
 def test_a_deeper_look_finds_a_frame_behind_a_larger_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "DEEPER", 4096)
+    monkeypatch.setattr(detect, "DEEPER", 4096)
     wire = moved(of(tmp_path, LONG, LONG, b"\x00" + SEND + b"\x00"))
     assert wire.tables()["streams"].column("protocol").to_pylist() == ["other"]
     assert wire.tables(Options(all_ports=True))["streams"].column("protocol").to_pylist() == ["stomp"]
 
 
 def test_a_bounded_number_of_octets_is_looked_at_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "LOOKED_AT_ONCE", 500)
+    monkeypatch.setattr(detect, "LOOKED_AT_ONCE", 500)
     wire = wire_of([next(path for path in captures() if path.endswith("rabbitmq_dialogue.pcap"))])
     looked = wire.tables()
     monkeypatch.undo()

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
-from stompcap.assembly.serving import stomp_expected
 from stompcap.capture.columns import NOT_KEPT
 from stompcap.capture.files import Source
 from stompcap.options import Options
@@ -23,6 +22,7 @@ from stompcap.stomp import prefixes as p
 from stompcap.tables.words import PROTOCOLS, ROLES, TRANSPORTS
 from stompcap.tcp.block import column
 from stompcap.tcp.results import Extents, Reassembly
+from stompcap.transport.client_side import stomp_expected
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
