@@ -15,7 +15,7 @@ from stompcap.rules.rows import RowView
 from stompcap.session.analysis import Analysis
 from stompcap.session.columns import I64, Bools, flat, integers
 from stompcap.session.dialogue import CLIENT
-from stompcap.session.records import Records
+from stompcap.session.layout import Records
 from stompcap.settings import Thresholds
 from stompcap.tables import words
 

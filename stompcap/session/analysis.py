@@ -12,7 +12,7 @@ from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import Facts, SessionFacts
 from stompcap.session.firsts import OfSessions
-from stompcap.session.records import Records
+from stompcap.session.layout import Records
 
 
 @dataclass(frozen=True)

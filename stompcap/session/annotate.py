@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.session import deliveries, receipts, subscriptions, transactions
 from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools, chosen
 from stompcap.session.counters import Before
+from stompcap.session.deliveries import follow as deliveries
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, MODE_UNKNOWN, UNNAMED, Facts
 from stompcap.session.gaps import Gaps
-from stompcap.session.records import Records
+from stompcap.session.layout import Records
+from stompcap.session.receipts import follow as receipts
+from stompcap.session.subscriptions import follow as subscriptions
+from stompcap.session.transactions import follow as transactions
 from stompcap.settings import Thresholds
 
 

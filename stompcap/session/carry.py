@@ -8,9 +8,9 @@ import pyarrow as pa
 from stompcap.places import END
 from stompcap.session import counters, firsts
 from stompcap.session.columns import I64, Bools, flat, integers, with_integers
+from stompcap.session.layout import Records
 from stompcap.session.lifetime import GIVEN_OUT, known
 from stompcap.session.options import Options
-from stompcap.session.records import Records
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, kept
 from stompcap.session.step import Step
 from stompcap.session.wire import EARLIER, PLACE, WIRE_ORDER, directions

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from stompcap.session.columns import I64, Bools, first_above, flat, integers
 from stompcap.session.dialogue import CLIENT, FRAME, SERVER, Dialogue
-from stompcap.session.records import KEY_BITS, Layout, Records, keys, opened
+from stompcap.session.layout import KEY_BITS, Layout, Records, keys, opened
 from stompcap.session.wire import directions
 from stompcap.tables import words
 

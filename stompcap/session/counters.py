@@ -19,7 +19,7 @@ from stompcap.session.dialogue import (
     SUBSCRIBE,
     Dialogue,
 )
-from stompcap.session.records import Layout, Records
+from stompcap.session.layout import Layout, Records
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -37,7 +37,7 @@ LAYOUT = Layout(
 whether its latest rows are not trusted (stompcap.session.trust); when octets came last. Then frames by kind, SUBSCRIBEs
 without id, when CONNECTED came, when anything came last before the first ERROR, how much was given up as unknown (Options.open_limit),
 how many octets of the client's gaps may hide frames (stompcap.session.gaps), and how many ACKs were ambiguous, named a delivery of a
-subscription that may have been renewed, or were not read (stompcap.session.outstanding.Habits); MESSAGEs with an ack header that ask for no
+subscription that may have been renewed, or were not read (deliveries.outstanding.Habits); MESSAGEs with an ack header that ask for no
 ACK (`needless`), and how many durations could not be told (stompcap.session.clocks).
 """
 

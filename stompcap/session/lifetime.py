@@ -8,17 +8,20 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session import deliveries, receipts, subscriptions, transactions
 from stompcap.session.clocks import Clocks
 from stompcap.session.columns import I64, Bools
+from stompcap.session.deliveries import follow as deliveries
+from stompcap.session.deliveries.outstanding import ABORTED, AUTOMATIC, ENCLOSED, RENEWED, REPLACED, SETTLED
 from stompcap.session.dialogue import CLIENT, DISCONNECT, SERVER, Dialogue
 from stompcap.session.facts import MODE_CLIENT, SessionFacts
 from stompcap.session.firsts import OfSessions
+from stompcap.session.layout import Records
 from stompcap.session.options import Options
-from stompcap.session.outstanding import ABORTED, AUTOMATIC, ENCLOSED, RENEWED, REPLACED, SETTLED
-from stompcap.session.records import Records
+from stompcap.session.receipts import follow as receipts
 from stompcap.session.sessions import OPEN as STREAM_OPEN
-from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
+from stompcap.session.subscriptions import follow as subscriptions
+from stompcap.session.transactions import follow as transactions
+from stompcap.session.transactions.follow import OPEN as TRANSACTION_OPEN
 
 GIVEN_OUT = 2  # of `final`: in an earlier step
 
@@ -59,7 +62,7 @@ def finish(
 
 
 def _vague(delivered: Records, counted: Records, wide: Bools) -> I64:
-    """Per delivery, how many ACKs of its session may have reached it (stompcap.session.outstanding.vague)."""
+    """Per delivery, how many ACKs of its session may have reached it (stompcap.session.deliveries.outstanding.vague)."""
     session, renewed = delivered["session"], delivered["possible"] == RENEWED
     ambiguous, of_renewed = counted["ambiguous"][session], counted["renewed"][session]
     reached = (delivered["mode"] == MODE_CLIENT) | wide[session] | renewed

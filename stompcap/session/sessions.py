@@ -8,16 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import counters, products, traits
+from stompcap.session import counters
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.columns import I64, Bools, flat, integers, listed, repeated_codes, times, timestamps, truth
-from stompcap.session.deliveries import Brokers
+from stompcap.session.deliveries.follow import Brokers
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.gaps import Gaps
-from stompcap.session.heartbeat_header import intervals
-from stompcap.session.records import Records
+from stompcap.session.heartbeats.header import intervals
+from stompcap.session.layout import Records
+from stompcap.session.products import identify as products
+from stompcap.session.products import traits
 from stompcap.stomp.grammar import MASK
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words

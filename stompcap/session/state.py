@@ -12,7 +12,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import clocks, counters, deliveries, firsts, heartbeats, receipts, subscriptions, transactions
+from stompcap.session import clocks, counters, firsts
+from stompcap.session.deliveries import follow as deliveries
+from stompcap.session.heartbeats import follow as heartbeats
+from stompcap.session.receipts import follow as receipts
+from stompcap.session.subscriptions import follow as subscriptions
+from stompcap.session.transactions import follow as transactions
 from stompcap.session.wire import EARLIER, PLACE
 from stompcap.tables import TABLES
 

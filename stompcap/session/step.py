@@ -15,27 +15,27 @@ import pyarrow as pa
 from stompcap.places import END
 from stompcap.session import (
     annotate,
-    arrivals,
     clocks,
     counters,
-    deliveries,
     firsts,
     gaps,
-    heartbeat_header,
-    heartbeats,
     queue,
-    receipts,
     sessions,
-    subscriptions,
-    transactions,
     trust,
 )
 from stompcap.session.analysis import Analysis, Batch
 from stompcap.session.columns import I64, flat, integers, where, with_integers
+from stompcap.session.deliveries import follow as deliveries
+from stompcap.session.heartbeats import arrivals
+from stompcap.session.heartbeats import follow as heartbeats
+from stompcap.session.heartbeats import header as heartbeat_header
+from stompcap.session.layout import Records, opened
 from stompcap.session.lifetime import Open, finish
 from stompcap.session.options import Options
-from stompcap.session.records import Records, opened
+from stompcap.session.receipts import follow as receipts
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SCHEMAS, SEGMENTS, State, joined
+from stompcap.session.subscriptions import follow as subscriptions
+from stompcap.session.transactions import follow as transactions
 from stompcap.session.wire import WIRE_ORDER, build, directions, earlier, raw_rows, speaking, wire_order
 
 

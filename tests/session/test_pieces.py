@@ -24,13 +24,13 @@ from tests.rules import transcript as rules
 from tests.rules.pitfalls import CASES as PITFALLS
 from tests.session.delivered import OPENINGS as GREETINGS
 from tests.session.delivered import dialogue
+from tests.session.deliveries.test_deliveries import CASES as DELIVERIES
+from tests.session.deliveries.test_guessed import CASES as GUESSED
+from tests.session.deliveries.test_losses import COPIES, GAP, HOLES, SILENT
+from tests.session.deliveries.test_lost_settling import HABITS, drawn, without_some
 from tests.session.forgetting import FORGOTTEN, LATE, OPEN, SUBSCRIBE, UNSUBSCRIBE
 from tests.session.pieces import cut, differences, resumed, staggered, whole
 from tests.session.test_analyse import ASKING, IDS, LINES, OPENINGS, SCOPES
-from tests.session.test_deliveries import CASES as DELIVERIES
-from tests.session.test_guessed import CASES as GUESSED
-from tests.session.test_losses import COPIES, GAP, HOLES, SILENT
-from tests.session.test_lost_settling import HABITS, drawn, without_some
 from tests.session.transcript import made
 
 CUTS = st.lists(st.integers(1, 30), max_size=4, unique=True).map(sorted)

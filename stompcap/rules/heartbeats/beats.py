@@ -8,7 +8,7 @@ from stompcap.rules.context import RuleContext
 from stompcap.rules.record import Chapter, Judged
 from stompcap.session.columns import I64, Bools, integers
 from stompcap.session.dialogue import EOL, FRAME, GAP, SERVER
-from stompcap.session.heartbeat_header import parse
+from stompcap.session.heartbeats.header import parse
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 

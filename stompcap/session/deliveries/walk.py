@@ -14,21 +14,8 @@ from typing import NamedTuple
 
 from stompcap.kernel import inline, kernel
 from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
-from stompcap.session.facts import (
-    MODE_AUTO,
-    MODE_CLIENT,
-    MODE_UNKNOWN,
-    TARGET_AUTO,
-    TARGET_CUMULATED,
-    TARGET_NONE,
-    TARGET_OTHER_SUBSCRIPTION,
-    TARGET_PENDING,
-    TARGET_SETTLED,
-    TARGET_UNKNOWN,
-)
-from stompcap.session.ordered import below
-from stompcap.session.outstanding import (
+from stompcap.session.deliveries.ordered import below
+from stompcap.session.deliveries.outstanding import (
     ABORTED,
     ANY_SUBSCRIPTION,
     AUTOMATIC,
@@ -53,10 +40,23 @@ from stompcap.session.outstanding import (
     take,
     vague,
 )
+from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
+from stompcap.session.facts import (
+    MODE_AUTO,
+    MODE_CLIENT,
+    MODE_UNKNOWN,
+    TARGET_AUTO,
+    TARGET_CUMULATED,
+    TARGET_NONE,
+    TARGET_OTHER_SUBSCRIPTION,
+    TARGET_PENDING,
+    TARGET_SETTLED,
+    TARGET_UNKNOWN,
+)
 
 
 class Frames(NamedTuple):
-    """MESSAGE, ACK, NACK, COMMIT and ABORT frames: names of ACKs (stompcap.session.names), rows of transactions, gaps before.
+    """MESSAGE, ACK, NACK, COMMIT and ABORT frames: names of ACKs (stompcap.session.deliveries.names), rows of transactions, gaps before.
 
     `unsure`: an ACK or NACK of a session whose version is not known for certain.
     """

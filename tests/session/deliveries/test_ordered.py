@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.session import ordered
+from stompcap.session.deliveries import ordered
 
 SIZES = st.one_of(st.integers(1, 70), st.sampled_from([1_023, 1_024, 1_025, 32_768, 40_000, 1_100_000]))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stompcap.session.heartbeat_header import negotiate, parse
+from stompcap.session.heartbeats.header import negotiate, parse
 from tests.shared import shared
 
 CASES = [

@@ -18,7 +18,7 @@ from stompcap.session.columns import I64, Bools, codes, listed, spread, times, t
 from stompcap.session.dialogue import ABORT, ACK, BEGIN, CLIENT, COMMIT, NACK, SEND, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
-from stompcap.session.records import Layout, Records, opened
+from stompcap.session.layout import Layout, Records, opened
 from stompcap.tables import words
 from stompcap.tables.silver import TRANSACTIONS
 

@@ -41,7 +41,7 @@ def names_of(headers: pa.Array) -> pa.Array:
 
 
 def of_broker(first: Mapping[str, OfSessions]) -> Traits:
-    """What the server's frames show until it delivers something, by the names that `stompcap.session.fingerprints` uses."""
+    """What the server's frames show until it delivers something, by the names that `stompcap.session.products.fingerprints` uses."""
     answer, message = first["connected"], first["message"]
     return {
         "session": answer.header("session"),

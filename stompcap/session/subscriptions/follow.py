@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session.columns import I64, Bools, codes, integers, listed, spread, times, timestamps
+from stompcap.session.deliveries.outstanding import ANY_SUBSCRIPTION, RENEWED
 from stompcap.session.dialogue import CLIENT, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
 from stompcap.session.facts import MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNNAMED
 from stompcap.session.gaps import SUBSCRIBING, UNSUBSCRIBING, Gaps
-from stompcap.session.outstanding import ANY_SUBSCRIPTION, RENEWED
-from stompcap.session.records import Layout, Records, keys, opened
-from stompcap.session.subscription_walk import POSSIBLE, Active, Found, Frames, Names, Rows, walk
+from stompcap.session.layout import Layout, Records, keys, opened
+from stompcap.session.subscriptions.walk import POSSIBLE, Active, Found, Frames, Names, Rows, walk
 from stompcap.tables import words
 from stompcap.tables.silver import SUBSCRIPTIONS
 

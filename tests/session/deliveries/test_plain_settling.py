@@ -10,7 +10,7 @@ import pytest
 
 from stompcap.session import Options
 from stompcap.session.facts import TARGET_PENDING
-from tests.session.plain_settling import AUTO, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED, Plain
+from tests.session.deliveries.plain_settling import AUTO, ENCLOSED, PENDING, REPLACED, SETTLED, VOIDED, Plain
 from tests.session.transcript import run
 
 OPENINGS = {

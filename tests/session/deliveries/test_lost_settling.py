@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 
-from tests.session.plain_settling import PENDING, SETTLED, VOIDED, Delivery, Plain, Subscription
+from tests.session.deliveries.plain_settling import PENDING, SETTLED, VOIDED, Delivery, Plain, Subscription
 from tests.session.transcript import encode, picked, run
 
 OPENINGS = {

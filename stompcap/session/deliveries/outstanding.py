@@ -1,6 +1,6 @@
 """What is outstanding: deliveries by name, by transaction, and those that a cumulative ACK would settle, as kernels work on them.
 
-Deliveries that a cumulative ACK would settle stand in an ordered set (stompcap.session.ordered), by their subscription or, where ACKs reach
+Deliveries that a cumulative ACK would settle stand in an ordered set (deliveries.ordered), by their subscription or, where ACKs reach
 over it, their connection, and then as they came.
 """
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from stompcap.kernel import inline
 from stompcap.session.columns import I64, Bools
+from stompcap.session.deliveries.ordered import add, remove
 from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL
-from stompcap.session.ordered import add, remove
 
 PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from stompcap.session.columns import I64, Bools, codes, pick
 from stompcap.session.dialogue import Dialogue
-from stompcap.session.records import Records
+from stompcap.session.layout import Records
 
 BETWEEN = "\x1f"  # parts a subscription from a message-id; neither has one as a rule, and if so nothing but a name is taken for another
 

@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from stompcap.session import Options, heartbeats
+from stompcap.session import Options
+from stompcap.session.heartbeats import follow as heartbeats
 from stompcap.settings import Thresholds
 from tests.session.transcript import MS, START, picked, run
 

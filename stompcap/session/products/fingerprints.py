@@ -1,6 +1,6 @@
 """Habits that distinguish brokers and client libraries, with the weight of each as evidence: data, no code.
 
-Each mark is a product, a trait of the session (`stompcap.session.traits`), a pattern that the trait's text has, and a weight. A product
+Each mark is a product, a trait of the session (`products.traits`), a pattern that the trait's text has, and a weight. A product
 is believed from GOOD on, if the next one is LEAD behind; AGAINST outweighs all that may speak for it. Sources: the projects' own code
 and recordings of RabbitMQ 3.10, ActiveMQ 5.17, Artemis 2.42, stomp.py 9, stompjs 7.1, go-stomp 3.1, vert.x 4.5 and stompest 2.3
 (`data/`); CoilMQ, Spring, stomp-php and the Ruby gem by their code alone.

@@ -21,16 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.kernel import kernel
-from stompcap.session import ordered, settling
-from stompcap.session import transactions as dealings
-from stompcap.session.asking import asking, in_any_version, sure
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.columns import I32, I64, U8, Bools, flat, listed, pick, spread, times, timestamps
-from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
-from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
-from stompcap.session.gaps import Gaps
-from stompcap.session.names import Names, names, of_deliveries
-from stompcap.session.outstanding import (
+from stompcap.session.deliveries import ordered
+from stompcap.session.deliveries import walk as settling
+from stompcap.session.deliveries.asking import asking, in_any_version, sure
+from stompcap.session.deliveries.names import Names, names, of_deliveries
+from stompcap.session.deliveries.outstanding import (
     ABORTED,
     AUTOMATIC,
     ENCLOSED,
@@ -45,9 +42,13 @@ from stompcap.session.outstanding import (
     Rows,
     Unsettled,
 )
-from stompcap.session.records import Layout, Records, opened
-from stompcap.session.settling import Found, Frames
-from stompcap.session.subscriptions import modes_of, names_of
+from stompcap.session.deliveries.walk import Found, Frames
+from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
+from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
+from stompcap.session.gaps import Gaps
+from stompcap.session.layout import Layout, Records, opened
+from stompcap.session.subscriptions.follow import modes_of, names_of
+from stompcap.session.transactions import follow as dealings
 from stompcap.tables import outcomes, words
 from stompcap.tables.silver import DELIVERIES
 
@@ -65,7 +66,7 @@ LAYOUT = Layout(
 )
 """One row per MESSAGE. Between steps `subscription` and `transaction` are ordinals of the frames that opened those. `body_hash` is one of
 how the body begins (`frames.body_preview`). By which frame it was settled, whether that was a NACK, and named it (`direct`); `state` as
-in stompcap.session.outstanding, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
+in deliveries.outstanding, since frame `latest`; `aborts` of transactions it was in; gaps when it was `opened`, and whether more came
 until it was settled (`lost`); delivered `again` while it was open, `unclear` which of both an ACK means; it `contradicts` the version: an
 ACK in a session of which the version is not known; it is `possible` that it is of any subscription (ANY_SUBSCRIPTION), or that its own was
 renewed (RENEWED); of a subscription or mode that is not known, it asks for no ACK (`unasked`); ACKs that were not read when it came
@@ -113,7 +114,7 @@ class Brokers(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """The deliveries, of which `subscription` and `transaction` are rows; and per frame the facts of stompcap.session.settling.Found."""
+    """The deliveries, of which `subscription` and `transaction` are rows; and per frame the facts of deliveries.walk.Found."""
 
     rows: Records
     found: Found

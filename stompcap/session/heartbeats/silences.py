@@ -1,4 +1,4 @@
-"""Silences: times without a new octet that are longer than a limit, and what excuses them; kernels of stompcap.session.heartbeats."""
+"""Silences: times without a new octet that are longer than a limit, and what excuses them; kernels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stompcap.kernel import kernel
-from stompcap.session.arrivals import BEHIND, Lost, Segments
 from stompcap.session.columns import I64
 from stompcap.session.dialogue import SERVER
+from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments
 
 DATA, HEARTBEAT, CLOSE, CAPTURE_END = range(4)  # index in words.GAP_ENDERS
 CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES

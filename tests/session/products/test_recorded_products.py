@@ -13,10 +13,11 @@ from stompcap import capture, session
 from stompcap.assembly import Assembly
 from stompcap.assembly.parts import only_stomp
 from stompcap.options import Options
-from stompcap.session import products, traits
+from stompcap.session.products import identify as products
+from stompcap.session.products import traits
 from stompcap.tcp import WIRE_ORDER
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+DATA = Path(__file__).resolve().parents[3] / "data"
 CAPTURES = sorted(path for path in DATA.glob("*.pcap*") if path.with_suffix(".truth.jsonl").exists())
 BROKERS = {"rabbitmq": "RabbitMQ", "activemq": "ActiveMQ", "artemis": "Artemis"}
 CLIENTS = {"stomp.py": "stomp.py", "stompjs": "stompjs", "go-stomp": "go-stomp", "vertx-stomp": "vert.x", "stompest": "stompest"}

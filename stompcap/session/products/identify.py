@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.fingerprints import CLIENTS, GOOD, LEAD, SERVER_NAMES, SERVERS, Mark
-from stompcap.session.traits import Traits
+from stompcap.session.products.fingerprints import CLIENTS, GOOD, LEAD, SERVER_NAMES, SERVERS, Mark
+from stompcap.session.products.traits import Traits
 
 SERVER_HEADER = r"^\s*(?P<name>[^/\s]+)(?:/(?P<version>[^\s]+))?"
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.session.columns import I64, Bools
+from stompcap.session.deliveries.outstanding import RENEWED
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
-from stompcap.session.outstanding import RENEWED
-from stompcap.session.records import Records
+from stompcap.session.layout import Records
 
 
 def sure(d: Dialogue, frames: I64) -> Bools:

@@ -1,4 +1,4 @@
-"""What is told of deliveries where octets are missing between them and what settled them: the table of stompcap.session.deliveries."""
+"""What is told of deliveries where octets are missing between them and what settled them: the table of deliveries.follow."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ from stompcap.session.dialogue import (
 )
 from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
-from stompcap.session.records import Layout, Records, opened
-from stompcap.session.transactions import COMMITTED
-from stompcap.session.transactions import OPEN as TRANSACTION_OPEN
+from stompcap.session.layout import Layout, Records, opened
+from stompcap.session.transactions.follow import COMMITTED
+from stompcap.session.transactions.follow import OPEN as TRANSACTION_OPEN
 from stompcap.tables import words
 from stompcap.tables.silver import RECEIPTS
 

@@ -1,4 +1,4 @@
-"""Subscriptions, frame by frame: kernels of stompcap.session.subscriptions."""
+"""Subscriptions, frame by frame: kernels of stompcap.session.subscriptions.follow."""
 
 from __future__ import annotations
 

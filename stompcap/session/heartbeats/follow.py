@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session.arrivals import BEHIND, Lost, Segments, beats, lost
 from stompcap.session.clocks import LAST, Clocks
 from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
 from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
-from stompcap.session.records import Layout, Records, opened
-from stompcap.session.silences import CAPTURE_END, CLOSE, Silences, Stalls, Watched, silences
+from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments, beats, lost
+from stompcap.session.heartbeats.silences import CAPTURE_END, CLOSE, Silences, Stalls, Watched, silences
+from stompcap.session.layout import Layout, Records, opened
 from stompcap.session.wire import directions
 from stompcap.settings import Thresholds
 from stompcap.tables import words

@@ -1,0 +1,1 @@
+"""What was delivered, and what became of it: one row per MESSAGE."""

@@ -1,0 +1,1 @@
+"""Which broker and which client library speak."""

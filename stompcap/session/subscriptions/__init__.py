@@ -1,0 +1,1 @@
+"""Who subscribed to what: one row per SUBSCRIBE."""

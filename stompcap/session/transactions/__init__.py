@@ -1,0 +1,1 @@
+"""What clients did in transactions: one row per BEGIN."""
