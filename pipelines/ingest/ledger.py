@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from stompcap.capture.rotation import ranked
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
+from stompcap.tables.times import capture_with_zero
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version
 
@@ -28,13 +29,7 @@ def known(lake: str) -> list[dict[str, Any]]:
         "status", "damage", "continues", "tcp_segments", "packets",
     ]  # fmt: skip
     rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
-    return [timed(row) for row in rows if row["status"] != UNREADABLE]
-
-
-def timed(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of table captures as the machines have it: 0 where its packets have no times, null where it has none."""
-    untimed = {name: 0 for name in ("first_ns", "last_ns") if row.get(name) is None} if row["packets"] else {}
-    return row | untimed
+    return [capture_with_zero(row) for row in rows if row["status"] != UNREADABLE]
 
 
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
@@ -72,7 +67,7 @@ def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) 
 def captures(lake: str) -> dict[str, int]:
     """The ids of all captures in the lake, ranked in order (stompcap.capture.rotation)."""
     columns = ["capture_id", "path", "source", "first_ns", "last_ns", "packets"]
-    return ranked(timed(row) for row in lakes.small(lake, "captures", columns).to_pylist()).order
+    return ranked(capture_with_zero(row) for row in lakes.small(lake, "captures", columns).to_pylist()).order
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:

@@ -6,11 +6,10 @@ next run finishes exactly that batch first: the same octets of the same files, w
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,15 +19,15 @@ from pipelines.ingest.survey import beginnings
 from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
+from stompcap.lake.batch_options import as_json, from_json
 from stompcap.lake.places import open_files
-from stompcap.options import Options
-from stompcap.settings import RuleSetting, Secrets, Settings, Thresholds
 from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
 
 if TYPE_CHECKING:
     from pipelines.ingest.bronze import Before
+    from stompcap.options import Options
 
 READERS = 8
 
@@ -138,27 +137,3 @@ def _named(captures: Iterable[Survey]) -> list[dict[str, Any]]:
 def _absolute(path: str) -> str:
     """A path that means the same file in any working directory."""
     return path if uris.is_uri(path) else os.path.abspath(path)
-
-
-def as_json(options: Options) -> str:
-    """Options as JSON."""
-    values = {one.name: getattr(options, one.name) for one in fields(options)}
-    rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
-    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds), "secrets": asdict(options.settings.secrets)}
-    return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
-
-
-def from_json(text: str) -> Options:
-    """The options that `as_json` wrote; what another version does not know is left out, what it lacks is as by default."""
-    values = json.loads(text)
-    settings = values.pop("settings")
-    rules = tuple((name, RuleSetting(**_known(RuleSetting, setting))) for name, setting in settings["rules"])
-    thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
-    secrets = Secrets(**{name: tuple(names) for name, names in _known(Secrets, settings.get("secrets", {})).items()})
-    settings = Settings(rules, thresholds, secrets=secrets)
-    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": settings})
-
-
-def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a record has fields for."""
-    return {one.name: values[one.name] for one in fields(kind) if one.name in values}

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.assembly.packets import endpoints_of
+from stompcap.assembly.addresses import endpoints_of
 from stompcap.lake.data_files import Files
 from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams, disjoint

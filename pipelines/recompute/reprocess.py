@@ -19,11 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import bronze, ledger
-from pipelines.ingest.unfinished import Unfinished, begin, from_json, partly_in
+from pipelines.ingest.unfinished import Unfinished, begin, partly_in
 from pipelines.recompute import connection_groups, old_captures
 from stompcap.errors import UsageError
 from stompcap.lake import data_files, open_tables
 from stompcap.lake import tables as lakes
+from stompcap.lake.batch_options import from_json
 from stompcap.lake.data_files import Files
 from stompcap.lake.places import location
 from stompcap.lake.query import whole

@@ -1,10 +1,13 @@
-"""Endpoints as people write them, and the Community ID of a connection."""
+"""Endpoints as people write them and as flows are known by them, and the Community ID of a connection."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import ipaddress
 import socket
+from collections.abc import Mapping
+from typing import Any
 
 MAPPED = bytes(10) + b"\xff\xff"
 TCP = 6
@@ -15,6 +18,16 @@ def text(address: bytes) -> str:
     if address.startswith(MAPPED):
         return socket.inet_ntop(socket.AF_INET, address[12:])
     return socket.inet_ntop(socket.AF_INET6, address)
+
+
+def endpoints_of(stream: Mapping[str, Any]) -> tuple[bytes, bool]:
+    """The 36 octets that a stream's flow is known by, and whether its client is the low endpoint."""
+    ends = []
+    for role in ("client", "server"):
+        ip = ipaddress.ip_address(stream[f"{role}_ip"])
+        address = ip.packed if ip.version == 6 else MAPPED + ip.packed
+        ends.append(address + int(stream[f"{role}_port"]).to_bytes(2, "big"))
+    return b"".join(sorted(ends)), ends[0] <= ends[1]
 
 
 def community_id(endpoints: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +31,12 @@ def without_zero(table: Table, rows: pa.Table) -> pa.Table:
             known = pc.if_else(pc.equal(numbers, 0), pa.scalar(None, values.type), values)
             rows = rows.set_column(index, rows.schema.field(index).with_nullable(True), known)
     return rows
+
+
+def capture_with_zero(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of table captures as the machines have it: 0 where its packets have no times, null where it has no packets."""
+    without_times = {name: 0 for name in ("first_ns", "last_ns") if row.get(name) is None} if row["packets"] else {}
+    return {**row, **without_times}
 
 
 def with_zero(rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:

@@ -9,10 +9,9 @@ from scapy.layers.inet import IP, UDP, fragment
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.ppp import PPP
 
-from stompcap import capture
-from stompcap.assembly.packets import records_of
 from stompcap.cli.commands import export_command
 from stompcap.errors import CaptureError, EnvironmentProblem, UsageError
+from stompcap.export import find
 from stompcap.options import Options
 from tests.capture.packaging import Frame, frames, pcap, pcapng
 from tests.cli.exported import START, Lake, conversation, cooked, ether, gtp, mixed, packets, same_rows, tshark, vxlan
@@ -198,27 +197,7 @@ def test_a_full_disk_leaves_nothing_behind(small, monkeypatch):
 def test_a_lake_that_does_not_fit_its_captures_is_told(small):
     row = dict(small.streams()[0], outer_octets_c2s=1)
     with pytest.raises(CaptureError, match="run them into a new lake"):
-        export_command.find(row, export_command.known(small.where, row["stream_id"])[1])
-
-
-def test_a_capture_that_goes_on_where_another_ended_gives_each_packet_once(tmp_path):
-    talk = [ether(p) for p in conversation()]
-    path = pcap(tmp_path / "a.pcap", frames(talk))
-    whole = capture.survey(str(path), "default")
-    part = {**whole, "capture_id": "first", "packets": 5, "used_octets": 24 + sum(16 + len(bytes(p)) for p in talk[:5]), "continues": None}
-    rest = {**whole, "continues": "first", "packets": 6}
-    files = export_command.kept([part, rest], [part, rest])
-    assert [file.before for file in files] == [0, 5] or [file.before for file in files] == [5, 0]
-
-
-def test_packets_are_named_by_number(tmp_path):
-    import numpy as np
-
-    path = pcap(tmp_path / "a.pcap", frames([ether(p) for p in conversation()]))
-    row = capture.survey(str(path), "default")
-    (file,) = export_command.kept([row], [row])
-    found = [int(n) for records, rows in records_of(file, np.array([2, 3, 9])) for n in records.first + rows]
-    assert found == [2, 3, 9]
+        find(row, export_command.known(small.where, row["stream_id"])[1])
 
 
 @pytest.mark.parametrize("wrap", [ether, vxlan])

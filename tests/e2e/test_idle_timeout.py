@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from stompcap.assembly.packets import Kept, packets_of
 from stompcap.capture import examine
 from stompcap.cli.commands import run_commands
+from stompcap.export.packets import CaptureFile, packets_of
 from stompcap.options import Options
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of
@@ -41,9 +41,9 @@ def test_the_timeout_parts_sessions(capture: str, timeout: int, sessions: int) -
 @pytest.mark.parametrize("timeout", [86_400, 3_600])
 def test_the_packets_of_a_connection_are_found_whatever_the_timeout_was(capture: str, timeout: int) -> None:
     found = examine(capture, "default")
-    kept = [Kept(capture, found.row["used_octets"], found.row["used_sha256"], compressed=False)]
+    files = [CaptureFile(capture, found.row["used_octets"], found.row["used_sha256"], compressed=False)]
     numbers = [
-        packets_of(stream, kept).numbers[0].tolist()
+        packets_of(stream, files).numbers[0].tolist()
         for stream in sorted(tables_of([capture], Options(idle_timeout=timeout))["streams"].to_pylist(), key=lambda row: row["first_ns"])
     ]
     assert numbers == ([[1, 2, 3, 4, 5, 6, 7]] if timeout == 86_400 else [[1, 2, 3, 4, 5, 6], [7]])

@@ -11,27 +11,9 @@ from pipelines.ingest.bronze import Before
 from stompcap.capture import examine
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.settings import RuleSetting, Settings, Thresholds
 from tests.e2e.truth import DATA
 
 CAPTURE = DATA / "rabbitmq_midstream.pcap"
-SETTINGS = Settings((("CN-05", RuleSetting(level="I")), ("FR-20", RuleSetting(enabled=False))), Thresholds(receipt_wait_s=30))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        Options(),
-        Options("tap", frozenset({1, 61613}), True, 3, True, "connection", "last", 1 << 20, SETTINGS, True, False, 1 << 30, 60),
-    ],
-)
-def test_options_come_back(options: Options) -> None:
-    assert unfinished.from_json(unfinished.as_json(options)) == options
-
-
-def test_options_of_another_version_come_back_as_far_as_they_are_known() -> None:
-    text = unfinished.as_json(Options(source="tap")).replace('"vlan": false', '"colour": "red"')
-    assert unfinished.from_json(text) == Options(source="tap")
 
 
 def test_a_batch_is_unfinished_until_its_captures_are_in_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.recompute.connection_groups import Connections, named, together
 from pipelines.recompute.reprocess import Wanted
-from stompcap.assembly.packets import endpoints_of
+from stompcap.assembly.addresses import endpoints_of
 from stompcap.capture.columns import SEGMENTS
 from stompcap.spark.slices import Again, Periods, Share
 from tests.report.sample import table

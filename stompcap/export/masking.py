@@ -39,11 +39,15 @@ SMALLEST_HEAD, LARGEST_HEAD, CHECKSUM = 20, 60, 16  # octets of a TCP header, an
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Part of a datagram: its offset there, where the file has it, and its length."""
+class Chunk:
+    """Part of a datagram that lies in the file in one run."""
 
     offset: int
-    place: int
+    """Where it begins in the datagram."""
+
+    file_offset: int
+    """Where it begins in the file."""
+
     length: int
 
 
@@ -56,41 +60,41 @@ def mask_packets(path: str, source: str, options: Options, *, tunnels: bool = Tr
     if not segments.num_rows:
         return 0
     found = reassemble_columns(segments, source, idle_ns=NEVER)
-    rows, offsets = _places(segments, found, options, Sources([path], None))
+    rows, offsets = _secrets(segments, found, options, Sources([path], None))
     if not rows.size:
         return 0
     octets = np.memmap(path, np.uint8, "r+")
-    place, packet = column(segments, "place"), column(segments, "packet")
+    payload, packet = column(segments, "place"), column(segments, "packet")
     for row in np.unique(rows).tolist():
         which = offsets[rows == row]
         sent = segments.slice(row, 1).to_pylist()[0]
-        pieces = [Piece(0, 0, octets.size)] if place[row] >= 0 else datagrams[int(packet[row])]
-        begin = int(place[row]) if place[row] >= 0 else _within(octets, pieces, sent["payload"])
-        head = _header(octets, pieces, begin, sent["seq"], sent["ack"])
+        chunks = [Chunk(0, 0, octets.size)] if payload[row] >= 0 else datagrams[int(packet[row])]
+        begin = int(payload[row]) if payload[row] >= 0 else _within(octets, chunks, sent["payload"])
+        head = _header(octets, chunks, begin, sent["seq"], sent["ack"])
         if begin < 0 or head < 0:
             raise CaptureError(path, f"packet {sent['packet']} has a secret that cannot be masked; add --original to have it all the same")
-        _mask(octets, pieces, head, begin + which)
+        _mask(octets, chunks, head, begin + which)
     octets.flush()
     return len(np.unique(rows))
 
 
-def _segments(path: str, tunnels: bool) -> tuple[pa.Table, dict[int, list[Piece]]]:
-    """The segments of a file in wire order; by packet, the pieces of datagrams that came in fragments."""
+def _segments(path: str, tunnels: bool) -> tuple[pa.Table, dict[int, list[Chunk]]]:
+    """The segments of a file in wire order; by packet, the chunks of datagrams that came in fragments."""
     source, batches = read(Split(path, limit=NO_END), BATCH_PACKETS, tunnels=tunnels)
-    tables, datagrams, pieces = list[pa.RecordBatch](), dict[int, list[Piece]](), dict[int, Piece]()
+    tables, datagrams, chunks = list[pa.RecordBatch](), dict[int, list[Chunk]](), dict[int, Chunk]()
     for batch in batches:
         records = batch.records
         for row in np.flatnonzero(batch.decoded.verdict != USED).tolist() + list(batch.fragments):
-            if (piece := _piece(records, row, source.base, tunnels)) is not None:
-                pieces[records.first + row] = piece
+            if (chunk := _chunk(records, row, source.base, tunnels)) is not None:
+                chunks[records.first + row] = chunk
         for row, packets in batch.fragments.items():
-            datagrams[records.first + row] = [pieces[number] for number in packets if number in pieces]
+            datagrams[records.first + row] = [chunks[number] for number in packets if number in chunks]
         if batch.used:
             tables.append(segment_batch(batch, 0, carry=False, base=source.base))
     return pa.Table.from_batches(tables, SEGMENTS).sort_by(WIRE_ORDER).combine_chunks(), datagrams
 
 
-def _piece(records: Records, row: int, base: int, tunnels: bool) -> Piece | None:
+def _chunk(records: Records, row: int, base: int, tunnels: bool) -> Chunk | None:
     """What of a datagram a packet carries that is a fragment."""
     one = slice(row, row + 1)
     decoded, _ = decode_frames(
@@ -102,10 +106,10 @@ def _piece(records: Records, row: int, base: int, tunnels: bool) -> Piece | None
         return None
     head = records.octets[at : at + 6]
     total = int(head[2]) << 8 | int(head[3]) if head[0] >> 4 == 4 else 40 + (int(head[4]) << 8 | int(head[5]))
-    return Piece(fragment.offset, base + at + total - fragment.length, len(fragment.octets))
+    return Chunk(fragment.offset, base + at + total - fragment.length, len(fragment.octets))
 
 
-def _places(segments: pa.Table, found: Reassembly, options: Options, sources: Sources) -> tuple[Ints, Ints]:
+def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: Sources) -> tuple[Ints, Ints]:
     """Where secrets are: rows of segments, and offsets in their payload."""
     kept, names = np.ones(len(found.streams), np.bool_), stomp.secret_header_names(options.settings.secrets)
     parts, stretches = [], list[Extents]()
@@ -140,48 +144,48 @@ def _copied(side: Ints, offset: Ints, copies: Extents) -> Iterator[tuple[Ints, I
             yield np.full(within.size, copies.row[copy]), within - begin + copies.skip[copy]
 
 
-def _file_places(pieces: Sequence[Piece], offsets: Ints) -> Ints:
+def _file_offsets(chunks: Sequence[Chunk], offsets: Ints) -> Ints:
     """Where the file has these offsets of a datagram, or -1."""
-    places = np.full(offsets.size, -1, np.int64)
-    for piece in pieces:
-        mine = (offsets >= piece.offset) & (offsets < piece.offset + piece.length)
-        places[mine] = offsets[mine] - piece.offset + piece.place
-    return places
+    found = np.full(offsets.size, -1, np.int64)
+    for chunk in chunks:
+        mine = (offsets >= chunk.offset) & (offsets < chunk.offset + chunk.length)
+        found[mine] = offsets[mine] - chunk.offset + chunk.file_offset
+    return found
 
 
-def _read(octets: Octets, pieces: Sequence[Piece], begin: int, end: int) -> bytes:
+def _read(octets: Octets, chunks: Sequence[Chunk], begin: int, end: int) -> bytes:
     """Octets of a datagram; fewer where the file has not all."""
-    places = _file_places(pieces, np.arange(max(begin, 0), end))
-    return octets[places[places >= 0]].tobytes()
+    found = _file_offsets(chunks, np.arange(max(begin, 0), end))
+    return octets[found[found >= 0]].tobytes()
 
 
-def _within(octets: Octets, pieces: Sequence[Piece], payload: bytes) -> int:
+def _within(octets: Octets, chunks: Sequence[Chunk], payload: bytes) -> int:
     """Where the payload of a segment begins in its datagram, or -1."""
-    end = max((piece.offset + piece.length for piece in pieces), default=0)
-    return _read(octets, pieces, 0, end).rfind(payload)
+    end = max((chunk.offset + chunk.length for chunk in chunks), default=0)
+    return _read(octets, chunks, 0, end).rfind(payload)
 
 
-def _header(octets: Octets, pieces: Sequence[Piece], payload: int, seq: int, ack: int) -> int:
+def _header(octets: Octets, chunks: Sequence[Chunk], payload: int, seq: int, ack: int) -> int:
     """Where the TCP header is that ends where the payload begins, or -1."""
     numbers = seq.to_bytes(4, "big") + ack.to_bytes(4, "big")
     for size in range(SMALLEST_HEAD, LARGEST_HEAD + 1, 4):
-        head = _read(octets, pieces, payload - size, payload) if payload >= size else b""
+        head = _read(octets, chunks, payload - size, payload) if payload >= size else b""
         if len(head) == size and head[12] >> 4 == size // 4 and head[4:12] == numbers:
             return payload - size
     return -1
 
 
-def _mask(octets: Octets, pieces: Sequence[Piece], head: int, offsets: Ints) -> None:
+def _mask(octets: Octets, chunks: Sequence[Chunk], head: int, offsets: Ints) -> None:
     """Mask octets of a datagram and correct the checksum of the TCP header at `head`."""
-    places = _file_places(pieces, offsets)
+    secret = _file_offsets(chunks, offsets)
     high = np.where((offsets - head) % 2 == 0, 8, 0)
-    before = octets[places].astype(np.int64)
-    checksum = _file_places(pieces, head + CHECKSUM + np.arange(2))
+    before = octets[secret].astype(np.int64)
+    checksum = _file_offsets(chunks, head + CHECKSUM + np.arange(2))
     old = int(octets[checksum[0]]) << 8 | int(octets[checksum[1]])
     # RFC 1624, equation 3: ~(~HC + ~m + m'), in ones' complement
     total = (~old & 0xFFFF) + int(((STAR - before) << high).sum())
     new = 0xFFFF - ((total - 1) % 0xFFFF + 1)
-    octets[places] = STAR
+    octets[secret] = STAR
     octets[checksum[0]], octets[checksum[1]] = new >> 8, new & 0xFF
 
 

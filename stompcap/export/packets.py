@@ -6,7 +6,6 @@ fragments included. Memory holds what describes the flow's segments, some tens o
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from stompcap.assembly import addresses
 from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.columns import ELSEWHERE, SEGMENTS
 from stompcap.capture.decode import flow_hash
@@ -36,23 +36,31 @@ from stompcap.tcp.matching import IDLE_NS
 
 Ints = NDArray[np.int64]
 BATCH_PACKETS = 65536
-CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")  # what a stream must have again
+CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")
+"""Columns of table streams in which a connection that was found must equal the row."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A capture as table `captures` has it: how much of the file was used, its digest, its packets in earlier rows; and its clock."""
+class CaptureFile:
+    """The file of a capture, as its row of table `captures` describes it."""
 
     path: str
     used_octets: int
+    """How much of the file the lake has read."""
+
     used_sha256: str
+    """The digest of these octets."""
+
     compressed: bool
     before: int = 0
+    """How many packets of the file other captures have, which this one continues."""
+
     clock: int = SAME_CLOCK
+    """The number of its clock among those of the captures of its source."""
 
     @property
     def part(self) -> Split:
-        """What of the file is read: it was within the limit when it was read first, and is the same."""
+        """What of the file is read; without a limit, as it was within the limit when it was read first and is the same."""
         return Split(self.path, None if self.compressed else self.used_octets, limit=NO_END)
 
     def check(self) -> None:
@@ -77,22 +85,12 @@ class Packets:
     tunnels: bool
 
 
-def endpoints_of(stream: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """The 36 octets that a stream's flow is known by, and whether its client is the low endpoint."""
-    ends = []
-    for role in ("client", "server"):
-        ip = ipaddress.ip_address(stream[f"{role}_ip"])
-        address = ip.packed if ip.version == 6 else b"\0" * 10 + b"\xff\xff" + ip.packed
-        ends.append(address + int(stream[f"{role}_port"]).to_bytes(2, "big"))
-    return b"".join(sorted(ends)), ends[0] <= ends[1]
-
-
-def packets_of(stream: Mapping[str, Any], captures: Sequence[Kept], *, tunnels: bool = True) -> Packets | None:
+def packets_of(stream: Mapping[str, Any], captures: Sequence[CaptureFile], *, tunnels: bool = True) -> Packets | None:
     """The packets of a stream, a row of table `streams`, in captures given in wire order; None where these do not make it up.
 
     `tunnels`: whether the run that found it looked into them. Raises CaptureError.
     """
-    endpoints, client_low = endpoints_of(stream)
+    endpoints, client_low = addresses.endpoints_of(stream)
     flow = _Flow(endpoints, tunnels)
     for rank, capture in enumerate(captures):
         flow.add(capture, rank)
@@ -112,11 +110,13 @@ class _Flow:
         self.hash = int(flow_hash(self.endpoints, 0))
         self.tunnels = tunnels
         self.batches: list[pa.RecordBatch] = []
-        self.pieces: dict[tuple[int, int], list[int]] = {}  # of packets put together: by rank and number, numbers of all
+        self.fragments: dict[tuple[int, int], list[int]] = {}
+        """Of datagrams that came in fragments: by rank and number of the packet that completed one, the numbers of all its packets."""
+
         self.links: set[int] = set()
         self.clocks = NO_CLOCKS
 
-    def add(self, capture: Kept, rank: int) -> None:
+    def add(self, capture: CaptureFile, rank: int) -> None:
         """Read a capture for its segments of the flow."""
         source, batches = read(capture.part, BATCH_PACKETS, tunnels=self.tunnels)
         seen: set[int] = set()
@@ -131,7 +131,7 @@ class _Flow:
                 self.links.update(records.links[rows].tolist())
                 for row in rows.tolist():
                     if row in batch.fragments:
-                        self.pieces[rank, records.first + row] = batch.fragments[row]
+                        self.fragments[rank, records.first + row] = batch.fragments[row]
                         self.links |= seen  # its fragments may have come by any
             source.release(records.begin, records.end)
 
@@ -156,20 +156,20 @@ class _Flow:
         if which < 0:
             return None
         octets = found.streams.sides.octets[which].tolist()
-        again = (int(found.streams.first_ns[which]), int(found.streams.last_ns[which]), *(octets if client_low else octets[::-1]))
-        if again != tuple(stream[name] or 0 for name in CHECKED):
+        life = (int(found.streams.first_ns[which]), int(found.streams.last_ns[which]), *(octets if client_low else octets[::-1]))
+        if life != tuple(stream[name] or 0 for name in CHECKED):
             return None
         mine = (found.stream_of == which) & (segments.column("flags").to_numpy() & ELSEWHERE == 0)
         rank, packet = (segments.column(name).to_numpy()[mine] for name in ("capture", "packet"))
         numbers = {}
         for one in np.unique(rank).tolist():
             own = set(packet[rank == one].tolist())
-            whole = own.union(*(self.pieces[one, number] for number in own if (one, number) in self.pieces))
+            whole = own.union(*(self.fragments[one, number] for number in own if (one, number) in self.fragments))
             numbers[one] = np.array(sorted(whole), np.int64)
         return numbers
 
 
-def records_of(capture: Kept, numbers: Ints) -> Iterator[tuple[Records, Ints]]:
+def records_of(capture: CaptureFile, numbers: Ints) -> Iterator[tuple[Records, Ints]]:
     """The records of a capture that have these numbers: batches, and the rows of them; each is good until the next is asked for."""
     source = open_capture(capture.path, capture.part.limit, capture.part.size)
     for records in Walk(source, BATCH_PACKETS, last=int(numbers[-1])):

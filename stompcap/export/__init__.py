@@ -1,0 +1,6 @@
+"""The packets of one stream, found in the captures that the lake has read, and copied to a capture file."""
+
+from stompcap.export.find import find
+from stompcap.export.writing import write
+
+__all__ = ["find", "write"]

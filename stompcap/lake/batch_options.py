@@ -1,0 +1,35 @@
+"""Options as table batches keeps them: JSON that later versions read, and versions before this one too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from stompcap.options import Options
+from stompcap.settings import RuleSetting, Secrets, Settings, Thresholds
+
+
+def as_json(options: Options) -> str:
+    """Options as JSON."""
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
+    settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds), "secrets": asdict(options.settings.secrets)}
+    return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
+
+
+def from_json(text: str) -> Options:
+    """The options that `as_json` wrote; what another version does not know is left out, what it lacks is as by default."""
+    values = json.loads(text)
+    settings = values.pop("settings")
+    rules = tuple((name, RuleSetting(**_known(RuleSetting, setting))) for name, setting in settings["rules"])
+    thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
+    secrets = Secrets(**{name: tuple(names) for name, names in _known(Secrets, settings.get("secrets", {})).items()})
+    settings = Settings(rules, thresholds, secrets=secrets)
+    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": settings})
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a record has fields for."""
+    return {one.name: values[one.name] for one in fields(kind) if one.name in values}
