@@ -10,22 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly.addresses import endpoints_of
+from stompcap.columns import I64, integers
 from stompcap.lake.data_files import Files
 from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams, disjoint
 from stompcap.spark.slices import Periods
 from stompcap.tables import TABLES
 from stompcap.tcp.matching import CLOCK_STEP_NS, LINGER_NS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ENDS = ("client_ip", "client_port", "server_ip", "server_port")
 COLUMNS = ("stream_id", "batch_id", *ENDS, "first_ns", "last_ns", "clock_steps_back", "close_kind", "fin_ns_c2s", "fin_ns_s2c", "rst_ns")
@@ -62,16 +60,16 @@ class Connections:
         return Streams.of(held)
 
     @property
-    def periods(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def periods(self) -> tuple[I64, I64]:
         """When they lived, ascending and disjoint."""
-        return disjoint(_integers(self.rows, "first_ns"), _integers(self.rows, "last_ns"))
+        return disjoint(integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns")))
 
     @property
     def segments(self) -> Periods:
         """Which segments are theirs."""
         ends = self.rows.select(ENDS).to_pylist()
         endpoints = pa.array([endpoints_of(one)[0] for one in ends], pa.binary())
-        return Periods.of(endpoints, _integers(self.rows, "first_ns"), _integers(self.rows, "last_ns"))
+        return Periods.of(endpoints, integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns")))
 
     def overlapping(self, captures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Those of some captures, rows of table captures, that have packets of a time at which one of them lived."""
@@ -86,10 +84,10 @@ class Connections:
         """Those that can be computed again without some captures, and those that cannot."""
         times = [np.array([row[name] for row in missing], np.int64) for name in ("first_ns", "last_ns")]
         begins, ends = disjoint(*times)
-        first, last = _integers(self.rows, "first_ns"), _integers(self.rows, "last_ns")
+        first, last = integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns"))
         place = np.searchsorted(ends, first)
         hit = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
-        together = _integers(self.rows, "together")
+        together = integers(self.rows.column("together"))
         lost = pa.array(np.isin(together, np.unique(together[hit])))
         return Connections(self.rows.filter(pc.invert(lost))), Connections(self.rows.filter(lost))
 
@@ -151,8 +149,3 @@ def count(tables: Mapping[str, Files | pa.Table]) -> int:
 def named(source: str) -> pa.Table:
     """The table `sources`."""
     return pa.table({"source": pa.array([source], pa.string())})
-
-
-def _integers(rows: pa.Table, name: str) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = rows.column(name).to_numpy().astype(np.int64)
-    return found

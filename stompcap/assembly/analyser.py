@@ -71,8 +71,8 @@ class SessionAnalyser:
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
         from stompcap.assembly import pieces
-        from stompcap.places import END
         from stompcap.session import Batch
+        from stompcap.wire_order import END
 
         (stream,) = sessions.streams.column("stream_id").to_pylist()
         come = [*self.come.pop(stream, []), sessions]

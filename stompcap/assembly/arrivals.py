@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stompcap.codes import EOL, GAP
+from stompcap.columns import I64, U8
 from stompcap.kernel import kernel
-from stompcap.tables.words import RAW_KINDS
-
-EOL = RAW_KINDS.index("eol")
-GAP = RAW_KINDS.index("gap")
 
 
 class Placed(NamedTuple):
@@ -25,28 +22,28 @@ class Placed(NamedTuple):
     there is none.
     """
 
-    source: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    order: NDArray[np.int64]
-    begin: NDArray[np.int64]
+    source: I64
+    offset: I64
+    length: I64
+    first: I64
+    last: I64
+    order: I64
+    begin: I64
 
 
 @kernel
 def _walk(
-    row_direction: NDArray[np.int64],
-    row_offset: NDArray[np.int64],
-    row_length: NDArray[np.int64],
-    row_kind: NDArray[np.uint8],
-    extent_direction: NDArray[np.int64],
-    extent_offset: NDArray[np.int64],
-    extent_length: NDArray[np.int64],
-    extent_row: NDArray[np.int64],
-    extent_order: NDArray[np.int64],
-    ts_ns: NDArray[np.int64],
-    out: NDArray[np.int64],
+    row_direction: I64,
+    row_offset: I64,
+    row_length: I64,
+    row_kind: U8,
+    extent_direction: I64,
+    extent_offset: I64,
+    extent_length: I64,
+    extent_row: I64,
+    extent_order: I64,
+    ts_ns: I64,
+    out: I64,
 ) -> int:
     n = 0
     e = 0
@@ -87,13 +84,13 @@ def _walk(
 
 
 def place(
-    direction: NDArray[np.int64],
-    offset: NDArray[np.int64],
-    length: NDArray[np.int64],
-    kind: NDArray[np.uint8],
-    extents: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-    ts_ns: NDArray[np.int64],
-    order: NDArray[np.int64] | None = None,
+    direction: I64,
+    offset: I64,
+    length: I64,
+    kind: U8,
+    extents: tuple[I64, I64, I64, I64],
+    ts_ns: I64,
+    order: I64 | None = None,
 ) -> Placed:
     """Give rows their packets and cut EOL runs by arrival.
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import tcp
 from stompcap.assembly.batch import Batch
@@ -20,7 +19,7 @@ from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
 from stompcap.capture.columns import KEPT, STATE
-from stompcap.tcp.block import column
+from stompcap.columns import I64, column
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.transport import detect
 
@@ -87,7 +86,7 @@ class Assembly(Task):
             yield going_on.part(self.capture_ids, self.sources)
 
 
-def _as_not_captured(segments: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
+def _as_not_captured(segments: pa.Table, rows: I64) -> pa.Table:
     """Segments of which these rows have no octets: they are missing from the streams."""
     captured, earlier = column(segments, "captured_octets").copy(), column(segments, "earlier").copy()
     captured[rows], earlier[rows] = 0, KEPT

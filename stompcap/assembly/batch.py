@@ -8,33 +8,31 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from stompcap import stomp
+from stompcap import codes, stomp
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
-from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, coded, constant, frames, raw_frames, shown
+from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, constant, frames, raw_frames, shown
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Window
+from stompcap.codes import EOL, FRAME, GAP
+from stompcap.columns import I64, Bools, Octets, worded
 from stompcap.stomp import grammar
-from stompcap.stomp.rows import EOL, FRAME, GAP
 from stompcap.tables import words
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport import client_side, detect
-
-Ints = NDArray[np.int64]
 
 
 class Open(Protocol):
     """The streams of a reassembly that later captures may go on with; it takes what is shown of their octets."""
 
-    streams: NDArray[np.bool_]
+    streams: Bools
 
     def ids(self) -> pa.Array:
         """Their ids."""
 
-    def take(self, extents: Extents, octets: NDArray[np.uint8]) -> None:
+    def take(self, extents: Extents, octets: Octets) -> None:
         """Take the octets of some extents, back to back, as tables show them."""
 
 
@@ -52,7 +50,7 @@ class Batch:
         segments: pa.Table,
         reassembly: Reassembly,
         detected: detect.Detected,
-        conflicts: Ints,
+        conflicts: I64,
         going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
         listing: Listing | None = None,
@@ -89,7 +87,7 @@ class Batch:
         yield part
         yield Part({}, self._sessions(window, part), part.going_on)
 
-    def others(self, streams: Ints) -> Part:
+    def others(self, streams: I64) -> Part:
         """The rows of streams whose octets are not kept."""
         return Part({"streams": self.streams(streams)}, going_on=self._ids())
 
@@ -151,7 +149,7 @@ class Batch:
             stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
         return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if window.first and window.last else window.upto))
 
-    def _stalls(self, streams: Ints, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
+    def _stalls(self, streams: I64, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
         """Rows of table stalls of these streams."""
         among = np.zeros(len(self.reassembly.streams), bool)
         among[streams] = True
@@ -167,7 +165,7 @@ class Batch:
             place[step] = e.order[part].min(where=behind, initial=place[step])
         return replace(steps, place=place)
 
-    def streams(self, which: Ints) -> pa.Table:
+    def streams(self, which: I64) -> pa.Table:
         """Rows of table streams."""
         a = self.assembly
         final = np.ones(len(self.reassembly.streams), np.bool_) if self.going_on is None else ~self.going_on.streams
@@ -195,7 +193,7 @@ class Batch:
         some = np.zeros(2 * streams.size, bool)
         some[rows.direction[rows.kind == EOL]] = True
         speaks = framed.reshape(-1, 2).any(axis=1) | (some & ~odd).reshape(-1, 2).any(axis=1) & ~odd.reshape(-1, 2).any(axis=1)
-        self.protocol[streams[speaks]] = detect.STOMP
+        self.protocol[streams[speaks]] = codes.PROTOCOL_STOMP
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         self.version[streams], self.version_source[streams], self.possible[streams] = stomp.negotiate(
             window.octets, rows, np.repeat(np.arange(streams.size), 2), side, streams.size
@@ -215,7 +213,7 @@ class Batch:
         stream, side = e.stream[first], e.side[first]
         columns: dict[str, pa.Array] = {
             "stream_id": self.reassembly.streams.stream_id.take(pa.array(stream)),
-            "direction": coded(words.DIRECTIONS, side ^ self.client[stream]),
+            "direction": worded(side ^ self.client[stream], words.DIRECTIONS),
             "ts_ns": pa.array(self.lineage.ts_ns[rows]),
             "stream_offset": pa.array(e.offset[first]),
             "new_octets": pa.array(octets),

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.assembly.windows import Window
 from stompcap.capture.columns import NEW, SEGMENTS
 from stompcap.capture.files import Source
+from stompcap.columns import I32, column
 from stompcap.stomp.given import MOST, giving
 from stompcap.stomp.rows import Runs
-from stompcap.tcp.block import column
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import NO_EXTENTS, Extents
 
@@ -82,6 +81,6 @@ def _of_frame(e: Extents, begin: int, end: int, segments: pa.Table) -> Connects:
     """The octets of a frame from `begin` to `end`, of extents that have them."""
     start, stop = np.maximum(e.offset, begin), np.minimum(e.offset + e.length, end)
     used, row = np.unique(e.row, return_inverse=True)
-    stream: NDArray[np.int32] = np.zeros(len(e), np.int32)
+    stream: I32 = np.zeros(len(e), np.int32)
     found = replace(e, stream=stream, offset=start, length=stop - start, row=row, skip=e.skip + start - e.offset)
     return Connects(found, segments.take(pa.array(used)), 1)

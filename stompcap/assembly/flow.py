@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import tcp
 from stompcap.assembly.batch import Batch
@@ -25,16 +24,15 @@ from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
-from stompcap.places import END
-from stompcap.stomp.prefixes import EOLS, OTHER, UNKNOWN
-from stompcap.tcp.block import column
+from stompcap.codes import ROLE_EOLS, ROLE_OTHER, ROLE_UNKNOWN
+from stompcap.columns import I8, I64, Bools, Octets, column
 from stompcap.tcp.join import end_to_end, in_order
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport import detect
+from stompcap.wire_order import END
 
-Ints = NDArray[np.int64]
 Stalls = tuple[ZeroWindows, Retransmissions, ClockSteps]
 NOT_STALLED = NO_STALLS, NO_REPEATS, NO_STEPS
 MOST_UNDECIDED = 1 << 16
@@ -55,25 +53,25 @@ class Underway:
 
     learned: dict[str, int] | None
     resumed: Resumed | None
-    conflicts: Ints
+    conflicts: I64
     extents: Extents
     segments: pa.Table
-    number: Ints
-    order: Ints
+    number: I64
+    order: I64
     stalls: Stalls
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
-    missing: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
+    missing: I64 = field(default_factory=lambda: np.zeros(2, np.int64))
 
 
 class OpenFlow:
     """The connections of a flow as they stand, while captures to come may go on with it: what tables show of their octets."""
 
-    def __init__(self, together: Together, kept: NDArray[np.bool_], roles: NDArray[np.int8]) -> None:
+    def __init__(self, together: Together, kept: Bools, roles: I8) -> None:
         self.together = together
         found = together.reassembly
         side = np.where(column(together.segments, "forward"), 0, 1)
-        self.role: NDArray[np.int8] = roles[found.stream_of, side]
+        self.role: I8 = roles[found.stream_of, side]
         self.octets = KeptOctets(together.segments, kept[found.stream_of])
         self.streams = np.ones(len(found.streams), np.bool_)
 
@@ -81,7 +79,7 @@ class OpenFlow:
         """The ids of its connections."""
         return self.together.reassembly.streams.stream_id
 
-    def take(self, extents: Extents, octets: NDArray[np.uint8]) -> None:
+    def take(self, extents: Extents, octets: Octets) -> None:
         """Take the octets of some extents, back to back, as tables show them."""
         self.octets.take(extents, octets)
 
@@ -117,8 +115,8 @@ class Flow:
         reassembly = _without(without, reassembly, missing)
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
-            ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (UNKNOWN, EOLS))
-            self.open = OpenFlow(replace(together, reassembly=reassembly), kept, np.where(ended, np.int8(OTHER), shown.roles))
+            ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (ROLE_UNKNOWN, ROLE_EOLS))
+            self.open = OpenFlow(replace(together, reassembly=reassembly), kept, np.where(ended, np.int8(ROLE_OTHER), shown.roles))
         batch = Batch(a, segments, reassembly, shown, conflicts, self.open, step.lasting, together.listing)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
@@ -174,8 +172,8 @@ class Together:
 
     segments: pa.Table
     reassembly: Reassembly
-    row: Ints
-    number: Ints
+    row: I64
+    number: I64
     listing: Listing
 
     @staticmethod
@@ -212,7 +210,7 @@ class Together:
         return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to, numbers[order], listing)
 
 
-def _without(rows: Ints, reassembly: Reassembly, missing: Ints) -> Reassembly:
+def _without(rows: I64, reassembly: Reassembly, missing: I64) -> Reassembly:
     """A reassembly in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
     e, streams = reassembly.extents, reassembly.streams
     gone = np.isin(e.row, rows)
@@ -221,7 +219,7 @@ def _without(rows: Ints, reassembly: Reassembly, missing: Ints) -> Reassembly:
     return replace(reassembly, extents=e.take(~gone), streams=replace(streams, sides=sides)) if missing.any() else reassembly
 
 
-def _left(stream: int, reassembly: Reassembly, listing: Listing, position: Resumed | None) -> tuple[Extents, Ints]:
+def _left(stream: int, reassembly: Reassembly, listing: Listing, position: Resumed | None) -> tuple[Extents, I64]:
     """The extents of a stream that are needed again, and the rows of their segments."""
     e = reassembly.extents.take(reassembly.extents.stream == stream)
     if position is not None:

@@ -25,12 +25,12 @@ from stompcap.assembly.layouts import COME
 from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
+from stompcap.columns import U8
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import ClockSteps, Extents, Retransmissions, ZeroWindows
 
-Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 Columns = TypeVar("Columns")
 
@@ -158,11 +158,11 @@ def _session(name: str, stream: str, paused: Paused) -> Arrays:
     return arrays
 
 
-def _octets(octets: bytes) -> NDArray[np.uint8]:
+def _octets(octets: bytes) -> U8:
     return np.frombuffer(octets, np.uint8)
 
 
-def _ipc(rows: pa.Table) -> NDArray[np.uint8]:
+def _ipc(rows: pa.Table) -> U8:
     """Rows as the octets of an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:

@@ -10,15 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import tcp
 from stompcap.capture.files import Source
-from stompcap.tcp.block import column
-from stompcap.tcp.octets import Octets, captured_twice, copy_again, copy_runs
-from stompcap.tcp.results import Extents, Int64s, Reassembly
-
-Bools = NDArray[np.bool_]
+from stompcap.columns import I64, Bools, Octets, column
+from stompcap.tcp.octets import captured_twice, copy_again, copy_runs
+from stompcap.tcp.results import Extents, Reassembly
 
 
 class KeptOctets:
@@ -26,9 +23,9 @@ class KeptOctets:
 
     def __init__(self, segments: pa.Table, held: Bools) -> None:
         self.segments, self.held = segments, held
-        self._lengths: Int64s = np.where(held, column(segments, "captured_octets"), 0)
+        self._lengths: I64 = np.where(held, column(segments, "captured_octets"), 0)
         ends = np.cumsum(self._lengths)
-        self._place: Int64s = np.where(held, ends - self._lengths, -1)
+        self._place: I64 = np.where(held, ends - self._lengths, -1)
         self._octets = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
         self._known = np.zeros(segments.num_rows, np.bool_)  # rows with an octet that was shown
 
@@ -52,7 +49,7 @@ class KeptOctets:
         copy_again(self._octets, self._place[one.row] + one.skip, self._place[two.row] + two.skip, shown, again, at, one.length)
         self._known[two.row] = True
 
-    def payload(self, rows: Int64s) -> pa.Array:
+    def payload(self, rows: I64) -> pa.Array:
         """The octets of rows, ascending and all that are held among them; null where none was shown: strays, copies, rows not held."""
         offsets = np.append(0, np.cumsum(self._lengths[rows])).astype(np.int32)
         validity = pa.array((self.held & self._known)[rows]).buffers()[1] if len(rows) else None

@@ -16,11 +16,11 @@ from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.capture.columns import SEGMENTS, SPILLED
 from stompcap.capture.files import Source
+from stompcap.columns import Octets, column
 from stompcap.errors import StompcapError
-from stompcap.tcp.block import column
 from stompcap.tcp.file_steps import Passed
 from stompcap.tcp.matching import may_go_on
-from stompcap.tcp.octets import Octets, copy_from
+from stompcap.tcp.octets import copy_from
 
 NAMED = ("flow", "endpoints", "forward")
 

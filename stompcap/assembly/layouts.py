@@ -18,9 +18,10 @@ from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from stompcap import codes
 from stompcap.assembly.parts import HEAVY, LEARNED, SESSION_TABLES
+from stompcap.columns import I64
 from stompcap.rules.pending import PENDING
 from stompcap.rules.tally import COUNTS
 from stompcap.session import state as session_state
@@ -40,17 +41,17 @@ class Nothing(Enum):
 
 
 LOST: Final = Nothing.LOST
-Columns = dict[str, NDArray[np.int64]]
-Value = int | str | bool | None | Nothing | Callable[[Columns], NDArray[np.int64]]
+Columns = dict[str, I64]
+Value = int | str | bool | None | Nothing | Callable[[Columns], I64]
 
 
-def _first_reset(of: Columns) -> NDArray[np.int64]:
+def _first_reset(of: Columns) -> I64:
     """RST_BY. The kind of close was RST where one came behind a FIN, too; now it is that of the first of both."""
     rst = np.stack([of["low rst_ns"], of["high rst_ns"]])
     fin = np.stack([np.where(of[f"{side} fin_seen"] != 0, of[f"{side} fin_ns"], np.iinfo(np.int64).max) for side in ("low", "high")])
     at = np.where(rst != 0, rst, np.iinfo(np.int64).max)
-    fins_first = (of["close_kind"] == connection.CLOSE_RST) & (fin.min(axis=0) < at.min(axis=0))
-    of["close_kind"] = np.where(fins_first, connection.CLOSE_FIN, of["close_kind"])
+    fins_first = (of["close_kind"] == codes.CLOSE_RST) & (fin.min(axis=0) < at.min(axis=0))
+    of["close_kind"] = np.where(fins_first, codes.CLOSE_FIN, of["close_kind"])
     return np.where((rst != 0).any(axis=0), 1 + at.argmin(axis=0), 0)
 
 

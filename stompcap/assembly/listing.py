@@ -5,24 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stompcap.places import END
+from stompcap.columns import I64
 from stompcap.tcp.results import Extents
-
-Ints = NDArray[np.int64]
+from stompcap.wire_order import END
 
 
 @dataclass(frozen=True)
 class Listing:
     """Per row of segments, the first row of its packet, the place in wire order of the first octets that this brought, and its number."""
 
-    packet: Ints
-    order: Ints
-    number: Ints
+    packet: I64
+    order: I64
+    number: I64
 
     @staticmethod
-    def of(number: Ints, extents: Extents, before: Ints | None = None) -> Listing:
+    def of(number: I64, extents: Extents, before: I64 | None = None) -> Listing:
         """Those of rows by the number of their packet in its flow, ascending; `before` are the places that were found earlier, else END."""
         rows = np.arange(len(number))
         packet = np.maximum.accumulate(np.where(np.diff(number, prepend=-1) != 0, rows, 0))

@@ -17,12 +17,11 @@ from stompcap.assembly import state_rows
 from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.parts import Part
 from stompcap.capture.files import Source
+from stompcap.columns import I64, Bools, Octets, column
 from stompcap.options import Options
-from stompcap.tcp.block import column
 from stompcap.tcp.matching import may_go_on
-from stompcap.tcp.octets import Octets
-from stompcap.tcp.results import Extents, Int64s, Reassembly
-from stompcap.transport.detect import Bools, Detected
+from stompcap.tcp.results import Extents, Reassembly
+from stompcap.transport.detect import Detected
 
 MOST_PACKETS = 1 << 18
 MOST_OCTETS = 1 << 27
@@ -43,8 +42,8 @@ class OpenFlows:
         self.streams: Bools = small[flow] & may_go_on(reassembly.streams, flow, now_ns, options.idle_ns)
         """Of each stream, whether later segments may belong to it."""
 
-        self._rows: Int64s = np.flatnonzero(self.streams[reassembly.stream_of])
-        self._side: Int64s = np.where(column(segments, "forward"), 0, 1)
+        self._rows: I64 = np.flatnonzero(self.streams[reassembly.stream_of])
+        self._side: I64 = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
         held[self._rows] = detected.kept[reassembly.stream_of[self._rows]]
         self._octets = KeptOctets(segments, held)
@@ -66,7 +65,7 @@ class OpenFlows:
         return Part({"stream_state": rows}, going_on=self.ids())
 
 
-def flow_numbers(segments: pa.Table) -> Int64s:
+def flow_numbers(segments: pa.Table) -> I64:
     """The number of each row's flow; rows of a flow are adjacent."""
     begins = np.zeros(segments.num_rows, np.int64)
     for name in ("flow", "endpoints"):

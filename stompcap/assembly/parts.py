@@ -19,7 +19,7 @@ class Sessions:
     """Rows of STOMP streams without their octets: what the session machine takes.
 
     The streams are whole where `upto` is None. A large one comes alone and in pieces, `streams` with each as far as it is known: `upto`
-    is a place in wire order: all that comes later stands there or behind (stompcap.places.END in the last piece).
+    is a place in wire order: all that comes later stands there or behind (stompcap.wire_order.END in the last piece).
     """
 
     streams: pa.Table

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from stompcap import session
 from stompcap.assembly import earlier
+from stompcap.columns import flat
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
 from stompcap.session import state as tables_of
-from stompcap.session.columns import flat
 from stompcap.settings import Settings
 
 

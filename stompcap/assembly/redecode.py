@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly.rows import frames, shown
+from stompcap.codes import FRAME
+from stompcap.columns import I64, U8, Bools, coded
 from stompcap.options import Options
-from stompcap.stomp.rows import FRAME, Runs
+from stompcap.stomp.rows import Runs
 from stompcap.tables import words
 
-Ints = NDArray[np.int64]
 TOLD = int(stomp.Syntax.TOKEN_LOGIN)
 
 
@@ -23,7 +23,7 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     """Rows of table frames of whole streams from rows of `streams` and `raw_frames` (in any order)."""
     names = pa.compute.unique(raw.column("stream_id").combine_chunks())
     stream = pa.compute.index_in(raw.column("stream_id").combine_chunks(), names).to_numpy().astype(np.int64)
-    side = pa.compute.index_in(raw.column("direction").combine_chunks(), pa.array(words.DIRECTIONS)).to_numpy().astype(np.int64)
+    side = coded(raw.column("direction"), words.DIRECTIONS)
     direction = 2 * stream + side
     order = np.lexsort((raw.column("stream_offset").to_numpy(), direction))
     raw, direction = raw.take(order), direction[order]
@@ -42,7 +42,7 @@ def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
     return frames(shown(octets, rows, options, stomp.passcodes_of(octets, rows, names=secret)), rows, raw, versions.take(of), options)
 
 
-def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:
+def _octets(raw: pa.ChunkedArray) -> U8:
     """The values of a binary column back to back."""
     parts = []
     for chunk in raw.chunks:
@@ -54,7 +54,7 @@ def _octets(raw: pa.ChunkedArray) -> NDArray[np.uint8]:
     return np.concatenate(parts) if parts else np.empty(0, np.uint8)
 
 
-def _synced(streams: pa.Table, names: pa.Array) -> NDArray[np.bool_]:
+def _synced(streams: pa.Table, names: pa.Array) -> Bools:
     """Per direction, whether its true beginning was captured."""
     at = pa.compute.index_in(names, streams.column("stream_id").combine_chunks())
     seen = [streams.column(name).take(at).to_numpy() for name in ("syn_seen", "synack_seen")]
@@ -62,7 +62,7 @@ def _synced(streams: pa.Table, names: pa.Array) -> NDArray[np.bool_]:
 
 
 def _runs(
-    direction: Ints, offset: Ints, length: Ints, held: NDArray[np.bool_], synced: NDArray[np.bool_], directions: int
+    direction: I64, offset: I64, length: I64, held: Bools, synced: Bools, directions: int
 ) -> Runs:
     """Rows that meet end to start as one run each; every direction ends where its rows do."""
     total = np.zeros(directions, np.int64)

@@ -6,26 +6,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly.arrivals import Placed
+from stompcap.codes import FRAME
+from stompcap.columns import I8, I64, Bools, Octets, integers, timestamps, worded
 from stompcap.options import Options
 from stompcap.stomp.redact import LOGIN, MASKED, mask_secrets
-from stompcap.stomp.rows import FRAME, Rows
+from stompcap.stomp.rows import Rows
 from stompcap.tables import TABLES, words
-
-Ints = NDArray[np.int64]
-NS_PER_US = 1000
 
 
 @dataclass(frozen=True)
 class Lineage:
     """What segment rows are looked up in: times, packets, and which capture each came from."""
 
-    ts_ns: Ints
-    packet: Ints
-    capture: Ints
+    ts_ns: I64
+    packet: I64
+    capture: I64
     capture_ids: pa.Array
 
 
@@ -34,19 +32,14 @@ class Directions:
     """Per direction of a window: its stream's id, and whether it is the client's (0) or the server's (1)."""
 
     stream_ids: pa.Array
-    side: NDArray[np.int8]
+    side: I8
 
-    def columns(self, direction: Ints) -> dict[str, pa.Array]:
+    def columns(self, direction: I64) -> dict[str, pa.Array]:
         """The key columns of rows of these directions."""
         return {
             "stream_id": self.stream_ids.take(pa.array(direction)),
-            "direction": coded(words.DIRECTIONS, self.side[direction]),
+            "direction": worded(self.side[direction], words.DIRECTIONS),
         }
-
-
-def coded(names: tuple[str, ...], codes: NDArray[np.integer]) -> pa.Array:
-    """Codes as words; negative codes as null."""
-    return pa.array(names, pa.string()).take(pa.array(codes.astype(np.int64), mask=codes < 0))
 
 
 def constant(value: str, count: int) -> pa.Array:
@@ -54,18 +47,7 @@ def constant(value: str, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, pa.string()), count)
 
 
-def moments(ns: pa.Array) -> pa.Array:
-    """Nanoseconds since the epoch as timestamps, cut to microseconds."""
-    return micros(ns).cast(pa.timestamp("us", "UTC"))
-
-
-def micros(ns: pa.Array) -> pa.Array:
-    """Nanoseconds as whole microseconds, towards the past."""
-    values = ns.fill_null(0).to_numpy(zero_copy_only=False) // NS_PER_US
-    return pa.array(values, pa.int64(), mask=ns.is_null().to_numpy(zero_copy_only=False))
-
-
-def when(segment: Ints, lineage: Lineage, which: str) -> dict[str, pa.Array]:
+def when(segment: I64, lineage: Lineage, which: str) -> dict[str, pa.Array]:
     """Time, capture and packet of segment rows; all null where the row is -1."""
     absent = segment < 0
     at = np.where(absent, 0, segment)
@@ -78,7 +60,7 @@ def when(segment: Ints, lineage: Lineage, which: str) -> dict[str, pa.Array]:
     }
 
 
-def raw_column(octets: NDArray[np.uint8], position: Ints, length: Ints) -> pa.ChunkedArray:
+def raw_column(octets: Octets, position: I64, length: I64) -> pa.ChunkedArray:
     """The octets of rows as BINARY without copying them; null where the position is -1 (a gap).
 
     Rows that lie end to start in the buffer become one chunk whose values point into it.
@@ -110,12 +92,12 @@ def raw_column(octets: NDArray[np.uint8], position: Ints, length: Ints) -> pa.Ch
 class Shown:
     """The octets that tables may hold, secrets masked unless they are to be kept, and per row whether something was, and its syntax."""
 
-    octets: NDArray[np.uint8]
-    redacted: NDArray[np.bool_]
-    syntax: Ints
+    octets: Octets
+    redacted: Bools
+    syntax: I64
 
 
-def shown(octets: NDArray[np.uint8], rows: Rows, options: Options, passcodes: stomp.Passcodes) -> Shown:
+def shown(octets: Octets, rows: Rows, options: Options, passcodes: stomp.Passcodes) -> Shown:
     """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence.
 
     `passcodes` are what each connection gave as secrets.
@@ -137,12 +119,12 @@ def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, 
         **directions.columns(rows.direction[at]),
         "stream_offset": pa.array(placed.offset),
         "length_octets": pa.array(placed.length),
-        "kind": coded(words.RAW_KINDS, rows.kind[at]),
+        "kind": worded(rows.kind[at], words.RAW_KINDS),
         "redacted": pa.array(view.redacted[at]),
-        "delimited_by": coded(words.DELIMITERS, rows.delimited_by[at]),
+        "delimited_by": worded(rows.delimited_by[at], words.DELIMITERS),
         **first,
         **last,
-        "first_ts": moments(first["first_ns"]),
+        "first_ts": timestamps(integers(first["first_ns"])),
         "first_wire_order": pa.array(placed.begin, mask=placed.begin == 0),
         "wire_order": pa.array(placed.order, mask=placed.order == 0),
         "syntax": pa.array(view.syntax[at]),
@@ -171,9 +153,9 @@ def frames(
     )  # fmt: skip
     columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
     columns |= {name: decoded.column(name) for name in decoded.schema.names}
-    columns["version"] = coded(words.VERSIONS, version)
-    columns["version_source"] = coded(words.VERSION_SOURCES, source)
-    columns["possible_versions"] = coded(words.POSSIBLE_VERSIONS, possible - 1)
+    columns["version"] = worded(version, words.VERSIONS)
+    columns["version_source"] = worded(source, words.VERSION_SOURCES)
+    columns["possible_versions"] = worded(possible - 1, words.POSSIBLE_VERSIONS)
     return as_table("frames", columns)
 
 

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from stompcap.assembly.kept_octets import KeptOctets
-from stompcap.assembly.rows import as_table, coded, constant
+from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.again import header_begins, still_there
 from stompcap.capture.columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
+from stompcap.columns import I8, I64, coded, column, worded
 from stompcap.tables import TABLES, words
-from stompcap.tcp.block import column, fixed_rows
-from stompcap.tcp.results import Int64s
+from stompcap.tcp.block import fixed_rows
 
 HEADERS = (
     "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "ip_id", "ttl", "wire_octets", "captured_octets",
@@ -27,7 +26,7 @@ NO_PIECE = -1
 
 
 def of_segments(
-    kept: KeptOctets, rows: Int64s, stream_ids: pa.Array, role: NDArray[np.int8], capture_ids: pa.Array, source: str
+    kept: KeptOctets, rows: I64, stream_ids: pa.Array, role: I8, capture_ids: pa.Array, source: str
 ) -> pa.Table:
     """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender."""
     chosen = kept.segments.take(pa.array(rows))
@@ -38,7 +37,7 @@ def of_segments(
         "source": constant(source, len(rows)),
         "capture_id": capture_ids.take(chosen.column("capture").combine_chunks()),
         "place": pa.array(np.where(place >= 0, place, NO_PIECE)),
-        "role": coded(words.ROLES, np.where(kept.held[rows], -1, role)),
+        "role": worded(np.where(kept.held[rows], -1, role), words.ROLES),
         "payload": kept.payload(rows),
         "pieces": pa.nulls(len(rows), pa.int32()),
     }
@@ -65,7 +64,7 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
     for rank in pc.unique(capture).to_pylist():
         mine = np.flatnonzero(capture.to_numpy() == rank)
         there[mine] = still_there(paths[rank], place[mine], captured[mine], headers[mine])
-    role = pc.index_in(rows.column("role").combine_chunks(), pa.array(words.ROLES)).fill_null(-1).to_numpy(zero_copy_only=False)
+    role = coded(rows.column("role"), words.ROLES)
     payload = rows.column("payload").combine_chunks()
     missing = ~there & (role < 0) & payload.is_null().to_numpy(zero_copy_only=False)
     columns = {

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.assembly import addresses
-from stompcap.assembly.rows import NS_PER_US, as_table, coded, constant, moments
+from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.outer import encapsulation, vlan_ids
+from stompcap.codes import BOTH, TRANSPORT_TCP
+from stompcap.columns import I8, I32, I64, U8, Bools, timestamps, worded
 from stompcap.tables import words
 from stompcap.tcp import history_for
-from stompcap.tcp.clocks import BOTH
 from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
-from stompcap.transport.detect import PLAIN
-
-Ints = NDArray[np.int64]
 
 
 def stream_rows(
     reassembly: Reassembly,
-    which: Ints,
-    client: NDArray[np.int8],
-    protocol: NDArray[np.int8],
-    transport: NDArray[np.int8],
-    conflicts: Ints,
-    final: NDArray[np.bool_],
+    which: I64,
+    client: I8,
+    protocol: I8,
+    transport: I8,
+    conflicts: I64,
+    final: Bools,
     source: str,
     batch_id: str,
 ) -> pa.Table:
@@ -36,7 +33,7 @@ def stream_rows(
     low = [addresses.text(bytes(address)) for address in s.low[which]]
     high = [addresses.text(bytes(address)) for address in s.high[which]]
     ends = np.concatenate((s.low[which], _port(s.low_port[which]), s.high[which], _port(s.high_port[which])), axis=1)
-    first, last = pa.array(s.first_ns[which]), pa.array(s.last_ns[which])
+    first, last = s.first_ns[which], s.last_ns[which]
     closer = np.where(s.closed_by[which] < 0, -1, np.where(s.closed_by[which] == 2, 2, s.closed_by[which] ^ client[which]))
     resetter = s.rst_by[which]
     rst_ns = np.where(resetter < 0, -1, s.sides.rst_ns[which, np.maximum(resetter, 0)])
@@ -50,18 +47,18 @@ def stream_rows(
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
         "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
         "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
-        "transport": coded(words.TRANSPORTS, transport[which]),
-        "protocol": coded(words.PROTOCOLS, protocol[which]),
-        "first_ns": first,
-        "last_ns": last,
-        "first_ts": moments(first),
-        "last_ts": moments(last),
+        "transport": worded(transport[which], words.TRANSPORTS),
+        "protocol": worded(protocol[which], words.PROTOCOLS),
+        "first_ns": pa.array(first),
+        "last_ns": pa.array(last),
+        "first_ts": timestamps(first),
+        "last_ts": timestamps(last),
         "syn_seen": pa.array(s.syn_seen[which]),
         "synack_seen": pa.array(s.synack_seen[which]),
         "history": pa.array([history_for(s.history[i], int(client[i])) for i in which.tolist()], pa.string()),
-        "close_kind": coded(words.CLOSE_KINDS, s.close_kind[which]),
-        "closed_by": coded(words.CLOSERS, closer),
-        "rst_by": coded(words.SIDES, np.where(resetter < 0, -1, resetter ^ client[which])),
+        "close_kind": worded(s.close_kind[which], words.CLOSE_KINDS),
+        "closed_by": worded(closer, words.CLOSERS),
+        "rst_by": worded(np.where(resetter < 0, -1, resetter ^ client[which]), words.SIDES),
         "rst_ns": pa.array(rst_ns, mask=rst_ns < 0),
         "final": pa.array(final[which]),
         "acks_against_time": pa.array(s.acks_against_time[which]),
@@ -76,7 +73,7 @@ def stream_rows(
 
 
 def _side(
-    reassembly: Reassembly, which: Ints, side: Ints, suffix: str, transport: NDArray[np.int8], conflicts: Ints
+    reassembly: Reassembly, which: I64, side: I64, suffix: str, transport: I8, conflicts: I64
 ) -> dict[str, pa.Array]:
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
@@ -84,7 +81,7 @@ def _side(
     fin, closed = sides.fin_ns[which, side], sides.close_order[which, side]
     return {
         # octets count the inner STOMP octets: none can be read inside TLS or WebSocket
-        f"octets_{suffix}": pa.array(np.where(transport == PLAIN, outer, 0)),
+        f"octets_{suffix}": pa.array(np.where(transport == TRANSPORT_TCP, outer, 0)),
         f"outer_octets_{suffix}": pa.array(outer),
         f"segments_{suffix}": pa.array(sides.segments[which, side]),
         f"retransmitted_octets_{suffix}": pa.array(sides.retransmitted_octets[which, side]),
@@ -106,8 +103,8 @@ def stall_rows(
     closed: ZeroWindows,
     again: Retransmissions,
     steps: ClockSteps,
-    which: NDArray[np.bool_],
-    client: NDArray[np.int8],
+    which: Bools,
+    client: I8,
     batch_id: str,
 ) -> pa.Table:
     """Rows of table stalls for the streams of a mask: closed windows, retransmissions, and steps of clocks."""
@@ -125,8 +122,8 @@ def stall_rows(
     ))  # fmt: skip
     columns: dict[str, pa.Array] = {
         "stream_id": stream_ids.take(pa.array(stream)),
-        "direction": coded(words.DIRECTIONS, side ^ client[stream]),
-        "kind": coded(words.STALLS, kind),
+        "direction": worded(side ^ client[stream], words.DIRECTIONS),
+        "kind": worded(kind, words.STALLS),
         "begin_ns": pa.array(begin),
         "end_ns": pa.array(end),
         "place": pa.array(place),
@@ -145,7 +142,7 @@ def _by_side(steps: ClockSteps) -> ClockSteps:
     return ClockSteps(stream, side, ts_ns, place, least, most)
 
 
-def _bounds(least_ns: Ints, most_ns: Ints, client: NDArray[np.int8], timed: NDArray[np.bool_]) -> dict[str, pa.Array]:
+def _bounds(least_ns: I64, most_ns: I64, client: I8, timed: Bools) -> dict[str, pa.Array]:
     """The difference between the directions' clocks, from the high endpoint's less the low one's; whole microseconds, outwards.
 
     Null where it has no bound, and where nothing is `timed`.
@@ -153,17 +150,17 @@ def _bounds(least_ns: Ints, most_ns: Ints, client: NDArray[np.int8], timed: NDAr
     low_is_client, none = client == 0, least_ns > most_ns
     least, most = np.where(low_is_client, least_ns, -most_ns), np.where(low_is_client, most_ns, -least_ns)
     return {
-        "clock_difference_min_us": pa.array(np.where(none, 1, least // NS_PER_US), mask=(least == -UNBOUNDED) | ~timed),
-        "clock_difference_max_us": pa.array(np.where(none, -1, -(-most // NS_PER_US)), mask=(most == UNBOUNDED) | ~timed),
+        "clock_difference_min_us": pa.array(np.where(none, 1, least // 1000), mask=(least == -UNBOUNDED) | ~timed),
+        "clock_difference_max_us": pa.array(np.where(none, -1, -(-most // 1000)), mask=(most == UNBOUNDED) | ~timed),
     }
 
 
-def _either(mask: NDArray[np.bool_], yes: list[str], no: list[str]) -> list[str]:
+def _either(mask: Bools, yes: list[str], no: list[str]) -> list[str]:
     """Element by element from one list or the other."""
     return [a if m else b for m, a, b in zip(mask.tolist(), yes, no, strict=True)]
 
 
-def _port(ports: NDArray[np.int32]) -> NDArray[np.uint8]:
+def _port(ports: I32) -> U8:
     """Ports as two octets, big endian."""
     return ports.astype(">u2").view(np.uint8).reshape(-1, 2)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW
 from stompcap.capture.files import Source
+from stompcap.columns import I64
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
@@ -86,7 +86,7 @@ class Task:
         return {name: rank for rank, name in enumerate(self.capture_ids.to_pylist())}
 
     @cached_property
-    def ranks(self) -> NDArray[np.int64]:
+    def ranks(self) -> I64:
         """The rank that each capture has, by that in the run before; -1 where it is not there."""
         return np.array([self.order.get(name, -1) for name in self.before], np.int64)
 

@@ -13,19 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import stomp, tcp
 from stompcap.assembly.arrivals import Placed, place
 from stompcap.capture.files import Source
-from stompcap.places import END
+from stompcap.columns import I64, U8, Bools, Octets
 from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
 from stompcap.stomp.secret_names import SECRET_NAMES
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.results import Extents, Reassembly
+from stompcap.wire_order import END
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 WINDOW = 64 * 1024 * 1024
 MOST_NULS = 1 << 19  # rows of a window; each with its frame takes some 1.4 kB in all
 LEAST = 1 << 20  # octets; a piece as small may have any number of rows
@@ -43,8 +41,8 @@ class Resumed:
 
     state: State
     since: int
-    wait: Ints
-    presented: Ints
+    wait: I64
+    presented: I64
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,8 @@ class Going:
 class Window:
     """Delimited octets of some streams. Direction d belongs to stream `streams[d // 2]` and to its side d % 2."""
 
-    streams: Ints
-    octets: NDArray[np.uint8]
+    streams: I64
+    octets: Octets
     rows: Rows
     placed: Placed
     extents: Extents
@@ -130,7 +128,7 @@ class _Reader:
         side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
         self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
 
-    def together(self, streams: Ints, size: int) -> Iterator[Window]:
+    def together(self, streams: I64, size: int) -> Iterator[Window]:
         """Small streams, from beginning to end: as one window, or as several where it would have too many rows."""
         begins, ends = self.bounds[2 * streams], self.bounds[2 * streams + 2]
         counts = ends - begins
@@ -192,14 +190,14 @@ class _Reader:
         """The extents of one side."""
         return slice(int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1]))
 
-    def _arrivals(self, stream: int) -> tuple[Ints, Ints]:
+    def _arrivals(self, stream: int) -> tuple[I64, I64]:
         """The places of the octets of a stream in wire order, ascending, and how many octets had come with each."""
         both = slice(self._side(stream, 0).start, self._side(stream, 1).stop)
         places, length = self.reassembly.extents.order[both], self.reassembly.extents.length[both]
         order = np.argsort(places, kind="stable")
         return places[order], np.cumsum(length[order])
 
-    def _reach(self, stream: int, until: int, total: Ints) -> Ints:
+    def _reach(self, stream: int, until: int, total: I64) -> I64:
         """The offset, per side, up to which all octets stand at the place `until` in wire order or before."""
         e, reach = self.reassembly.extents, total.copy()
         for side in (0, 1):
@@ -220,11 +218,11 @@ class _Reader:
         stop = np.minimum(piece.offset + piece.length, end)
         return replace(piece, offset=start, length=stop - start, skip=piece.skip + start - piece.offset)
 
-    def _gather(self, extents: Extents) -> NDArray[np.uint8]:
+    def _gather(self, extents: Extents) -> U8:
         return tcp.gather(extents, self.segments, self.sources)
 
     def _delimited(
-        self, streams: Ints, octets: NDArray[np.uint8], extents: Extents, direction: Ints, state: State | None, final: Bools
+        self, streams: I64, octets: Octets, extents: Extents, direction: I64, state: State | None, final: Bools
     ) -> tuple[Rows, Placed]:
         sides = self.reassembly.streams.sides
         runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
@@ -235,12 +233,12 @@ class _Reader:
         )
 
 
-def crowded(octets: NDArray[np.uint8]) -> bool:
+def crowded(octets: Octets) -> bool:
     """More rows may come of these octets than a window is to have."""
     return bool(octets.size - np.count_nonzero(octets) > MOST_NULS)
 
 
-def _runs(extents: Extents, direction: Ints, synced: NDArray[np.bool_], final: NDArray[np.bool_], total: Ints) -> Runs:
+def _runs(extents: Extents, direction: I64, synced: Bools, final: Bools, total: I64) -> Runs:
     """Extents that meet end to start as one run each."""
     begins = np.ones(len(extents), bool)
     begins[1:] = (direction[1:] != direction[:-1]) | (extents.offset[1:] != extents.offset[:-1] + extents.length[:-1])

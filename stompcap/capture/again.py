@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.files import Mapped, open_capture
 from stompcap.capture.uris import is_uri
+from stompcap.columns import I64, U8, Bools
 from stompcap.errors import CaptureError
 
-Ints = NDArray[np.int64]
 HEADER_LENGTHS = (32, 20, *range(24, 32, 4), *range(36, 64, 4))
 """Octets that a TCP header may have (RFC 9293, 3.1), the usual ones first."""
 
 
-def still_there(path: str, place: Ints, captured: Ints, headers: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def still_there(path: str, place: I64, captured: I64, headers: U8) -> Bools:
     """Of each segment, whether the file has it where it was.
 
     Args:
@@ -41,7 +40,7 @@ def still_there(path: str, place: Ints, captured: Ints, headers: NDArray[np.uint
     return found
 
 
-def header_begins(endpoints: NDArray[np.uint8], forward: NDArray[np.bool_], seq: Ints, ack: Ints) -> NDArray[np.uint8]:
+def header_begins(endpoints: U8, forward: Bools, seq: I64, ack: I64) -> U8:
     """The first 12 octets of TCP headers: ports, sequence and acknowledgement numbers (RFC 9293, 3.1); columns of SEGMENTS."""
     low, high = endpoints[:, 16:18], endpoints[:, 34:36]
     forth = np.asarray(forward, np.bool_)[:, None]

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stompcap.capture.integers import Int, u32
+from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
-
-Octets = NDArray[np.uint8]
 
 CHAIN = 4
 MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger length is damage

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from stompcap.columns import I64
 
 NO_END = 1 << 62
 
@@ -20,4 +19,4 @@ class Checkpoint:
     seconds: int = -1  # of that record; pcap only
     trusting: bool = False  # whether implausible headers are accepted; pcap only
     big: bool = False  # byte order of the section; pcapng only
-    interfaces: NDArray[np.int64] | None = field(default=None, compare=False)  # of the section (stompcap.capture.interfaces); pcapng only
+    interfaces: I64 | None = field(default=None, compare=False)  # of the section (stompcap.capture.interfaces); pcapng only

@@ -17,13 +17,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.remote import Blocks, Ranges
+from stompcap.columns import Octets
 from stompcap.errors import CaptureError, UsageError
 from stompcap.options import LIMIT_VARIABLE
-
-Octets = NDArray[np.uint8]
 
 MAGICS = {
     b"\x1f\x8b": "gzip",

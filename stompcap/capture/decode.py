@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.chains import MAX_PACKET_OCTETS
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.links import find_ip
 from stompcap.capture.tunnels import inside, ipv6_upper, jumbo_octets
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, TUNNEL, USED
+from stompcap.columns import I32, I64, U8, Octets
 from stompcap.kernel import inline, kernel
 
 ENDPOINT_OCTETS = 36
@@ -53,7 +53,7 @@ def empty(packets: Int) -> Decoded:
 
 
 @inline
-def write_endpoint(octets: NDArray[np.uint8], address: Int, width: Int, port: Int, row: Int, to: Int, endpoints: NDArray[np.uint8]) -> None:
+def write_endpoint(octets: Octets, address: Int, width: Int, port: Int, row: Int, to: Int, endpoints: U8) -> None:
     """Write address and port as 18 octets, an IPv4 address as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)."""
     if width == 4:
         for i in range(10):
@@ -65,7 +65,7 @@ def write_endpoint(octets: NDArray[np.uint8], address: Int, width: Int, port: In
 
 
 @inline
-def in_order(octets: NDArray[np.uint8], source: Int, target: Int, width: Int, ports: Int) -> bool:
+def in_order(octets: Octets, source: Int, target: Int, width: Int, ports: Int) -> bool:
     """Whether the source endpoint is the low one, or both are equal."""
     for i in range(width):
         if octets[source + i] != octets[target + i]:
@@ -74,7 +74,7 @@ def in_order(octets: NDArray[np.uint8], source: Int, target: Int, width: Int, po
 
 
 @kernel
-def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
+def flow_hash(endpoints: U8, row: Int) -> Int:
     """A 64-bit hash of a row of endpoints."""
     state = np.int64(0x51ED270B)
     for word in range(0, ENDPOINT_OCTETS, 4):
@@ -86,7 +86,7 @@ def flow_hash(endpoints: NDArray[np.uint8], row: Int) -> Int:
 
 
 @kernel
-def wrong_sum(octets: NDArray[np.uint8], addresses: Int, width: Int, tcp: Int, end: Int) -> bool:
+def wrong_sum(octets: Octets, addresses: Int, width: Int, tcp: Int, end: Int) -> bool:
     """Whether the checksum of the segment in [tcp, end) does not match its octets and addresses (RFC 9293, 3.1; RFC 8200, 8.1)."""
     total = np.int64(6) + end - tcp
     for i in range(0, 2 * width, 2):
@@ -105,7 +105,7 @@ def wrong_sum(octets: NDArray[np.uint8], addresses: Int, width: Int, tcp: Int, e
 
 
 @inline
-def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int]:
+def find_tcp(octets: Octets, at: Int, limit: Int, wire_limit: Int) -> tuple[Int, Int, Int, Int]:
     """Walk the IP packet at `at`: (USED or a reason, its TCP header, its TCP payload, where it ends on the wire).
 
     For a tunnel: (TUNNEL, where its header begins, its protocol, where it ends on the wire).
@@ -152,7 +152,7 @@ def find_tcp(octets: NDArray[np.uint8], at: Int, limit: Int, wire_limit: Int) ->
 
 @kernel
 def through(
-    octets: NDArray[np.uint8], at: Int, protocol: Int, limit: Int, wire_limit: Int, outer: Int
+    octets: Octets, at: Int, protocol: Int, limit: Int, wire_limit: Int, outer: Int
 ) -> tuple[Int, Int, Int, Int, Int, Int]:
     """Walk tunnels down to the innermost packet: (USED or a reason, its IP header), as `find_tcp`, the layers around it.
 
@@ -170,11 +170,11 @@ def through(
 
 @kernel
 def decode(
-    octets: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    captured: NDArray[np.int64],
-    original: NDArray[np.int64],
-    links: NDArray[np.int32],
+    octets: Octets,
+    places: I64,
+    captured: I64,
+    original: I64,
+    links: I32,
     out: Decoded,
     tunnels: bool = True,
 ) -> Int:

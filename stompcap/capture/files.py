@@ -11,14 +11,12 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.compressed import HEAD_OCTETS, Decompressed, compression_of
 from stompcap.capture.remote import Blocks, Ranged, Ranges
 from stompcap.capture.uris import is_uri, local
+from stompcap.columns import Octets
 from stompcap.errors import CaptureError, NoCapture
-
-Octets = NDArray[np.uint8]
 
 # first four octets: (big endian, ticks per second, octets of a record header)
 PCAP_MAGICS: dict[bytes, tuple[bool, int, int]] = {

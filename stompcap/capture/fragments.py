@@ -10,8 +10,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from stompcap.columns import Octets
 
 TIMEOUT_NS = 60_000_000_000  # RFC 8200, 4.5
 MAX_DATAGRAMS = 4096
@@ -146,7 +145,7 @@ class Defragmenter:
         self.octets -= self.datagrams.pop(key).captured
 
 
-def fragment_at(octets: NDArray[np.uint8], vlans: int) -> Fragment | None:
+def fragment_at(octets: Octets, vlans: int) -> Fragment | None:
     """The fragment whose IP header these octets begin with; None where its headers are cut off or invalid.
 
     `vlans`: the ids of its VLANs, for two VLANs may use the same addresses.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import u32
+from stompcap.columns import I64, Octets
 
 Row = tuple[int, int, int, int]  # link type, snaplen, if_tsresol, if_tsoffset in seconds
 SMALLEST_OCTETS = 20  # of an interface block
@@ -14,12 +14,12 @@ SMALLEST_OCTETS = 20  # of an interface block
 class Interfaces:
     """A growing table of interfaces; `rows` is a view that stays valid as more are added."""
 
-    def __init__(self, rows: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, rows: I64 | None = None) -> None:
         self._held = np.empty((0, 4), np.int64) if rows is None else rows
         self._count = len(self._held)
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> I64:
         """One row per interface, shape (interfaces, 4)."""
         return self._held[: self._count]
 
@@ -33,7 +33,7 @@ class Interfaces:
         self._count += 1
 
 
-def interface_at(octets: NDArray[np.uint8], at: int, big: bool) -> Row:
+def interface_at(octets: Octets, at: int, big: bool) -> Row:
     """The interface block at `at`; if_tsresol is 6 where absent, and fields behind the end of a short block are 0."""
     length = int(u32(octets, at + 4, big))
     order = "big" if big else "little"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.outer import MPLS, PBB, PPPOE, VNTAG, tagged, within
 from stompcap.capture.verdicts import MALFORMED, NOT_IP, REFUSED, USED
+from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
 
 # how frames of a link type begin
@@ -38,7 +38,7 @@ def link_kind(link: Int) -> Int:
 
 
 @inline
-def ethernet_like(octets: NDArray[np.uint8], at: Int, limit: Int) -> bool:
+def ethernet_like(octets: Octets, at: Int, limit: Int) -> bool:
     """Whether an Ethernet frame that leads to IP may lie at `at`."""
     if at + 14 > limit:
         return False
@@ -59,7 +59,7 @@ def header_octets(ethertype: Int) -> Int:
 
 
 @kernel
-def behind_header(octets: NDArray[np.uint8], at: Int, head: Int, outer: Int) -> Step:
+def behind_header(octets: Octets, at: Int, head: Int, outer: Int) -> Step:
     """Behind a header of so many octets, as given by `header_octets`."""
     if head == 4:
         outer = tagged(outer, u16(octets, at, True))
@@ -71,7 +71,7 @@ def behind_header(octets: NDArray[np.uint8], at: Int, head: Int, outer: Int) -> 
 
 
 @kernel
-def behind_labels(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
+def behind_labels(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     """Behind MPLS labels: IP or Ethernet, perhaps after a control word; the labels do not say which."""
     bottom = False
     while not bottom:
@@ -91,7 +91,7 @@ def behind_labels(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) ->
 
 
 @kernel
-def behind_llc(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> Step:
+def behind_llc(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     """Behind LLC: IP at once, or a SNAP header with the OUI 0 of RFC 1042 or that of bridges (IEEE 802.1H)."""
     if at + 3 > limit:
         return NOT_IP, 0, 0, 0
@@ -105,7 +105,7 @@ def behind_llc(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> St
 
 
 @kernel
-def step(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
+def step(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
     """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or a reason in place of GO_ON."""
     head = header_octets(ethertype)
     if head:
@@ -123,7 +123,7 @@ def step(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: 
 
 
 @kernel
-def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
+def by_ethertype(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
     """Walk from what an ethertype names at `at` down to IP: (USED, where IP begins, the layers around it) or (a reason, 0, 0).
 
     VLAN tags (IEEE 802.1Q), MPLS labels (RFC 3032) with IP or an Ethernet pseudowire (RFC 4448) behind them, PPPoE sessions
@@ -139,7 +139,7 @@ def by_ethertype(octets: NDArray[np.uint8], at: Int, limit: Int, ethertype: Int,
 
 
 @inline
-def find_ip(octets: NDArray[np.uint8], at: Int, limit: Int, link: Int) -> tuple[Int, Int, Int]:
+def find_ip(octets: Octets, at: Int, limit: Int, link: Int) -> tuple[Int, Int, Int]:
     """Walk the link header of the frame in [at, limit): (USED, where IP begins, the layers before it) or (a reason, 0, 0)."""
     kind = link_kind(link)
     if kind == RAW:

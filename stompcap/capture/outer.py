@@ -7,9 +7,9 @@ KEYED where those ids are part of the flow. It is cheap to compute for every pac
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.columns import I64
 from stompcap.kernel import inline
 
 VLAN, MPLS, PPPOE, PBB, VNTAG, GRE, IPIP, VXLAN, GENEVE, TEREDO, GTP, ERSPAN, L2TP, PPP = range(1, 15)
@@ -44,13 +44,13 @@ def joined(first: int, then: int) -> int:
     return (outer & LAYERS) | (inner & VLAN_BITS) << 32
 
 
-def keyed(flow: NDArray[np.int64], outer: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def keyed(flow: I64, outer: I64) -> tuple[I64, I64]:
     """Flow hashes and numbers with VLAN ids as part of the flow: two VLANs may use the same addresses."""
     ids = outer >> 32 & VLAN_BITS
     return flow ^ ids * np.int64(0x1E3779B97F4A7C15), outer | KEYED
 
 
-def keyed_ids(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+def keyed_ids(outer: I64) -> I64:
     """The VLAN ids that are part of the flow, as one number; 0 for none."""
     return np.where(outer & KEYED, outer >> 32 & VLAN_BITS, 0)
 

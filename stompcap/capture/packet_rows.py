@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from stompcap.capture.files import Octets
 from stompcap.capture.segments import carried, read, segment_batch
 from stompcap.capture.splits import Split
+from stompcap.columns import U8, Octets
 
 PACKETS = pa.schema(
     [
@@ -89,12 +88,12 @@ def address(octets: bytes) -> str:
     return str(ip.ipv4_mapped or ip)
 
 
-def addresses(rows: NDArray[np.uint8]) -> pa.Array:
+def addresses(rows: U8) -> pa.Array:
     """Addresses as text; each distinct one is formatted once."""
     distinct, index = np.unique(np.ascontiguousarray(rows).view("V16").ravel(), return_inverse=True)
     return pa.array([address(one.tobytes()) for one in distinct], pa.string()).take(pa.array(index))
 
 
-def ports(ends: NDArray[np.uint8]) -> pa.Array:
+def ports(ends: U8) -> pa.Array:
     """The ports of endpoints."""
     return pa.array(ends[:, 16].astype(np.int32) << 8 | ends[:, 17])

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture import chains, walk
 from stompcap.capture.checkpoint import NO_END, Checkpoint
-from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Octets, Window
+from stompcap.capture.files import PCAP_HEADER_OCTETS, PCAP_MAGICS, Window
 from stompcap.capture.integers import u32
 from stompcap.capture.interfaces import SMALLEST_OCTETS, Interfaces, interface_at
+from stompcap.columns import I32, I64, Octets
 from stompcap.units import IMPOSSIBLE
 
 Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, whether the file ends behind them): state and place
@@ -34,11 +34,11 @@ class Records:
     first: int
     begin: int
     end: int
-    place: NDArray[np.int64]
-    captured: NDArray[np.int64]
-    original: NDArray[np.int64]
-    ts_ns: NDArray[np.int64]
-    links: NDArray[np.int32]
+    place: I64
+    captured: I64
+    original: I64
+    ts_ns: I64
+    links: I32
 
     def __len__(self) -> int:
         return len(self.place)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.uris import explained, located
+from stompcap.columns import Octets
 from stompcap.errors import CaptureError
-
-Octets = NDArray[np.uint8]
 
 RANGE_OCTETS = 1 << 24  # in one request
 AHEAD_OCTETS = 1 << 20  # read behind the part, as records that follow decide a doubtful one

@@ -18,13 +18,14 @@ from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.decode import Decoded, decode, empty
 from stompcap.capture.dissect import HEAD_OCTETS, locate
-from stompcap.capture.files import Octets, Window, open_capture
+from stompcap.capture.files import Window, open_capture
 from stompcap.capture.fragments import Defragmenter, fragment_at
 from stompcap.capture.links import RAW_LINK
 from stompcap.capture.outer import VLAN_BITS, joined, keyed
 from stompcap.capture.records import Records, Walk
 from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import FRAGMENT, NOT_TCP, OVERLAP, REASONS, REFUSED, USED
+from stompcap.columns import I32, I64, Octets
 from stompcap.kernel import kernel
 
 ROUNDS = 8  # nested headers that the kernels refuse
@@ -39,7 +40,7 @@ class Batch:
 
     records: Records
     decoded: Decoded
-    rows: NDArray[np.int64] | None
+    rows: I64 | None
     payloads: dict[int, bytes]
     skipped: Counter[str]
     fragments: dict[int, list[int]]  # by row, the numbers of the packets whose fragments make it up
@@ -111,10 +112,10 @@ class Decoder:
 
 def decode_frames(
     octets: Octets,
-    place: NDArray[np.int64],
-    captured: NDArray[np.int64],
-    original: NDArray[np.int64],
-    links: NDArray[np.int32],
+    place: I64,
+    captured: I64,
+    original: I64,
+    links: I32,
     tunnels: bool,
 ) -> tuple[Decoded, int]:
     """Decode frames with kernels, and refused ones again behind the header that `locate` finds; (columns, how many are not USED)."""
@@ -219,7 +220,7 @@ def copied(copies: Mapping[int, bytes], count: int) -> pa.Array:
 
 
 @kernel
-def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.int32], out: Octets) -> None:
+def copy_payloads(octets: Octets, place: I64, offsets: I32, out: Octets) -> None:
     """Copy the payloads that are in `octets` to their places in one buffer."""
     for row in range(len(place)):
         if place[row] >= 0:
@@ -228,7 +229,7 @@ def copy_payloads(octets: Octets, place: NDArray[np.int64], offsets: NDArray[np.
                 out[target + k] = octets[begin + k]
 
 
-def carried(octets: Octets, place: NDArray[np.int64], sizes: NDArray[np.int64], copies: Mapping[int, bytes]) -> pa.Array:
+def carried(octets: Octets, place: I64, sizes: I64, copies: Mapping[int, bytes]) -> pa.Array:
     """The captured payload of each row: from its place in `octets`, or where that is -1, from `copies` by row."""
     offsets = np.zeros(len(place) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])

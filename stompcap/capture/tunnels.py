@@ -7,19 +7,19 @@ GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VX
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.links import by_ethertype
 from stompcap.capture.outer import GENEVE, GRE, IPIP, TEREDO, VXLAN, within
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
+from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
 
 ETHERNET_TYPE, MPLS_TYPE = np.int64(0x6558), np.int64(0x8847)  # plain numbers would be compiled in, and their kernels once for each
 
 
 @inline
-def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
+def ipv6_upper(octets: Octets, at: Int, limit: Int, protocol: Int) -> tuple[Int, Int, Int]:
     """Pass IPv6 extension headers from `at` on: (USED or a reason, upper protocol, where it begins)."""
     while True:
         if protocol == 0 or protocol == 43 or protocol == 60:
@@ -41,7 +41,7 @@ def ipv6_upper(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int) ->
 
 
 @kernel
-def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
+def jumbo_octets(octets: Octets, at: Int, limit: Int) -> Int:
     """The length in a jumbo payload option of the hop-by-hop header at `at` (RFC 2675); 0 for none."""
     if at + 8 > limit:
         return 0
@@ -59,7 +59,7 @@ def jumbo_octets(octets: NDArray[np.uint8], at: Int, limit: Int) -> Int:
 
 
 @kernel
-def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int, outer: Int) -> tuple[Int, Int, Int]:
+def inside(octets: Octets, at: Int, limit: Int, protocol: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet, the layers around it).
 
     Where it carries none: (a reason, 0, 0).
@@ -86,7 +86,7 @@ def inside(octets: NDArray[np.uint8], at: Int, limit: Int, protocol: Int, outer:
 
 
 @kernel
-def teredo(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
+def teredo(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a Teredo datagram carries (RFC 4380, 5.1.1): IPv6, perhaps behind an authentication and an origin header."""
     if at + 4 <= limit and u16(octets, at, True) == 1:
         at += 13 + np.int64(octets[at + 2]) + np.int64(octets[at + 3])
@@ -98,7 +98,7 @@ def teredo(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[
 
 
 @kernel
-def gre(octets: NDArray[np.uint8], at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
+def gre(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a GRE header carries, as `inside`."""
     if at + 4 > limit:
         return MALFORMED, 0, 0

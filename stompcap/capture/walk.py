@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.chains import (
     BROKEN,
@@ -22,16 +21,14 @@ from stompcap.capture.chains import (
     SECTION_BLOCK,
     SIMPLE_BLOCK,
     Layout,
-    Octets,
     block_octets,
     pcap_chain,
     plausible,
 )
 from stompcap.capture.integers import Int, u16, u32
+from stompcap.columns import I32, I64, Octets
 from stompcap.kernel import inline, kernel
 from stompcap.units import LAST_S
-
-Int64s = NDArray[np.int64]
 
 FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6
 
@@ -39,11 +36,11 @@ FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 
 class Room(NamedTuple):
     """Columns for a batch, a row per packet: where its octets are, how many were captured and sent, its time, its link type."""
 
-    place: Int64s
-    captured: Int64s
-    original: Int64s
-    ts_ns: Int64s
-    links: NDArray[np.int32]
+    place: I64
+    captured: I64
+    original: I64
+    ts_ns: I64
+    links: I32
 
 
 @kernel
@@ -125,7 +122,7 @@ def nanoseconds(ticks: Int, resolution: Int, offset_s: Int) -> Int:
 
 
 @inline
-def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: Int64s) -> tuple[Int, Int, Int, Int, Int]:
+def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: I64) -> tuple[Int, Int, Int, Int, Int]:
     """The packet block of so many octets at `at`: (octets before the packet, captured, original, time, interface); (0, ...) if invalid."""
     kind = u32(octets, at, big)
     head = 12 if kind == SIMPLE_BLOCK else 28
@@ -153,7 +150,7 @@ def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: In
 
 
 @kernel
-def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: Int64s, room: Room, bad: Int64s) -> tuple[Int, Int, Int]:
+def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, room: Room, bad: I64) -> tuple[Int, Int, Int]:
     """Fill the room from the block at `at` on: (records, next offset, why it stopped).
 
     No block that begins at or behind `stop` is taken. `interfaces`: a row per interface of the section: link type,

@@ -9,10 +9,10 @@ import struct
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
 from stompcap.capture.records import Records
+from stompcap.columns import I64, U8, Octets
 from stompcap.kernel import inline, kernel
 
 SNAPLEN = 262144  # Wireshark's largest
@@ -22,7 +22,7 @@ NANOSECONDS = 9  # as if_tsresol
 
 
 @inline
-def put32(out: NDArray[np.uint8], at: Int, value: Int) -> None:
+def put32(out: U8, at: Int, value: Int) -> None:
     """Write an integer as four octets."""
     for i in range(4):
         out[at + i] = value >> 8 * i & 0xFF
@@ -30,13 +30,13 @@ def put32(out: NDArray[np.uint8], at: Int, value: Int) -> None:
 
 @kernel
 def lay(
-    octets: NDArray[np.uint8],
-    place: NDArray[np.int64],
-    captured: NDArray[np.int64],
-    original: NDArray[np.int64],
-    ts_ns: NDArray[np.int64],
-    interface: NDArray[np.int64],
-    out: NDArray[np.uint8],
+    octets: Octets,
+    place: I64,
+    captured: I64,
+    original: I64,
+    ts_ns: I64,
+    interface: I64,
+    out: U8,
 ) -> None:
     """Write records one after another: of pcap where the first `interface` is -1, else of pcapng. `out` has their size and is zeroed."""
     at = 0
@@ -76,7 +76,7 @@ class Writer:
         else:
             file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAPLEN, link))
 
-    def write(self, records: Records, rows: NDArray[np.int64], name: str) -> None:
+    def write(self, records: Records, rows: I64, name: str) -> None:
         """Write some records of a batch; `name` is their interface's, one for each link type."""
         links = records.links[rows]
         numbers = np.full(len(rows), -1, np.int64)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap import stomp
 from stompcap.assembly.rows import shown
@@ -24,16 +23,14 @@ from stompcap.capture.records import Records
 from stompcap.capture.segments import decode_frames, read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import USED
+from stompcap.columns import I64, Octets, column
 from stompcap.errors import CaptureError
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER, reassemble_columns
-from stompcap.tcp.block import column
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.octets import STAR, captured_twice
 from stompcap.tcp.results import Extents, Reassembly
 
-Ints = NDArray[np.int64]
-Octets = NDArray[np.uint8]
 BATCH_PACKETS = 65536
 SMALLEST_HEAD, LARGEST_HEAD, CHECKSUM = 20, 60, 16  # octets of a TCP header, and where its checksum is
 
@@ -109,7 +106,7 @@ def _chunk(records: Records, row: int, base: int, tunnels: bool) -> Chunk | None
     return Chunk(fragment.offset, base + at + total - fragment.length, len(fragment.octets))
 
 
-def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: Sources) -> tuple[Ints, Ints]:
+def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: Sources) -> tuple[I64, I64]:
     """Where secrets are: rows of segments, and offsets in their payload."""
     kept, names = np.ones(len(found.streams), np.bool_), stomp.secret_header_names(options.settings.secrets)
     parts, stretches = [], list[Extents]()
@@ -133,7 +130,7 @@ def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: S
     return np.concatenate([merged[2], *(rows for rows, _ in more)]), np.concatenate([merged[3], *(offsets for _, offsets in more)])
 
 
-def _copied(side: Ints, offset: Ints, copies: Extents) -> Iterator[tuple[Ints, Ints]]:
+def _copied(side: I64, offset: I64, copies: Extents) -> Iterator[tuple[I64, I64]]:
     """The rows, and offsets in them, that brought masked octets again; these are given by side and offset in the stream."""
     of = 2 * copies.stream.astype(np.int64) + copies.side
     for one in np.unique(side).tolist():
@@ -144,7 +141,7 @@ def _copied(side: Ints, offset: Ints, copies: Extents) -> Iterator[tuple[Ints, I
             yield np.full(within.size, copies.row[copy]), within - begin + copies.skip[copy]
 
 
-def _file_offsets(chunks: Sequence[Chunk], offsets: Ints) -> Ints:
+def _file_offsets(chunks: Sequence[Chunk], offsets: I64) -> I64:
     """Where the file has these offsets of a datagram, or -1."""
     found = np.full(offsets.size, -1, np.int64)
     for chunk in chunks:
@@ -175,7 +172,7 @@ def _header(octets: Octets, chunks: Sequence[Chunk], payload: int, seq: int, ack
     return -1
 
 
-def _mask(octets: Octets, chunks: Sequence[Chunk], head: int, offsets: Ints) -> None:
+def _mask(octets: Octets, chunks: Sequence[Chunk], head: int, offsets: I64) -> None:
     """Mask octets of a datagram and correct the checksum of the TCP header at `head`."""
     secret = _file_offsets(chunks, offsets)
     high = np.where((offsets - head) % 2 == 0, 8, 0)

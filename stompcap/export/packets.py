@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from stompcap.assembly import addresses
 from stompcap.capture.checkpoint import NO_END
@@ -27,6 +26,7 @@ from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.capture.segments import read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest
+from stompcap.columns import I64
 from stompcap.errors import CaptureError
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
 from stompcap.tcp.capture_points import CapturePoints
@@ -34,7 +34,6 @@ from stompcap.tcp.file_steps import NO_CLOCKS
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.matching import IDLE_NS
 
-Ints = NDArray[np.int64]
 BATCH_PACKETS = 65536
 CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")
 """Columns of table streams in which a connection that was found must equal the row."""
@@ -80,7 +79,7 @@ class CaptureFile:
 class Packets:
     """The packets of a stream: numbers by rank of the capture, ascending; the link types they have; whether tunnels were looked into."""
 
-    numbers: Mapping[int, Ints]
+    numbers: Mapping[int, I64]
     links: frozenset[int]
     tunnels: bool
 
@@ -135,7 +134,7 @@ class _Flow:
                         self.links |= seen  # its fragments may have come by any
             source.release(records.begin, records.end)
 
-    def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool, alone: bool) -> dict[int, Ints] | None:
+    def incarnation(self, stream: Mapping[str, Any], client_low: bool, *, vlan: bool, alone: bool) -> dict[int, I64] | None:
         """The numbers of one connection's packets by capture; None where the flow has no such connection.
 
         `vlan`: VLAN ids separate connections. `alone`: only packets between its first and its last, however long it was silent.
@@ -169,7 +168,7 @@ class _Flow:
         return numbers
 
 
-def records_of(capture: CaptureFile, numbers: Ints) -> Iterator[tuple[Records, Ints]]:
+def records_of(capture: CaptureFile, numbers: I64) -> Iterator[tuple[Records, I64]]:
     """The records of a capture that have these numbers: batches, and the rows of them; each is good until the next is asked for."""
     source = open_capture(capture.path, capture.part.limit, capture.part.size)
     for records in Walk(source, BATCH_PACKETS, last=int(numbers[-1])):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from stompcap.columns import I64
 from stompcap.generate.wire import Session
 
 FILE_HEADER = np.array([0xA1B23C4D, 0x00040002, 0, 0, 1 << 18, 1], dtype="<u4").tobytes()
@@ -18,7 +18,6 @@ EPOCH_NS = 1_790_000_000_000_000_000
 PAUSE_NS = 1_000_000
 FIRST_CLIENT = 10 << 24
 
-Ints = npt.NDArray[np.int64]
 
 
 class Group:
@@ -46,9 +45,9 @@ class Group:
             b"".join(header.tobytes() + entry[3].octets for header, entry in zip(headers, placed, strict=True)),
             dtype=np.uint8,
         ).copy()
-        self.start: Ints = np.concatenate(([0], np.cumsum(lengths + RECORD_HEADER)))[:-1]
+        self.start: I64 = np.concatenate(([0], np.cumsum(lengths + RECORD_HEADER)))[:-1]
         from_client = np.array([entry[3].from_client for entry in placed])
-        self.address: Ints = self.start + np.where(from_client, SOURCE, TARGET)
+        self.address: I64 = self.start + np.where(from_client, SOURCE, TARGET)
         ip = self.start + IP
         head = (self.octets[ip] & 15).astype(np.int64) * 4
         total = self._words(ip + 2)
@@ -73,11 +72,11 @@ class Group:
             self._put(place, (-(known + (client >> 16) + (client & 0xFFFF)) % 0xFFFF).astype(">u2").reshape(-1, 1))
         return self.octets.data
 
-    def _words(self, place: Ints) -> Ints:
+    def _words(self, place: I64) -> I64:
         """The 16-bit words at some places."""
         return self.octets[place].astype(np.int64) * 256 + self.octets[place + 1]
 
-    def _put(self, position: Ints, values: np.ndarray) -> None:
+    def _put(self, position: I64, values: np.ndarray) -> None:
         """Write the octets of each row of `values` at the position of that row."""
         octets = np.ascontiguousarray(values).view(np.uint8)
         self.octets[position[:, None] + np.arange(octets.shape[1])] = octets

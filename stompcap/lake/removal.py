@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from stompcap.columns import I64
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files
 from stompcap.lake.data_files import File
@@ -29,7 +30,6 @@ from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
 ID = "stream_id"
@@ -52,7 +52,7 @@ class Streams:
     """
 
     ids: pa.Array
-    periods: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    periods: tuple[I64, I64] | None
 
     @staticmethod
     def of(rows: pa.Table) -> Streams:
@@ -90,7 +90,7 @@ class Streams:
         return place < len(begins) and bool(begins[place] <= _nanoseconds(bounds.most) + MARGIN_NS)
 
 
-def disjoint(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def disjoint(begins: I64, ends: I64) -> tuple[I64, I64]:
     """Periods in any order, which may overlap, as ascending ones that do not; both ends are included."""
     order = np.argsort(begins, kind="stable")
     begins, ends = begins[order], np.maximum.accumulate(ends[order]) if len(ends) else ends

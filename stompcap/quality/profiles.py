@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from stompcap.columns import U64, Bools
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import File
 from stompcap.quality import invariants, report
 from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report, checked
-from stompcap.quality.sums import MASK, Hashes
+from stompcap.quality.sums import MASK
 from stompcap.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -135,11 +135,11 @@ def _shared(reports: Mapping[str, Report], fresh: set[str]) -> list[str]:
     return sorted(found)
 
 
-def _among(some: Hashes, many: Hashes) -> NDArray[np.bool_]:
+def _among(some: U64, many: U64) -> Bools:
     """Which of some hashes are among many, which are in order."""
     if not len(many):
         return np.zeros(len(some), np.bool_)
-    found: NDArray[np.bool_] = many[np.minimum(np.searchsorted(many, some), len(many) - 1)] == some
+    found: Bools = many[np.minimum(np.searchsorted(many, some), len(many) - 1)] == some
     return found
 
 

@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stompcap.columns import U64
 from stompcap.lake.places import filesystem
 from stompcap.quality import examples, invariants, measures, ranges
 from stompcap.quality.invariants import Invariant
 from stompcap.quality.ranges import Faults
-from stompcap.quality.sums import MASK, OTHER, Hashes, Rows
+from stompcap.quality.sums import MASK, OTHER, Rows
 from stompcap.tables import TABLES, Column, Table
 
 SHOWN = 40
@@ -48,8 +49,8 @@ class Report:
     table: str
     file: str
     facts: Mapping[str, Any]
-    groups: Hashes
-    others: Hashes
+    groups: U64
+    others: U64
 
     @property
     def row(self) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[in
     return sum(count for count, _ in parts), sum(total for _, total in parts) & MASK
 
 
-def _others(rows: Rows, rules: Sequence[Invariant]) -> Hashes:
+def _others(rows: Rows, rules: Sequence[Invariant]) -> U64:
     """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side minus those on the right."""
     chosen = rows.meet(OTHER)
     total = np.zeros(int(chosen.sum()), np.uint64)

@@ -8,11 +8,9 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from stompcap.columns import I64, U64, Bools
 from stompcap.quality.invariants import Condition, Points
-
-Hashes = NDArray[np.uint64]
 
 MASK = 2**64 - 1
 NOTHING = np.uint64(0x6E756C6C6E756C6C)
@@ -22,7 +20,7 @@ OFFSET, SIDE, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03
 """Odd factors that keep the parts of a point distinct."""
 
 
-def mixed(values: Hashes) -> Hashes:
+def mixed(values: U64) -> U64:
     """The finaliser of splitmix64, element by element."""
     z = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -40,11 +38,11 @@ class Rows:
     def __init__(self, table: pa.Table) -> None:
         self.size = table.num_rows
         self._table = table
-        self._coded: dict[str, tuple[list[str], NDArray[np.int64]]] = {}
-        self._hashed: dict[str, Hashes] = {}
-        self._numbers: dict[str, NDArray[np.int64]] = {}
+        self._coded: dict[str, tuple[list[str], I64]] = {}
+        self._hashed: dict[str, U64] = {}
+        self._numbers: dict[str, I64] = {}
 
-    def coded(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+    def coded(self, name: str) -> tuple[list[str], I64]:
         """The distinct strings of a column, and the index of each row's; null has the index after the last."""
         if name not in self._coded:
             column = self._table.column(name)
@@ -55,7 +53,7 @@ class Rows:
             self._coded[name] = words, array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
         return self._coded[name]
 
-    def hashed(self, name: str) -> Hashes:
+    def hashed(self, name: str) -> U64:
         """A hash for each row's value of any column."""
         if name not in self._hashed:
             column = self._table.column(name)
@@ -67,7 +65,7 @@ class Rows:
                 self._hashed[name] = np.where(self.null(name), NOTHING, values) if column.null_count else values
         return self._hashed[name]
 
-    def numbers(self, name: str) -> NDArray[np.int64]:
+    def numbers(self, name: str) -> I64:
         """A column of numbers or timestamps; null is 0."""
         if name not in self._numbers:
             column = self._table.column(name).combine_chunks()
@@ -75,29 +73,29 @@ class Rows:
             self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
         return self._numbers[name]
 
-    def null(self, name: str) -> NDArray[np.bool_]:
+    def null(self, name: str) -> Bools:
         """Where a column is null."""
-        found: NDArray[np.bool_] = self._table.column(name).is_null().to_numpy()
+        found: Bools = self._table.column(name).is_null().to_numpy()
         return found
 
-    def meet(self, condition: Condition) -> NDArray[np.bool_]:
+    def meet(self, condition: Condition) -> Bools:
         """Where a condition holds."""
         if condition.least is not None:
             return self.numbers(condition.column) >= condition.least
         if not condition.words:
             return ~self.null(condition.column)
         words, codes = self.coded(condition.column)
-        found: NDArray[np.bool_] = np.array([*((word in condition.words) != condition.negated for word in words), False])[codes]
+        found: Bools = np.array([*((word in condition.words) != condition.negated for word in words), False])[codes]
         return found
 
-    def total(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+    def total(self, names: tuple[str, ...]) -> I64:
         """The sum of some columns, row by row."""
         total = np.zeros(self.size, np.int64)
         for name in names:
             total = total + self.numbers(name)
         return total
 
-    def hashes(self, points: Points) -> Hashes:
+    def hashes(self, points: Points) -> U64:
         """The hash of each row's point, without conditions and times."""
         if points.side is None:
             words, codes = self.coded("direction")
@@ -122,7 +120,7 @@ class Rows:
             return int(times.sum()), int((hashes * times.view(np.uint64)).sum(dtype=np.uint64))
         return len(hashes), int(hashes.sum(dtype=np.uint64))
 
-    def keys(self, key: tuple[str, ...]) -> Hashes:
+    def keys(self, key: tuple[str, ...]) -> U64:
         """The hash of each row's key."""
         found = np.zeros(self.size, np.uint64)
         for name in key:

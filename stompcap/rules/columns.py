@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import Bools, truth
+from stompcap.columns import Bools, truth
 
 
 def unicode(values: pa.Array) -> pa.Array:

@@ -6,15 +6,14 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT
+from stompcap.columns import I64, Bools, coded, flat, integers
 from stompcap.rules.ends import Ends
 from stompcap.rules.frames import TEXTS, FrameView, filled
 from stompcap.rules.record import Units
 from stompcap.rules.rows import RowView
 from stompcap.session.analysis import Analysis
-from stompcap.session.columns import I64, Bools, flat, integers
-from stompcap.session.dialogue import CLIENT
 from stompcap.session.layout import Records
 from stompcap.settings import Thresholds
 from stompcap.tables import words
@@ -100,13 +99,13 @@ class RuleContext(FrameView):
     @cached_property
     def outcome(self) -> I64:
         """What became of CONNECT, per session: index in words.OUTCOMES."""
-        return np.asarray(pc.index_in(self.of_session("outcome"), pa.array(words.OUTCOMES))).astype(np.int64)
+        return coded(self.of_session("outcome"), words.OUTCOMES)
 
     @cached_property
     def possible(self) -> I64:
         """Per session the versions that fit what was captured of it, as bits 1 << version: several where it was inferred from little."""
         every, known = (1 << len(words.VERSIONS)) - 1, self.sessions.version
-        listed = integers(pc.index_in(self.of_session("possible_versions"), pa.array(words.POSSIBLE_VERSIONS)))
+        listed = coded(self.of_session("possible_versions"), words.POSSIBLE_VERSIONS)
         alone = np.where(known >= 0, 1 << np.maximum(known, 0).astype(np.int64), every)
         return np.where(listed >= 0, listed + 1, alone)
 

@@ -10,14 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from stompcap.codes import BOTH, CLIENT, CLOSE_OPEN, SERVER
+from stompcap.columns import I64, Bools
 from stompcap.session.clocks import LAST, Clocks
-from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.facts import SessionFacts
-from stompcap.tables import words
-
-BOTH = words.CLOSERS.index("both")
-OPEN = words.CLOSE_KINDS.index("open")
 
 
 class Ends:
@@ -53,7 +49,7 @@ class Ends:
     @cached_property
     def cut_off(self) -> Bools:
         """Per session: the capture ends while the stream is open."""
-        cut: Bools = self._s.close_kind == OPEN
+        cut: Bools = self._s.close_kind == CLOSE_OPEN
         return cut
 
     def closed_first(self, side: int) -> Bools:

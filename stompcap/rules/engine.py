@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, Bools, flat, timestamps
 from stompcap.rules import pending
 from stompcap.rules.catalogue import in_force
 from stompcap.rules.context import RuleContext
@@ -20,8 +22,6 @@ from stompcap.rules.pending import PENDING, Pending
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.rules.tally import COUNTS, IDS, Tally
 from stompcap.session.analysis import Analysis
-from stompcap.session.columns import I64, Bools, flat, timestamps
-from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.settings import Settings
 from stompcap.tables import words
 

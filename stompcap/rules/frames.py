@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import SERVER
+from stompcap.columns import I64, Bools, truth
 from stompcap.rules.columns import decided, matched, unicode
-from stompcap.session.columns import I64, Bools, truth
-from stompcap.session.dialogue import COMMANDS, OTHER, SERVER, Dialogue
+from stompcap.session.dialogue import COMMANDS, OTHER, Dialogue
 from stompcap.stomp import grammar
 from stompcap.stomp.syntax import Syntax
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools, flat, integers
+from stompcap.columns import I64, Bools, flat, integers
 
 PENDING = pa.schema([
     ("stream_id", pa.string()),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.session.columns import I64, Bools
+from stompcap.columns import I64, Bools
 
 ALL_VERSIONS = "1.0 1.1 1.2"
 LENIENCY = "M S I"  # strictest first

@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import FRAME, JUNK, PARTIAL, Dialogue
+from stompcap.codes import FRAME, JUNK, PARTIAL
+from stompcap.columns import I64, Bools
+from stompcap.session.dialogue import Dialogue
 from stompcap.stomp.syntax import Syntax
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.columns import I64, Bools
 from stompcap.rules.catalogue import RULES
 from stompcap.rules.pending import Pending, joined
 from stompcap.rules.record import Rule
-from stompcap.session.columns import I64, Bools
 from stompcap.tables import words
 from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 

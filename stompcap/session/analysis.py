@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from stompcap.columns import I64, Bools
 from stompcap.session.clocks import Clocks
-from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import Facts, SessionFacts
 from stompcap.session.firsts import OfSessions

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.codes import CLIENT, MODE_UNKNOWN, SERVER
+from stompcap.columns import I64, Bools, take_or
 from stompcap.session.clocks import Clocks
-from stompcap.session.columns import I64, Bools, chosen
 from stompcap.session.counters import Before
 from stompcap.session.deliveries import follow as deliveries
-from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
-from stompcap.session.facts import ACTIVE, ENDED, MODE_UNKNOWN, UNNAMED, Facts
+from stompcap.session.dialogue import Dialogue
+from stompcap.session.facts import ACTIVE, ENDED, UNNAMED, Facts
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Records
 from stompcap.session.receipts import follow as receipts
@@ -27,9 +28,9 @@ def facts(
     settling = dialogue.settling
     named = found.delivery[settling]
     row = subs.row.copy()
-    row[settling] = chosen(rows["subscription"], named)
+    row[settling] = take_or(rows["subscription"], named)
     state = subs.state.copy()
-    ended = chosen(subs.rows["ended_ordinal"], row[settling])
+    ended = take_or(subs.rows["ended_ordinal"], row[settling])
     over = (ended >= 0) & (ended < dialogue.ordinal[settling])
     state[settling] = np.where(row[settling] < 0, UNNAMED, np.where(over, ENDED, ACTIVE))
     mode = np.full(count, MODE_UNKNOWN, np.int64)
@@ -79,10 +80,10 @@ def _behind_unsubscribe(
     too_late, unanswered, untimed = np.zeros((3, len(dialogue)), np.bool_)
     of = row[at]
     request = requests.of(subs["session"][of], subs["ended_ordinal"][of])
-    answered = chosen(requests["answered_ordinal"], request)
+    answered = take_or(requests["answered_ordinal"], request)
     come = (answered >= 0) & (answered < dialogue.ordinal[at])
     grace = round_trip[dialogue.session[at]] + thresholds.ns("unsubscribe_grace_s")
-    limit = np.where(come, chosen(requests["answered_ns"], request), subs["ended_ns"][of] + grace)
+    limit = np.where(come, take_or(requests["answered_ns"], request), subs["ended_ns"][of] + grace)
     told = come | clocks.comparable(dialogue.session[at], subs["ended_ordinal"][of], dialogue.ordinal[at])
     too_late[at], untimed[at] = (dialogue.last_ns[at] > limit) & told, ~told
     unanswered[at] = ~come & (subs["ended_asks"][of] == 1)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from stompcap.places import END
+from stompcap.columns import I64, Bools, flat, integers, with_integers
 from stompcap.session import counters, firsts
-from stompcap.session.columns import I64, Bools, flat, integers, with_integers
 from stompcap.session.layout import Records
 from stompcap.session.lifetime import GIVEN_OUT, known
 from stompcap.session.options import Options
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, kept
 from stompcap.session.step import Step
 from stompcap.session.wire import EARLIER, PLACE, WIRE_ORDER, directions
+from stompcap.wire_order import END
 
 
 def carry(done: Step, options: Options) -> State:

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools, first_above, flat, integers
-from stompcap.session.dialogue import CLIENT, FRAME, SERVER, Dialogue
+from stompcap.codes import CLIENT, FRAME, SERVER, STALL_CLOCK_STEP
+from stompcap.columns import I64, Bools, first_above, flat, integers
+from stompcap.session.dialogue import Dialogue
 from stompcap.session.layout import KEY_BITS, Layout, Records, keys, opened
 from stompcap.session.wire import directions
 from stompcap.tables import words
@@ -25,7 +26,7 @@ LAYOUT = Layout({"place": -1, "ordinal": -1, "sides": 0, "differed": 0, "torn": 
 """One row per step: its place, the ordinal of the first frame behind it (-1: none so far), whose clocks stepped (1 << side), whether they
 differed until then, or a clock stepped somewhere before (UNKNOWN). And one per torn frame, by its ordinal.
 """
-STEP = words.STALLS[2]
+STEP = words.STALLS[STALL_CLOCK_STEP]
 NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
 LAST = NEVER + 1  # and behind all steps
 BOTH = None

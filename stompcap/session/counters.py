@@ -6,19 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stompcap.codes import CLIENT, GAP
+from stompcap.columns import I64, Bools
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import (
-    CLIENT,
-    CONNECT,
-    CONNECTED,
-    DISCONNECT,
-    ERROR,
-    GAP,
-    STOMP,
-    SUBSCRIBE,
-    Dialogue,
-)
+from stompcap.session.dialogue import CONNECT, CONNECTED, DISCONNECT, ERROR, STOMP, SUBSCRIBE, Dialogue
 from stompcap.session.layout import Layout, Records
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words

@@ -14,7 +14,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session.columns import I64, Bools, flat, header_column
+from stompcap.codes import CLIENT, EOL, FRAME, GAP, JUNK, PARTIAL, SERVER
+from stompcap.columns import I64, Bools, flat
+from stompcap.session.header_values import header_values
 from stompcap.stomp import grammar
 from stompcap.stomp.grammar import (
     ABORT,
@@ -34,10 +36,8 @@ from stompcap.stomp.grammar import (
     UNSUBSCRIBE,
 )
 
-CLIENT, SERVER = range(2)  # index in words.DIRECTIONS and words.SIDES
 COMMANDS = grammar.NAMES
 OTHER = len(COMMANDS)  # a command that no version knows
-FRAME, EOL, GAP, JUNK, PARTIAL = range(5)  # kinds of raw rows: index in words.RAW_KINDS
 
 __all__ = [
     "ABORT", "ACK", "BEGIN", "CLIENT", "COMMANDS", "COMMIT", "CONNECT", "CONNECTED", "DISCONNECT", "EOL", "ERROR", "FRAME", "GAP", "JUNK",
@@ -187,7 +187,7 @@ class Dialogue:
 
     def some_header(self, name: str, at: I64) -> pa.StringArray:
         """A header for the frames of these indices only, null where it is absent."""
-        return header_column(self._maps, name, self.row[at])
+        return header_values(self._maps, name, self.row[at])
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""
@@ -195,7 +195,7 @@ class Dialogue:
 
     def header(self, name: str) -> pa.StringArray:
         """The effective value of a header on every frame in wire order, null where it is absent."""
-        return self._once(("header", name), lambda: header_column(self._maps, name, self.row))
+        return self._once(("header", name), lambda: header_values(self._maps, name, self.row))
 
     @cached_property
     def _maps(self) -> pa.Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stompcap.session.columns import I64, Bools
+from stompcap.columns import I64, Bools
 
 # states of what a frame names (a subscription, a transaction, a receipt), just before the frame
 UNNAMED = -1  # the frame has no such header, or its command has nothing to do with it
@@ -28,7 +28,6 @@ TARGET_UNKNOWN = 4  # no MESSAGE delivered on this connection has that key
 TARGET_OTHER_SUBSCRIPTION = 5  # the message-id was delivered, but not to the subscription named
 
 # ack modes
-MODE_UNKNOWN, MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_OTHER = -1, 0, 1, 2, 3
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools, flat, header_column, integers, repeated_codes
-from stompcap.session.dialogue import (
-    ACK,
-    BEGIN,
-    CLIENT,
-    CONNECT,
-    CONNECTED,
-    DISCONNECT,
-    ERROR,
-    MESSAGE,
-    RECEIPT,
-    SEND,
-    SERVER,
-    STOMP,
-    SUBSCRIBE,
-    Dialogue,
-)
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, Bools, coded, flat, integers
+from stompcap.session.dialogue import ACK, BEGIN, CONNECT, CONNECTED, DISCONNECT, ERROR, MESSAGE, RECEIPT, SEND, STOMP, SUBSCRIBE, Dialogue
 from stompcap.session.gaps import Gaps
+from stompcap.session.header_values import header_values
 from stompcap.tables import TABLES, words
 
 LATEST = "last_error"
@@ -70,7 +57,7 @@ class OfSessions:
         present = np.flatnonzero(self.there)
         place = np.full(len(self.at), -1, np.int64)
         place[present] = np.arange(len(present))
-        return header_column(self.frames.column("header"), name, self.at[present]).take(pa.array(place, mask=place < 0))
+        return header_values(self.frames.column("header"), name, self.at[present]).take(pa.array(place, mask=place < 0))
 
 
 def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
@@ -79,7 +66,7 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> 
     `trusted` per frame: it surely is one (stompcap.session.trust).
     """
     frames, found = dialogue.frames, {}
-    known = repeated_codes(before.column("stream_id"), dialogue.ids)
+    known = coded(before.column("stream_id"), dialogue.ids)
     if before.num_rows:
         frames = pa.concat_tables([_columns(frames), before.select([field.name for field in FRAMES])]).combine_chunks()
     for kind, (side, commands) in KINDS.items():

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stompcap.session.columns import I64, Bools, first_above, rising, truth
-from stompcap.session.dialogue import CLIENT, CONNECT, CONNECTED, GAP, JUNK, PARTIAL, SERVER, STOMP, Dialogue, RawRows
+from stompcap.codes import CLIENT, GAP, JUNK, PARTIAL, SERVER
+from stompcap.columns import I64, Bools, first_above, rising, truth
+from stompcap.session.dialogue import CONNECT, CONNECTED, STOMP, Dialogue, RawRows
 
 UNSUBSCRIBING, SUBSCRIBING = len("UNSUBSCRIBE\nid:\n\n\0"), len("SUBSCRIBE\nid:\ndestination:/\n\n\0")  # octets beside the id
 LEAST = UNSUBSCRIBING

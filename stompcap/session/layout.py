@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stompcap.session.columns import I64, Bools, integers, repeated_codes
+from stompcap.columns import I64, Bools, coded, integers
 
 KEY_BITS = 40  # no session has so many frames
 
@@ -101,7 +101,7 @@ def opened(
     texts = {name: text[name].cast(pa.string()) for name in layout.texts}
     if before.num_rows == 0:
         return Records(layout, {name: values.astype(np.int64) for name, values in given.items()}, texts)
-    session = repeated_codes(before.column("stream_id"), streams)
+    session = coded(before.column("stream_id"), streams)
     session = np.concatenate([session, given["session"]])
     order = np.argsort(session, kind="stable")
     order = order[session[order] >= 0]

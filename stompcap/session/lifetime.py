@@ -8,20 +8,20 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from stompcap.codes import CLIENT, MODE_CLIENT, SERVER, TRANSACTION_OPEN
+from stompcap.codes import CLOSE_OPEN as STREAM_OPEN
+from stompcap.columns import I64, Bools
 from stompcap.session.clocks import Clocks
-from stompcap.session.columns import I64, Bools
 from stompcap.session.deliveries import follow as deliveries
 from stompcap.session.deliveries.outstanding import ABORTED, AUTOMATIC, ENCLOSED, RENEWED, REPLACED, SETTLED
-from stompcap.session.dialogue import CLIENT, DISCONNECT, SERVER, Dialogue
-from stompcap.session.facts import MODE_CLIENT, SessionFacts
+from stompcap.session.dialogue import DISCONNECT, Dialogue
+from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.layout import Records
 from stompcap.session.options import Options
 from stompcap.session.receipts import follow as receipts
-from stompcap.session.sessions import OPEN as STREAM_OPEN
 from stompcap.session.subscriptions import follow as subscriptions
 from stompcap.session.transactions import follow as transactions
-from stompcap.session.transactions.follow import OPEN as TRANSACTION_OPEN
 
 GIVEN_OUT = 2  # of `final`: in an earlier step
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stompcap.places import END
-from stompcap.session.columns import I64, Bools, chosen, first_above
-from stompcap.session.dialogue import GAP, RawRows
+from stompcap.codes import GAP
+from stompcap.columns import I64, Bools, first_above, take_or
+from stompcap.session.dialogue import RawRows
+from stompcap.wire_order import END
 
 
 class Release(NamedTuple):
@@ -108,5 +109,5 @@ def _rank(session: I64, position: I64, groups: I64, places: I64) -> I64:
 
 def _at(index: I64, places: I64) -> I64:
     """The places of these indices, END for -1."""
-    found = chosen(places, index)
+    found = take_or(places, index)
     return np.where(found < 0, END, found)

@@ -8,11 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import (
+    CLIENT,
+    CLOSE_OPEN,
+    CLOSE_RST,
+    END_DISCONNECT,
+    OUTCOME_CONNECTED,
+    OUTCOME_MIDSTREAM,
+    OUTCOME_REFUSED,
+    OUTCOME_UNANSWERED,
+    SERVER,
+)
+from stompcap.columns import I64, Bools, coded, flat, integers, or_null, timestamps, truth, worded
 from stompcap.session import counters
 from stompcap.session.clocks import Clocks, Moment
-from stompcap.session.columns import I64, Bools, flat, integers, listed, repeated_codes, times, timestamps, truth
 from stompcap.session.deliveries.follow import Brokers
-from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
+from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.gaps import Gaps
@@ -25,9 +36,6 @@ from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.silver import SESSIONS
 
-FIN, RST, OPEN = range(3)  # index in words.CLOSE_KINDS
-CONNECTED, REFUSED, UNANSWERED, MIDSTREAM = range(4)  # index in words.OUTCOMES
-END_DISCONNECT = 0  # index in words.END_KINDS; the others follow in the order of words.CLOSE_KINDS
 NEVER = np.int64(2**62)
 FINISHED = "^[^Rr]*(F[^Rr]*f|f[^Rr]*F)"  # in the history: a FIN of either side, before any RST
 Firsts = Mapping[str, OfSessions]
@@ -50,23 +58,23 @@ def _closed(close_kind: I64, closed_by: I64, fins: I64, reset: I64, last: I64) -
     """When a connection was closed: by its RST, the closer's FIN or, where that is not known, the earliest; -1 while open."""
     of = np.minimum(np.maximum(closed_by, 0), SERVER)
     own = np.where((closed_by == CLIENT) | (closed_by == SERVER), fins[np.arange(len(fins)), of], -1)
-    closed = np.where(close_kind == RST, reset, np.where(own >= 0, own, _earliest(fins[:, CLIENT], fins[:, SERVER])))
-    return np.where(close_kind == OPEN, -1, np.where(closed < 0, last, closed))
+    closed = np.where(close_kind == CLOSE_RST, reset, np.where(own >= 0, own, _earliest(fins[:, CLIENT], fins[:, SERVER])))
+    return np.where(close_kind == CLOSE_OPEN, -1, np.where(closed < 0, last, closed))
 
 
 def _resets(streams: pa.Table, close_kind: I64, closed_by: I64) -> I64:
     """Whose RST came before both sides had sent a FIN; -1 where none did."""
     if "rst_by" not in streams.column_names:
-        return np.where(close_kind == RST, closed_by, -1)
-    by = repeated_codes(streams.column("rst_by"), pa.array(words.SIDES))
+        return np.where(close_kind == CLOSE_RST, closed_by, -1)
+    by = coded(streams.column("rst_by"), words.SIDES)
     return np.where(truth(pc.match_substring_regex(flat(streams.column("history")), FINISHED)), -1, by)
 
 
 def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> SessionFacts:
     """The facts of one entry per session."""
     streams = dialogue.streams
-    close_kind = repeated_codes(streams.column("close_kind"), pa.array(words.CLOSE_KINDS))
-    closed_by = np.where(close_kind == OPEN, -1, repeated_codes(streams.column("closed_by"), pa.array(words.CLOSERS)))
+    close_kind = coded(streams.column("close_kind"), words.CLOSE_KINDS)
+    closed_by = np.where(close_kind == CLOSE_OPEN, -1, coded(streams.column("closed_by"), words.CLOSERS))
     last, reset = integers(streams.column("last_ns")), _moment(streams, "rst_ns")
     fins = np.stack([_moment(streams, f"fin_ns_{suffix}") for suffix in words.DIRECTIONS], axis=1)
     ends = np.stack([_earliest(fin, reset) for fin in fins.T], axis=1)
@@ -86,7 +94,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
         last_ns=last,
         encrypted=np.asarray(pc.is_in(flat(streams.column("transport")), value_set=pa.array(["tls", "wss"]))),
         end_ns=np.where(ends < 0, last[:, None], ends),
-        shut=(ends >= 0) if dated else np.repeat(close_kind != OPEN, 2).reshape(-1, 2),
+        shut=(ends >= 0) if dated else np.repeat(close_kind != CLOSE_OPEN, 2).reshape(-1, 2),
         fin=np.stack([truth(pc.match_substring(flat(streams.column("history")), letter)) for letter in "Ff"], axis=1),
         close_order=np.stack([_moment(streams, f"close_order_{suffix}") for suffix in words.DIRECTIONS], axis=1),
         frames=counters.both(counted, "frames"),
@@ -115,8 +123,8 @@ def outcomes(first: Firsts, facts: SessionFacts) -> I64:
     blank = facts.missing(SERVER) | ~(facts.start[:, SERVER] | asked)
     return np.select(
         [first["connected"].there, ~asked & ~whole, served, blank, first["error"].there],
-        [CONNECTED, MIDSTREAM, CONNECTED, MIDSTREAM, REFUSED],
-        UNANSWERED,
+        [OUTCOME_CONNECTED, OUTCOME_MIDSTREAM, OUTCOME_CONNECTED, OUTCOME_MIDSTREAM, OUTCOME_REFUSED],
+        OUTCOME_UNANSWERED,
     )
 
 
@@ -132,7 +140,7 @@ def _version(dialogue: Dialogue, first: Firsts) -> dict[str, pa.Array]:
 
 def version_of(dialogue: Dialogue, first: Firsts) -> I64:
     """Per session 0, 1, 2 for 1.0, 1.1, 1.2; -1 where not known."""
-    return integers(pc.index_in(_version(dialogue, first)["version"], pa.array(words.VERSIONS)))
+    return coded(_version(dialogue, first)["version"], words.VERSIONS)
 
 
 def _login(first: Firsts, version: I64) -> pa.Array:
@@ -150,7 +158,7 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
     client, server, agreed = intervals(asked, answer, facts.version)
     outcome = outcomes(first, facts)
     no_ask, no_answer = ~asked.there, ~answer.there
-    not_known = (no_ask | no_answer) & ~np.isin(outcome, [REFUSED, UNANSWERED])  # without CONNECTED nothing is agreed
+    not_known = (no_ask | no_answer) & ~np.isin(outcome, [OUTCOME_REFUSED, OUTCOME_UNANSWERED])  # without CONNECTED nothing is agreed
     every, connecting = np.arange(dialogue.sessions), Moment(asked.ordinal, asked.first_ns)
     latency = clocks.elapsed(every, connecting, Moment(answer.ordinal, answer.last_ns), counts=False)
     untold = asked.there & answer.there & np.asarray(latency.is_null())
@@ -162,9 +170,9 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
     columns = {name: flat(streams.column(name)) for name in names} | _version(dialogue, first)
     columns["version_source"] = pc.coalesce(columns["version_source"], pa.scalar("unknown"))
     columns |= {
-        "opened_ns": times(facts.opened_ns),
-        "closed_ns": times(facts.closed_ns),
-        "last_ns": times(facts.last_ns),
+        "opened_ns": or_null(facts.opened_ns),
+        "closed_ns": or_null(facts.closed_ns),
+        "last_ns": or_null(facts.last_ns),
         "opened_ts": timestamps(facts.opened_ns),
         "closed_ts": timestamps(facts.closed_ns),
         "last_ts": timestamps(facts.last_ns),
@@ -184,14 +192,14 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "heartbeat_c2s_ms": pa.array(agreed[:, 0], mask=not_known),
         "heartbeat_s2c_ms": pa.array(agreed[:, 1], mask=not_known),
         "connect_latency_us": latency,
-        "outcome": listed(outcome, words.OUTCOMES),
+        "outcome": worded(outcome, words.OUTCOMES),
         "error_message": first["error"].header("message"),
-        "end_kind": listed(ended, words.END_KINDS),
-        "ended_by": listed(np.where(left, CLIENT, facts.closed_by), words.CLOSERS),
+        "end_kind": worded(ended, words.END_KINDS),
+        "ended_by": worded(np.where(left, CLIENT, facts.closed_by), words.CLOSERS),
         "frames_c2s": pa.array(facts.frames[:, 0]),
         "frames_s2c": pa.array(facts.frames[:, 1]),
         "complete_start": pc.and_(*(flat(streams.column(name)).fill_null(False) for name in ("syn_seen", "synack_seen"))),
-        "complete_end": pa.array(facts.close_kind != OPEN),
+        "complete_end": pa.array(facts.close_kind != CLOSE_OPEN),
         "gap_octets": pa.array(missing),
         "cleartext_credentials": pa.array(counters.both(counted, "leaks").any(axis=1) & ~facts.encrypted),
         "given_up": pa.array(counted["given_up"]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from stompcap.places import END
+from stompcap.columns import I64, filtered, flat, integers, with_integers
 from stompcap.session import (
     annotate,
     clocks,
@@ -24,7 +24,6 @@ from stompcap.session import (
     trust,
 )
 from stompcap.session.analysis import Analysis, Batch
-from stompcap.session.columns import I64, flat, integers, where, with_integers
 from stompcap.session.deliveries import follow as deliveries
 from stompcap.session.heartbeats import arrivals
 from stompcap.session.heartbeats import follow as heartbeats
@@ -37,6 +36,7 @@ from stompcap.session.state import EMPTY, FRAMES, ROWS, SCHEMAS, SEGMENTS, State
 from stompcap.session.subscriptions import follow as subscriptions
 from stompcap.session.transactions import follow as transactions
 from stompcap.session.wire import WIRE_ORDER, build, directions, earlier, raw_rows, speaking, wire_order
+from stompcap.wire_order import END
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     counters.keep(counted, "untrusted", ~trust.at_end(raw, trusted_before))
     frames = _after(FRAMES, state["frames"], batch.frames)
     waits = ~earlier(frames) & (integers(frames.column("stream_offset")) >= released.cut[directions(frames, ids)])
-    dialogue = build(streams, raw, where(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
+    dialogue = build(streams, raw, filtered(frames, ~waits), order, counters.both(counted, "frames").sum(axis=1))
 
     trusted = dialogue.of_rows(raw.trusted)
     started = (counters.both(counted, "greeted") == 1) | gaps.greeted(dialogue)
@@ -128,8 +128,8 @@ def step(batch: Batch, state: State, order: Mapping[str, int], options: Options)
     }
     said = annotate.facts(dialogue, found, before, subs, txns, requests, delivered, _round_trip(first), watches, options.thresholds)
     analysis = Analysis(tables, dialogue, said, facts, first, closing, watches, subs.rows, txns.rows, requests.rows, delivered.rows)
-    left = where(with_integers(segments, WIRE_ORDER, came.place), ~ready)
-    return Step(analysis, open_, counted, beats, rows_table, where(frames, waits), left, stalls, released, given_up)
+    left = filtered(with_integers(segments, WIRE_ORDER, came.place), ~ready)
+    return Step(analysis, open_, counted, beats, rows_table, filtered(frames, waits), left, stalls, released, given_up)
 
 
 def _after(schema: pa.Schema, before: pa.Table, new: pa.Table) -> pa.Table:

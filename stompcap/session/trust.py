@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import EOL, FRAME, GAP, RawRows
+from stompcap.codes import EOL, FRAME, GAP
+from stompcap.columns import I64, Bools
+from stompcap.session.dialogue import RawRows
 from stompcap.stomp.syntax import Syntax
 
 

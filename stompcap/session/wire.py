@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import GAP, SERVER
+from stompcap.columns import I64, Bools, coded, flat, integers, rising, truth
 from stompcap.kernel import kernel
-from stompcap.places import END, PACKET_BITS
-from stompcap.session.columns import I64, Bools, flat, integers, repeated_codes, rising, truth
-from stompcap.session.dialogue import COMMANDS, GAP, SERVER, Dialogue, RawRows
+from stompcap.session.dialogue import COMMANDS, Dialogue, RawRows
 from stompcap.tables import words
+from stompcap.wire_order import END, PACKET_BITS
 
 SHORTENED = pa.array(["content_length_shortened"])
 EARLIER = "earlier"  # column of rows and frames of an earlier step, 1 there
@@ -31,7 +32,7 @@ def sides(column: pa.Array | pa.ChunkedArray) -> I64:
 
 def directions(table: pa.Table, streams: pa.Array) -> I64:
     """Direction of each row: session * 2 + side, the session being an index in `streams`; -1 for other streams."""
-    session = repeated_codes(table.column("stream_id"), streams)
+    session = coded(table.column("stream_id"), streams)
     return np.where(session >= 0, session * 2 + sides(table.column("direction")), -1)
 
 
@@ -50,7 +51,7 @@ def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
     That of its first or last octet, as `which` begins the columns' names (`first_`, `last_`), or of its only one.
     """
     captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
-    capture = repeated_codes(table.column(f"{which}capture_id"), captures)
+    capture = coded(table.column(f"{which}capture_id"), captures)
     packet = integers(table.column(f"{which}packet"), 0)
     rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(len(capture), np.int64)
     found: I64 = (rank << PACKET_BITS) | packet
@@ -72,7 +73,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
     own = np.flatnonzero(direction >= 0)
     sort = by_key(direction[own], offset[own])
     row = own if sort is None else own[sort]
-    direction, kind = direction[row], repeated_codes(rows.column("kind"), pa.array(words.RAW_KINDS))[row]
+    direction, kind = direction[row], coded(rows.column("kind"), words.RAW_KINDS)[row]
 
     first, last = (place(rows, which, order)[row] for which in ("first_", "last_"))
     at = _rows_in_order(rows, order, direction, kind == GAP, first, row)
@@ -90,7 +91,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         length=column("length_octets"),
         kind=kind,
         syntax=column("syntax", 0),
-        shortened=repeated_codes(rows.column("delimited_by"), SHORTENED)[row] == 0,
+        shortened=coded(rows.column("delimited_by"), SHORTENED)[row] == 0,
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=truth(rows.column("redacted"))[row],
@@ -204,7 +205,7 @@ def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str
         session=session,
         side=direction[row] % 2,
         command=command[row],
-        version=repeated_codes(frames.column("version"), pa.array(words.VERSIONS))[row],
+        version=coded(frames.column("version"), words.VERSIONS)[row],
         offset=offset[row],
         length=column("length_octets"),
         body_octets=column("body_octets", 0),

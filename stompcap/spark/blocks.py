@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.payload_spill import PayloadSpill
+from stompcap.columns import I64
 from stompcap.tasks.failures import FAILURES, Failures
 
 BLOCKS = pa.schema([("task", pa.int32()), ("block", pa.binary()), (FAILURES, pa.string())])
@@ -53,7 +53,7 @@ def reported(failures: Failures) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"task": 0, "block": None, FAILURES: failures.said()}], schema=BLOCKS)
 
 
-def task_of(flow: NDArray[np.int64], tasks: int) -> NDArray[np.int64]:
+def task_of(flow: I64, tasks: int) -> I64:
     """The task that a flow belongs to, 0 to `tasks` - 1."""
     unsigned = flow.view(np.uint64)
     return ((unsigned ^ (unsigned >> np.uint64(32))) % np.uint64(tasks)).astype(np.int64)

@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.columns import I64, Bools
 from stompcap.lake.removal import disjoint
 from stompcap.tcp.block import fixed_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
+    Bools = Bools
 
 ENDPOINT_OCTETS = 36
 
@@ -37,12 +36,12 @@ class Periods:
     """
 
     endpoints: pa.Array
-    first: Ints
-    begins: Ints
-    ends: Ints
+    first: I64
+    begins: I64
+    ends: I64
 
     @staticmethod
-    def of(endpoints: pa.Array, begins: Ints, ends: Ints) -> Periods:
+    def of(endpoints: pa.Array, begins: I64, ends: I64) -> Periods:
         """The lives of connections, a row each."""
         coded = endpoints.dictionary_encode()
         flow = coded.indices.to_numpy()

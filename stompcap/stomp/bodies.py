@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp.octets import Octets, find_nul
-from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.octets import find_nul
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.strings import offsets_of, slices, string_array
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.utf8 import ESCAPED, escape, is_ascii, is_utf8, sequence
@@ -16,7 +17,7 @@ BODY_NUL, BODY_NON_UTF8 = int(Syntax.BODY_NUL), int(Syntax.BODY_NON_UTF8)
 
 
 @kernel
-def _survey(octets: Octets, begin: Ints, length: Ints, by_nul: Bools, limit: int, syntax: Ints, shown: Ints, odd: Bools) -> None:
+def _survey(octets: Octets, begin: I64, length: I64, by_nul: Bools, limit: int, syntax: I64, shown: I64, odd: Bools) -> None:
     """Flag each body; find how many octets its preview shows, and whether they may need escaping."""
     for frame in range(begin.size):
         at = begin[frame]
@@ -38,7 +39,7 @@ def _survey(octets: Octets, begin: Ints, length: Ints, by_nul: Bools, limit: int
 
 
 @kernel
-def _previews(octets: Octets, begin: Ints, shown: Ints, out: Octets, lengths: Ints) -> None:
+def _previews(octets: Octets, begin: I64, shown: I64, out: Octets, lengths: I64) -> None:
     at = 0
     for frame in range(begin.size):
         before = at
@@ -46,7 +47,7 @@ def _previews(octets: Octets, begin: Ints, shown: Ints, out: Octets, lengths: In
         lengths[frame] = at - before
 
 
-def read_bodies(octets: Octets, frames: Rows, limit: int, syntax: Ints) -> tuple[Ints, pa.StringArray]:
+def read_bodies(octets: Octets, frames: Rows, limit: int, syntax: I64) -> tuple[I64, pa.StringArray]:
     """Body length of each frame, and its first `limit` octets as text (null for an empty body); adds bits to `syntax`."""
     begin = frames.position + frames.body
     length = frames.length - frames.body - 1

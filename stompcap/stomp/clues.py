@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap import codes
+from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
-from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import BACKSLASH, CR, ERROR, LF, NUL
-from stompcap.stomp.octets import Octets, equals
+from stompcap.stomp.octets import equals
 from stompcap.stomp.secret_lines import cover, mask_quoted
 from stompcap.stomp.secret_names import LONGEST, SecretNames
 from stompcap.stomp.secret_texts import IN_WORD, mask_named
@@ -131,6 +132,6 @@ def mask_clue(
 @kernel
 def searched_whole(kind: int, command: int, syntax: int, body: int) -> bool:
     """Whether a row is searched as a whole (`marks.mask_all`), so that clues tell nothing of it."""
-    if kind == r.FRAME:
+    if kind == codes.FRAME:
         return command == ERROR or syntax & BLANK_PADDED != 0
-    return kind != r.PARTIAL or body < 0 or command == ERROR
+    return kind != codes.PARTIAL or body < 0 or command == ERROR

@@ -7,18 +7,18 @@ Whole batches at once, by kernels into Arrow buffers; no object per frame. The s
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from stompcap.columns import I8, I32, I64, Bools, Octets, worded
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
-from stompcap.stomp.octets import Octets, fold, readonly
+from stompcap.stomp.octets import fold, readonly
 from stompcap.stomp.redact import redact
-from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
-from stompcap.stomp.strings import Offsets, bitmap, offsets_of, slices, string_array, words_array
+from stompcap.stomp.strings import bitmap, offsets_of, slices, string_array
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.tables.schema import HEADER_MAP, HEADERS
@@ -27,11 +27,10 @@ RULES = ("FR-02", "FR-03", "FR-04", "FR-07", "FR-08", "FR-15", "FR-17", "FR-18",
 """Rules that one frame's octets and the version decide, in the order of `decode_errors`."""
 
 BODY_PREVIEW = 256
-Versions = npt.NDArray[np.int8]
 
 
 @kernel
-def _command_ends(octets: Octets, position: Ints, length: Ints) -> None:
+def _command_ends(octets: Octets, position: I64, length: I64) -> None:
     for frame in range(position.size):
         i = position[frame]
         while octets[i] != g.LF:
@@ -42,14 +41,14 @@ def _command_ends(octets: Octets, position: Ints, length: Ints) -> None:
 
 
 @kernel
-def _stripped(octets: Octets, position: Ints, length: Ints) -> None:
+def _stripped(octets: Octets, position: I64, length: I64) -> None:
     for frame in range(position.size):
         while octets[position[frame] + length[frame] - 1] <= g.SPACE:
             length[frame] -= 1
 
 
 @kernel
-def _is_name(octets: Octets, position: Ints, length: Ints, command: Ints, exact: Bools) -> None:
+def _is_name(octets: Octets, position: I64, length: I64, command: I64, exact: Bools) -> None:
     for frame in range(position.size):
         code = command[frame]
         same = code >= 0 and g.COMMAND_LENGTHS[code] == length[frame]
@@ -61,7 +60,7 @@ def _is_name(octets: Octets, position: Ints, length: Ints, command: Ints, exact:
         exact[frame] = same
 
 
-def decode_errors(syntax: Ints, command: Ints, exact: Bools, versions: Versions) -> pa.ListArray:
+def decode_errors(syntax: I64, command: I64, exact: Bools, versions: I8) -> pa.ListArray:
     """Per frame the rules (ids) that decoding found broken, without those that the frame's version does not have."""
     handshake = np.isin(command, g.HANDSHAKE)
     v10, v11, v12 = (versions == v for v in range(3))
@@ -83,11 +82,11 @@ def decode_errors(syntax: Ints, command: Ints, exact: Bools, versions: Versions)
     )
     matrix = np.stack(broken, axis=1)
     offsets = offsets_of(matrix.sum(axis=1))
-    return pa.ListArray.from_arrays(pa.array(offsets), words_array(np.nonzero(matrix)[1], RULES))
+    return pa.ListArray.from_arrays(pa.array(offsets), worded(np.nonzero(matrix)[1], RULES))
 
 
 @kernel
-def _kept(first: Offsets, name_at: Offsets, effective: Ints, begin: Ints, length: Ints, per_frame: Ints) -> None:
+def _kept(first: I32, name_at: I32, effective: I64, begin: I64, length: I64, per_frame: I64) -> None:
     """Names of the effective entries, and how many each frame has."""
     kept = 0
     for frame in range(per_frame.size):
@@ -100,7 +99,7 @@ def _kept(first: Offsets, name_at: Offsets, effective: Ints, begin: Ints, length
 
 
 @kernel
-def _lower(names: Octets, name_at: Offsets, meant: npt.NDArray[np.int8]) -> None:
+def _lower(names: Octets, name_at: I32, meant: I8) -> None:
     """Put names that match in another case in lower case."""
     for entry in range(meant.size):
         if meant[entry] >= 0:
@@ -143,16 +142,16 @@ def _promoted(heads: Heads, column: int) -> pa.StringArray:
     return slices(heads.values, begin, np.maximum(length, 0), present)
 
 
-def eol_column(syntax: Ints) -> pa.StringArray:
+def eol_column(syntax: I64) -> pa.StringArray:
     """How the lines of command and headers end: lf, crlf or mixed."""
     lf, crlf = (syntax & int(Syntax.LF_LINE)) != 0, (syntax & int(Syntax.CRLF_LINE)) != 0
-    return words_array(np.where(lf & crlf, 2, np.where(crlf, 1, 0)), words.EOLS)
+    return worded(np.where(lf & crlf, 2, np.where(crlf, 1, 0)), words.EOLS)
 
 
 def decode(
     octets: Octets,
     frames: Rows,
-    versions: Versions,
+    versions: I8,
     body_preview: int = BODY_PREVIEW,
     keep_credentials: bool = False,
     masked: Bools | None = None,
@@ -202,7 +201,7 @@ def decode(
     columns["body_octets"] = pa.array(body_octets)
     columns["body_preview"] = preview
     columns["eol"] = eol_column(heads.syntax)
-    columns["delimited_by"] = words_array(frames.delimited_by, words.DELIMITERS)
+    columns["delimited_by"] = worded(frames.delimited_by, words.DELIMITERS)
     columns["syntax"] = pa.array(heads.syntax)
     columns["decode_errors"] = decode_errors(heads.syntax, frames.command, exact, versions)
     columns["headers"] = headers_column(heads).cast(HEADERS)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap import codes
+from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.lookahead import open_nul
 from stompcap.stomp.marks import mark
-from stompcap.stomp.octets import Octets, readonly
-from stompcap.stomp.rows import Bools, Ints, Rows, Runs, State
+from stompcap.stomp.octets import readonly
+from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 
 SPARE = 4
@@ -23,7 +25,7 @@ SPARE = 4
 
 
 @kernel
-def _move(s: Ints, shift: int) -> None:
+def _move(s: I64, shift: int) -> None:
     """Shift the places in a state; negative ones mean none, and so does 0 for LOOK."""
     s[r.DONE] += shift
     s[r.SEARCH] += shift
@@ -37,18 +39,18 @@ def _move(s: Ints, shift: int) -> None:
 
 
 @kernel
-def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int) -> None:
+def _cut(octets: Octets, s: I64, end: int, declared: int, out: I64, count: int) -> None:
     """The row just written ends at a limit, before its true end: what follows goes on as behind a gap of no octets.
 
     Junk is cut before a NUL that a frame may follow, as far as the available octets show.
     """
     kind = out[p.KIND, count - 1]
-    if s[r.DONE] != end or (kind != r.PARTIAL and (kind != r.JUNK or out[p.ROW_SYNTAX, count - 1] & p.STRAY_NUL)):
+    if s[r.DONE] != end or (kind != codes.PARTIAL and (kind != codes.JUNK or out[p.ROW_SYNTAX, count - 1] & p.STRAY_NUL)):
         return
     out[p.ROW_SYNTAX, count - 1] |= p.TOO_LARGE
-    if kind == r.PARTIAL and declared >= end and s[r.LENGTH] <= p.BELIEVED:
+    if kind == codes.PARTIAL and declared >= end and s[r.LENGTH] <= p.BELIEVED:
         s[r.EXPECTED] = declared
-    if kind == r.JUNK and s[r.EXPECTED] < 0:
+    if kind == codes.JUNK and s[r.EXPECTED] < 0:
         nul = open_nul(octets, out[p.POSITION, count - 1], end, p.sender(s))
         if nul > out[p.POSITION, count - 1]:
             out[p.OCTETS, count - 1] = nul - out[p.POSITION, count - 1]
@@ -58,7 +60,7 @@ def _cut(octets: Octets, s: Ints, end: int, declared: int, out: Ints, count: int
 
 @kernel
 def _stretch(
-    octets: Octets, s: Ints, whole: int, done: bool, final: bool, limits: Ints, names: SecretNames, out: Ints, count: int
+    octets: Octets, s: I64, whole: int, done: bool, final: bool, limits: I64, names: SecretNames, out: I64, count: int
 ) -> int:
     """Walk one contiguous stretch from the state's place to `whole`; stops early where `out` is full.
 
@@ -105,14 +107,14 @@ def _stretch(
 
 
 @kernel
-def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
+def _gap(s: I64, direction: int, end: int, out: I64, count: int) -> int:
     """Write the gap [DONE, end) and prepare to resynchronise behind it; places are stream offsets here."""
     out[:, count] = 0
     out[p.DIRECTION, count] = direction
     out[p.OFFSET, count] = s[r.DONE]
     out[p.POSITION, count] = -1
     out[p.OCTETS, count] = end - s[r.DONE]
-    out[p.KIND, count] = r.GAP
+    out[p.KIND, count] = codes.GAP
     out[p.DELIMITED, count] = -1
     out[p.ROW_BODY, count] = -1
     out[p.ROW_COMMAND, count] = -1
@@ -123,8 +125,8 @@ def _gap(s: Ints, direction: int, end: int, out: Ints, count: int) -> int:
 
 @kernel
 def _walk(
-    octets: Octets, direction: Ints, position: Ints, length: Ints, offset: Ints, final: Bools, total: Ints,
-    limits: Ints, names: SecretNames, state: Ints, start: int, out: Ints,
+    octets: Octets, direction: I64, position: I64, length: I64, offset: I64, final: Bools, total: I64,
+    limits: I64, names: SecretNames, state: I64, start: int, out: I64,
 ) -> tuple[int, int]:
     """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` is full."""
     count = 0
@@ -227,7 +229,7 @@ def delimit(
     runs = _checked(runs, octets, state)
     octets = readonly(octets)
     direction = runs.direction.astype(np.int64)
-    parts: list[Ints] = []
+    parts: list[I64] = []
     start, capacity = 0, int(runs.length.sum()) // 96 + 4 * direction.size + 64
     while start < direction.size:
         out = np.empty((r.ROW_FIELDS, capacity), np.int64)

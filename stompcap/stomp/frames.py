@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from stompcap.codes import BY_CONTENT_LENGTH_SHORTENED, FRAME, PARTIAL
+from stompcap.columns import Octets
 from stompcap.stomp.decoder import BODY_PREVIEW, decode
 from stompcap.stomp.delimiter import delimit
-from stompcap.stomp.octets import Octets
-from stompcap.stomp.rows import FRAME, LENGTH_SHORTENED, PARTIAL, Rows, Runs
+from stompcap.stomp.rows import Rows, Runs
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -121,7 +122,7 @@ def _whole(rows: Rows, octets: np.ndarray, lengths: np.ndarray) -> Rows:
     """
     last = octets[np.maximum(rows.position + rows.length - 1, 0)] if octets.size else np.zeros(len(rows), np.uint8)
     cut = (rows.kind == PARTIAL) & (rows.body >= 0) & (rows.length == lengths[rows.direction]) & (last == 0)
-    kind, by = np.where(cut, FRAME, rows.kind), np.where(cut, LENGTH_SHORTENED, rows.delimited_by)
+    kind, by = np.where(cut, FRAME, rows.kind), np.where(cut, BY_CONTENT_LENGTH_SHORTENED, rows.delimited_by)
     return replace(rows, kind=kind, delimited_by=by).frames()
 
 

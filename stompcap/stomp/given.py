@@ -14,13 +14,14 @@ from urllib.parse import unquote_to_bytes
 
 import numpy as np
 
+from stompcap import codes
+from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp import rows as r
 from stompcap.stomp.clues import LOGIN_OCTETS, mask_head_values, may_have_values
 from stompcap.stomp.grammar import CONNECT, ERROR, LF, STOMP
 from stompcap.stomp.marks import PASSCODE
-from stompcap.stomp.octets import Octets, equals, readonly
-from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.octets import equals, readonly
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_forms import LEAST
 from stompcap.stomp.secret_lines import line_end
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, name_end, secret_value
@@ -38,7 +39,7 @@ Passcodes = Mapping[int, frozenset[bytes]]
 
 
 @kernel
-def _known(octets: Octets, begin: int, end: int, values: Ints, count: int) -> bool:
+def _known(octets: Octets, begin: int, end: int, values: I64, count: int) -> bool:
     """Whether [begin, end) equals one of the values."""
     for one in range(count):
         if equals(octets, begin, end, octets[values[one, 0] : values[one, 1]]):
@@ -70,8 +71,8 @@ def _next(octets: Octets, line: int, at: int, stop: int, names: SecretNames) -> 
 
 @kernel
 def _values(
-    octets: Octets, connection: Ints, position: Ints, body: Ints, opens: Bools, names: SecretNames, values: Ints, counts: Ints,
-    logins: Ints,
+    octets: Octets, connection: I64, position: I64, body: I64, opens: Bools, names: SecretNames, values: I64, counts: I64,
+    logins: I64,
 ) -> None:
     """The secret values of heads, different ones of each connection: begin, end, and 1 where they are in a head that `opens` it.
 
@@ -103,7 +104,7 @@ def _values(
 
 
 @kernel
-def _reveal(octets: Octets, position: Ints, body: Ints, among: Bools) -> None:
+def _reveal(octets: Octets, position: I64, body: I64, among: Bools) -> None:
     """Leave `among` the heads those with a token or a URL's user information in a value."""
     unused = np.empty(0, np.uint8)
     for row in range(position.size):
@@ -112,9 +113,9 @@ def _reveal(octets: Octets, position: Ints, body: Ints, among: Bools) -> None:
             among[row] = may_have_values(octets, begin, end) and mask_head_values(octets, unused, begin, end, False) != 0
 
 
-def giving(octets: Octets, rows: Rows) -> Ints:
+def giving(octets: Octets, rows: Rows) -> I64:
     """Which rows are frames whose heads may give secrets: those of CONNECT and STOMP, then others."""
-    framed, opens = (rows.kind == r.FRAME) & (rows.command != ERROR), (rows.command == CONNECT) | (rows.command == STOMP)
+    framed, opens = (rows.kind == codes.FRAME) & (rows.command != ERROR), (rows.command == CONNECT) | (rows.command == STOMP)
     named = framed & (opens | ((rows.syntax & PASSCODE) != 0))
     others = framed & ~named
     _reveal(readonly(octets), rows.position, rows.body, others)

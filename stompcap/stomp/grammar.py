@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from stompcap.codes import V1_0, V1_1
+from stompcap.columns import I64, U8
 
 NUL, TAB, LF, CR, SPACE, COLON, BACKSLASH, STAR = 0, 9, 10, 13, 32, 58, 92, 42
 
-V1_0, V1_1, V1_2, UNKNOWN_VERSION = 0, 1, 2, -1
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ SECRET = "passcode"
 MASK = "***"
 
 
-def pack(words: tuple[str, ...]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def pack(words: tuple[str, ...]) -> tuple[U8, I64]:
     """Words as rows of octets, padded with zeros, and their lengths: the form that kernels compare with."""
     lengths = np.array([len(w) for w in words], dtype=np.int64)
     packed = np.zeros((len(words), int(lengths.max())), dtype=np.uint8)
@@ -95,9 +96,9 @@ COMMAND_OCTETS, COMMAND_LENGTHS = pack(NAMES)
 LONGEST_COMMAND = int(COMMAND_LENGTHS.max())
 BODY_ALLOWED = np.array([c.body for c in COMMANDS])
 FROM_SERVER = np.array([c.sender == "server" for c in COMMANDS])
-ANY, CLIENT, SERVER = 0, 1, -1
+NO_VOTE, VOTE_CLIENT, VOTE_SERVER = 0, 1, -1
 """Roles of a direction's sender; roles add up, so that the sign of a sum shows which one prevails."""
-ROLE_OF = np.where(FROM_SERVER, SERVER, CLIENT)
+ROLE_OF = np.where(FROM_SERVER, VOTE_SERVER, VOTE_CLIENT)
 
 ESCAPE_VALUES = np.zeros((3, 256), dtype=np.uint8)
 for _version, _table in enumerate(ESCAPES):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.names import MAY_NOT_PAD, PRIME, digest_of, name_id
-from stompcap.stomp.octets import Octets, skip_blanks, trim_blanks
+from stompcap.stomp.octets import skip_blanks, trim_blanks
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.texts import CLASS, COLON_BIT, finish
 

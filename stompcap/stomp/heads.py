@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from stompcap.columns import I8, I32, I64, Bools, Octets
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.header_lines import line_end, shorten, take_name, take_value, without_blanks
 from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, name_id, same
-from stompcap.stomp.octets import Octets
 from stompcap.stomp.opening import declared_length
-from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, is_secret
-from stompcap.stomp.strings import Offsets
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.texts import NON_ASCII
 from stompcap.stomp.utf8 import ESCAPED
@@ -35,34 +33,34 @@ _CONTENT_LENGTH_COLUMN = g.PROMOTED.index("content-length")
 class Heads:
     """Header entries of a batch of frames. Entry e of frame f: first[f] <= e < first[f + 1]."""
 
-    first: Offsets
+    first: I32
     names: Octets
-    name_at: Offsets
+    name_at: I32
     values: Octets
-    value_at: Offsets
+    value_at: I32
     has_value: Bools
-    meant: npt.NDArray[np.int8]
+    meant: I8
     """Per entry: index of the name that one in another case matches, else -1; its lower case is the effective name."""
-    effective: Ints
+    effective: I64
     """Per entry: where the effective value begins and ends in `values`; begin is -1 where an earlier entry wins or there is no colon."""
     plain: bool
     """All entries are effective, unchanged."""
-    promoted: Ints
+    promoted: I64
     """Per promoted header and frame: begin and length of the effective value in `values`; length -1 where there is none."""
-    content_length: Ints
+    content_length: I64
     """Per frame; -1 where absent or not a number of 63 bits."""
-    syntax: Ints
+    syntax: I64
     """Per frame: the delimiter's bits and those of the head."""
 
 
 class Frames(NamedTuple):
     """Frames as the kernels take them: where each begins, the offset of its body, its command and version, its syntax bits."""
 
-    position: Ints
-    body: Ints
-    command: Ints
-    version: npt.NDArray[np.int8]
-    syntax: Ints
+    position: I64
+    body: I64
+    command: I64
+    version: I8
+    syntax: I64
     masked: Bools
     """Something in the frame's octets is masked."""
 
@@ -71,25 +69,25 @@ class Entries(NamedTuple):
     """Columns for header entries, as in Heads; those of names and values have one row more, the begin of the next entry."""
 
     names: Octets
-    name_at: Offsets
+    name_at: I32
     values: Octets
-    value_at: Offsets
+    value_at: I32
     has_value: Bools
-    effective: Ints
-    meant: npt.NDArray[np.int8]
+    effective: I64
+    meant: I8
 
 
 class Seen(NamedTuple):
     """The entries of a frame by name, hashed and stamped with the frame's number; and the entry of each of NAMES, stamped alike."""
 
-    slots: Ints
-    stamps: Ints
-    holders: Ints
+    slots: I64
+    stamps: I64
+    holders: I64
 
 
 @inline
 def _first_of_name(
-    names: Octets, begin: int, end: int, name_at: Offsets, slots: Ints, stamps: Ints, stamp: int, entry: int, digest: int
+    names: Octets, begin: int, end: int, name_at: I32, slots: I64, stamps: I64, stamp: int, entry: int, digest: int
 ) -> int:
     """The frame's earlier entry with the name [begin, end); -1 where there is none, and this one is remembered."""
     mask = slots.size - 1
@@ -105,7 +103,7 @@ def _first_of_name(
 
 
 @kernel
-def _choose_cases(meant: npt.NDArray[np.int8], effective: Ints, holders: Ints, stamp: int, first: int, end: int) -> None:
+def _choose_cases(meant: I8, effective: I64, holders: I64, stamp: int, first: int, end: int) -> None:
     """Let entries of [first, end) whose name is in another case stand for it, where none has it in lower case."""
     for entry in range(first, end):
         word = meant[entry]
@@ -117,7 +115,7 @@ def _choose_cases(meant: npt.NDArray[np.int8], effective: Ints, holders: Ints, s
 
 
 @inline
-def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promoted: Ints, content_length: Ints) -> None:
+def _promote(values: Octets, effective: I64, holders: I64, frame: int, promoted: I64, content_length: I64) -> None:
     """Note where the values of a frame's promoted headers are."""
     for column in range(PLACES.size):
         if holders[PLACES[column], 0] == frame + 1:
@@ -130,8 +128,8 @@ def _promote(values: Octets, effective: Ints, holders: Ints, frame: int, promote
 
 @kernel
 def _split(
-    octets: Octets, frames: Frames, keep: bool, secrets: SecretNames, first: Offsets, entries: Entries, promoted: Ints,
-    content_length: Ints, seen: Seen,
+    octets: Octets, frames: Frames, keep: bool, secrets: SecretNames, first: I32, entries: Entries, promoted: I64,
+    content_length: I64, seen: Seen,
 ) -> bool:
     """Fill the columns, and the frames' syntax bits; whether all entries are effective, unchanged."""
     names, name_at, values, value_at, has_value, effective, meant = entries
@@ -203,7 +201,7 @@ def _split(
 
 
 def split_heads(
-    octets: Octets, frames: Rows, versions: npt.NDArray[np.int8], keep_credentials: bool, masked: Bools, secrets: SecretNames = SECRET_NAMES
+    octets: Octets, frames: Rows, versions: I8, keep_credentials: bool, masked: Bools, secrets: SecretNames = SECRET_NAMES
 ) -> Heads:
     """Header entries of frames.
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stompcap.codes import GAP
 from stompcap.stomp.delimiter import delimit
-from stompcap.stomp.rows import GAP, Rows, Runs, State
+from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 

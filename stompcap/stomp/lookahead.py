@@ -7,9 +7,10 @@ Every search returns how far it came, so that a caller that waits for more octet
 
 from __future__ import annotations
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import ANY, COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NUL, ROLE_OF, SPACE
-from stompcap.stomp.octets import Octets, match_command
+from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NO_VOTE, NUL, ROLE_OF, SPACE
+from stompcap.stomp.octets import match_command
 
 NO, KNOWN, WAIT, END = 0, 1, 2, 3
 NAME_LIMIT = 256
@@ -39,7 +40,7 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
         i += 1
     if i == end:
         for code in range(COMMAND_LENGTHS.size):
-            if COMMAND_LENGTHS[code] >= i - begin and (role == ANY or ROLE_OF[code] == role):
+            if COMMAND_LENGTHS[code] >= i - begin and (role == NO_VOTE or ROLE_OF[code] == role):
                 same = True
                 for k in range(i - begin):
                     if octets[begin + k] & 0xDF != COMMAND_OCTETS[code, k]:
@@ -51,7 +52,7 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
     if octets[i] != LF and octets[i] != CR:
         return NO, i
     code = match_command(octets, begin, i)
-    if code < 0 or (role != ANY and ROLE_OF[code] != role):
+    if code < 0 or (role != NO_VOTE and ROLE_OF[code] != role):
         return NO, i
     if octets[i] == CR:
         i += 1

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap import codes
+from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, STOMP, pack
-from stompcap.stomp.octets import Octets, equals, find_nul, matching, readonly
-from stompcap.stomp.rows import Ints, Rows
+from stompcap.stomp.octets import equals, find_nul, matching, readonly
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_lines import line_end, mask_lines
 from stompcap.stomp.secret_names import SecretNames
 from stompcap.stomp.secret_texts import IN_WORD, mask_text
@@ -152,31 +154,31 @@ def _behind_gap(place: int, length: int) -> int:
 
 @kernel
 def _mark(
-    octets: Octets, direction: Ints, position: Ints, length: Ints, kind: Ints, syntax: Ints, body: Ints, command: Ints,
-    names: SecretNames, state: Ints,
+    octets: Octets, direction: I64, position: I64, length: I64, kind: I64, syntax: I64, body: I64, command: I64,
+    names: SecretNames, state: I64,
 ) -> None:
     unused = np.empty(0, np.uint8)
     for row in range(direction.size):
         s = state[direction[row]]
-        if kind[row] == r.GAP:
+        if kind[row] == codes.GAP:
             s[r.PLACE] = _behind_gap(s[r.PLACE], length[row])
             continue
         if s[r.PLACE] == NOTHING:
             s[r.PLACE] = LEADING if syntax[row] & AFTER_GAP else WHOLE
-        if kind[row] == r.EOL:
+        if kind[row] == codes.EOL:
             if s[r.PLACE] == CUT:
                 s[r.PLACE] = WHOLE
             continue
         begin, end = position[row], position[row] + length[row]
         found = cut = in_head = False
-        if kind[row] == r.FRAME:
+        if kind[row] == codes.FRAME:
             if syntax[row] & BLANK_PADDED:
                 found, _ = mask_all(octets, unused, begin, end, end, names, False)
             elif command[row] == ERROR:
                 found, _ = mask_all(octets, unused, begin, begin + body[row], end, names, False)
             elif syntax[row] & ODD_HEAD:
                 found, _ = mask_lines(octets, unused, begin, begin + body[row], names, False)
-        elif kind[row] == r.PARTIAL:
+        elif kind[row] == codes.PARTIAL:
             found, cut = mask_partial(octets, unused, begin, body[row], command[row], end, names, False)
             handshake = command[row] == CONNECT or command[row] == STOMP or (command[row] < 0 and _may_open(octets, begin, end))
             cut = cut or command[row] == ERROR or (handshake and body[row] < 0)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, fold
+from stompcap.stomp.octets import equals, fold
 
 # by length, so that a header is compared with few names
 NAMES = tuple(sorted(g.LENIENT_NAMES, key=len))

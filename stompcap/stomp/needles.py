@@ -10,11 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from stompcap.columns import I64, U32, U64, Octets
 from stompcap.kernel import inline, kernel
-from stompcap.stomp.octets import Octets, readonly
-from stompcap.stomp.rows import Ints
+from stompcap.stomp.octets import readonly
 from stompcap.stomp.secret_forms import LEAST, forms
 
 CLUES = (b"CONNECT", b"accept-version", b"passcode", b"PASSCODE", b"Passcode")
@@ -28,26 +27,25 @@ RARITY = np.full(256, 4, np.int64)
 RARITY[list(b"etaoinsrhdlu -/.:,0123456789")] = 1
 RARITY[list(b"cmfpgwybvkACDEIMNOQRST_=")] = 2
 RARITY[list(b"xjqz")] = 3
-Words = npt.NDArray[np.uint32]
 
 
 class Needles(NamedTuple):
     """The words, back to back, and the table of their pieces."""
 
     octets: Octets
-    at: Ints
+    at: I64
     """Where each word begins, and where the last one ends."""
-    edges: Ints
+    edges: I64
     """Per word: bits BEFORE and BEHIND of `secret_forms`."""
-    bits: npt.NDArray[np.uint64]
+    bits: U64
     short: bool
     """Whether there are words of six octets."""
     shift: int
-    first: Ints
+    first: I64
     """By hash: the first entry of a piece, or -1."""
-    following: Ints
+    following: I64
     """By entry (PIECE * word + piece): the next one with the same hash, or -1."""
-    offset: Ints
+    offset: I64
     """By entry: where in the word the piece is."""
 
 
@@ -72,7 +70,7 @@ def _rarest(octets: Octets, begin: int, size: int, piece: int) -> int:
 
 @kernel
 def _enter(
-    octets: Octets, at: Ints, shift: int, bits: npt.NDArray[np.uint64], first: Ints, following: Ints, offset: Ints
+    octets: Octets, at: I64, shift: int, bits: U64, first: I64, following: I64, offset: I64
 ) -> None:
     """Enter four pieces of each word."""
     for word in range(at.size - 1):
@@ -112,7 +110,7 @@ def packed(words: dict[bytes, int]) -> Needles:
 
 
 @kernel
-def _whole(octets: Octets, at: int, place: int, needles: Needles, found: Ints, count: int) -> int:
+def _whole(octets: Octets, at: int, place: int, needles: Needles, found: I64, count: int) -> int:
     """Write the words that have a piece of this hash at `at`; the new number of those found."""
     entry = needles.first[place]
     while entry >= 0 and count < found.shape[0]:
@@ -133,7 +131,7 @@ def _whole(octets: Octets, at: int, place: int, needles: Needles, found: Ints, c
 
 
 @kernel
-def _search(octets: Octets, integers: Words, start: int, needles: Needles, found: Ints) -> tuple[int, int]:
+def _search(octets: Octets, integers: U32, start: int, needles: Needles, found: I64) -> tuple[int, int]:
     """Write where words are, from the integer `start` on: (how many, the integer to go on with)."""
     count = 0
     bits, shift, short = needles.bits, needles.shift, needles.short
@@ -151,7 +149,7 @@ def _search(octets: Octets, integers: Words, start: int, needles: Needles, found
     return count, integers.size
 
 
-def search(octets: Octets, words: Needles) -> Ints:
+def search(octets: Octets, words: Needles) -> I64:
     """Where words are in the octets: rows of begin, end and number of the word, by place."""
     if octets.ctypes.data % PIECE or not octets.flags.c_contiguous:
         octets = octets.copy()

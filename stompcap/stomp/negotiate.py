@@ -16,13 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stompcap import codes
+from stompcap.codes import FRAME, VERSION_ASSUMED_1_0, VERSION_CONNECTED, VERSION_INFERRED, VERSION_UNKNOWN
+from stompcap.columns import I8, I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets, equals, find_header, readonly, skip_blanks, trim_blanks
-from stompcap.stomp.rows import FRAME, Ints, Rows
+from stompcap.stomp.octets import equals, find_header, readonly, skip_blanks, trim_blanks
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.syntax import Syntax
 
-BY_CONNECTED, ASSUMED, INFERRED, NOT_KNOWN = range(4)
 """Sources: indices into `stompcap.tables.words.VERSION_SOURCES`."""
 
 
@@ -129,8 +131,8 @@ def _marks_of_settling(octets: Octets, begin: int, end: int, code: int) -> int:
 
 @kernel
 def _evidence(
-    octets: Octets, direction: Ints, position: Ints, kind: Ints, syntax: Ints, body: Ints, command: Ints,
-    stream: Ints, side: npt.NDArray[np.int8], evidence: Ints, versions: npt.NDArray[np.int8],
+    octets: Octets, direction: I64, position: I64, kind: I64, syntax: I64, body: I64, command: I64,
+    stream: I64, side: I8, evidence: I64, versions: I8,
 ) -> None:
     for row in range(direction.size):
         if kind[row] != FRAME:
@@ -172,16 +174,16 @@ class Versions(NamedTuple):
     possible   the versions that fit what was captured, as bits 1 << version; at least one
     """
 
-    version: npt.NDArray[np.int8]
-    source: npt.NDArray[np.int8]
-    possible: npt.NDArray[np.int8]
+    version: I8
+    source: I8
+    possible: I8
 
     def take(self, at: npt.NDArray[np.integer]) -> Versions:
         """Those at some places."""
         return Versions(*(column[at] for column in self))
 
 
-def _inferred(evidence: Ints) -> tuple[Ints, Ints]:
+def _inferred(evidence: I64) -> tuple[I64, I64]:
     """The version that the marks of each stream lead to, -1 for none or contradictory marks; and the versions that fit."""
     offered = evidence // _OFFERS & ANY_VERSION
     fitting = np.where(offered == 0, ANY_VERSION, offered)
@@ -193,13 +195,13 @@ def _inferred(evidence: Ints) -> tuple[Ints, Ints]:
         fitting = np.where(found, fitting & mark.fits, fitting)
         proven |= found & mark.proves
     crlf = ((evidence & _CRLF_SEEN) != 0) & ((allowed & 0b100) != 0)
-    lowest = np.select([allowed & 1 << version != 0 for version in range(3)], [0, 1, 2], default=g.UNKNOWN_VERSION)
-    version = np.where(crlf, g.V1_2, np.where(proven, lowest, g.UNKNOWN_VERSION))
+    lowest = np.select([allowed & 1 << version != 0 for version in range(3)], [0, 1, 2], default=codes.UNKNOWN_VERSION)
+    version = np.where(crlf, codes.V1_2, np.where(proven, lowest, codes.UNKNOWN_VERSION))
     return version, np.where(fitting == 0, ANY_VERSION, fitting)
 
 
 def negotiate(
-    octets: Octets, rows: Rows, stream_of_direction: npt.NDArray[np.int64], side: npt.NDArray[np.int8], streams: int
+    octets: Octets, rows: Rows, stream_of_direction: I64, side: I8, streams: int
 ) -> Versions:
     """The version of each stream, how it is known, and which versions fit.
 
@@ -219,9 +221,11 @@ def negotiate(
     named, answered, bare = ((evidence & bit) != 0 for bit in (_NAMED, _ANSWERED, _OFFERS_NOTHING))
     inferred, fitting = _inferred(evidence)
     assumed = answered | bare
-    version = np.select([named, assumed], [versions, g.V1_0], default=inferred).astype(np.int8)
+    version = np.select([named, assumed], [versions, codes.V1_0], default=inferred).astype(np.int8)
     source = np.select(
-        [named & (versions >= 0), ~named & assumed, ~named & (inferred >= 0)], [BY_CONNECTED, ASSUMED, INFERRED], default=NOT_KNOWN
+        [named & (versions >= 0), ~named & assumed, ~named & (inferred >= 0)],
+        [VERSION_CONNECTED, VERSION_ASSUMED_1_0, VERSION_INFERRED],
+        default=VERSION_UNKNOWN,
     )
-    certain = (source == BY_CONNECTED) | (source == ASSUMED)
+    certain = (source == VERSION_CONNECTED) | (source == VERSION_ASSUMED_1_0)
     return Versions(version, source.astype(np.int8), np.where(certain, 1 << np.maximum(version, 0), fitting).astype(np.int8))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SPACE, TAB
 
-Octets = npt.NDArray[np.uint8]
 BLOCK = 128
 
 

@@ -7,21 +7,22 @@ CONNECTED has no version; its handshake is read leniently from its first line on
 
 from __future__ import annotations
 
+from stompcap import codes
+from stompcap.columns import I64, U32, Octets
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols
-from stompcap.stomp.octets import Octets, equals, fold, match_command, skip_blanks, trim_blanks
-from stompcap.stomp.rows import Ints
-from stompcap.stomp.secret_names import Bits, SecretNames, is_secret, likely
+from stompcap.stomp.octets import equals, fold, match_command, skip_blanks, trim_blanks
+from stompcap.stomp.secret_names import SecretNames, is_secret, likely
 
 CONTENT_LENGTH, ACCEPT_VERSION, VERSION, ONLY = (pack((word,))[0][0] for word in ("content-length", "accept-version", "version", "1.0"))
 LETTER_A, LETTER_C, LETTER_V = 97, 99, 118
 
 
 @kernel
-def between(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
+def between(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     """The octet behind a row decides what begins there."""
     at = s[r.DONE]
     octet = octets[at]
@@ -47,7 +48,7 @@ def between(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
 
 
 @kernel
-def eols(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+def eols(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """A run of EOLs between frames."""
     begin = s[r.SEARCH]
     stop = after_eols(octets, begin, end)
@@ -58,11 +59,11 @@ def eols(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
     s[r.SEARCH] = stop
     if not closed and (stop == end or (stop + 1 == end and octets[stop] == CR)):
         return False, count
-    return True, p.emit(out, count, s, stop, r.EOL, -1)
+    return True, p.emit(out, count, s, stop, codes.EOL, -1)
 
 
 @kernel
-def nuls(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+def nuls(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """A run of NULs between frames."""
     i = s[r.SEARCH]
     while i < end and octets[i] == NUL:
@@ -71,26 +72,26 @@ def nuls(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int)
     if i == end and not closed:
         return False, count
     s[r.SYNTAX] |= p.STRAY_NUL
-    return True, p.emit(out, count, s, i, r.JUNK, -1)
+    return True, p.emit(out, count, s, i, codes.JUNK, -1)
 
 
 @kernel
-def nul_in_head(octets: Octets, s: Ints, nul: int, end: int, closed: bool, out: Ints, count: int) -> tuple[int, int]:
+def nul_in_head(octets: Octets, s: I64, nul: int, end: int, closed: bool, out: I64, count: int) -> tuple[int, int]:
     """A NUL before the blank line: junk where a frame follows it, a partial frame where nothing does, else (NO) part of the head."""
     verdict = p.after_nul(octets, s, nul, end, closed)
     if verdict == KNOWN:
         s[r.SYNTAX] |= p.NUL_IN_HEAD
-        count = p.emit(out, count, s, nul + 1, r.JUNK, -1)
+        count = p.emit(out, count, s, nul + 1, codes.JUNK, -1)
     elif verdict == END:
         s[r.SYNTAX] |= p.NUL_IN_HEAD
-        count = p.emit(out, count, s, end, r.PARTIAL, -1)
+        count = p.emit(out, count, s, end, codes.PARTIAL, -1)
     elif verdict == NO:
         s[r.SYNTAX] |= p.NUL_IN_HEAD
     return verdict, count
 
 
 @kernel
-def command(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+def command(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """The command line: a word of letters, perhaps blanks, LF or CRLF; anything else is junk."""
     begin = s[r.DONE]
     stop = begin
@@ -107,7 +108,7 @@ def command(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: i
     if last >= end:
         if not closed:
             return False, count
-        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+        return True, p.emit(out, count, s, end, codes.PARTIAL, -1)
     if octets[last] != LF:
         if octets[last] == NUL and not crlf:
             verdict, count = nul_in_head(octets, s, last, end, closed, out, count)
@@ -176,7 +177,7 @@ def _blank(octets: Octets, line: int, stop: int) -> bool:
 
 @inline
 def _take_line(
-    octets: Octets, s: Ints, line: int, stop: int, seen: int, lenient: bool, handshake: bool, letters: Bits, cared: Bits,
+    octets: Octets, s: I64, line: int, stop: int, seen: int, lenient: bool, handshake: bool, letters: U32, cared: U32,
     names: SecretNames,
 ) -> tuple[int, int]:
     """Take what the delimiter needs of the header line [line, stop): (what the head has had so far, syntax bits)."""
@@ -195,7 +196,7 @@ def _take_line(
 
 
 @inline
-def _note(s: Ints, syntax: int, lines: int, seen: int, every: int) -> None:
+def _note(s: I64, syntax: int, lines: int, seen: int, every: int) -> None:
     """Note how far a head was read; `every` is the bitwise or of its octets."""
     s[r.SYNTAX] = syntax | p.NON_ASCII if every >= 128 else syntax
     s[r.LINES] = lines
@@ -203,7 +204,7 @@ def _note(s: Ints, syntax: int, lines: int, seen: int, every: int) -> None:
 
 
 @inline
-def _begin_body(s: Ints, at: int) -> None:
+def _begin_body(s: I64, at: int) -> None:
     """Begin the body behind the blank line."""
     s[r.BODY] = at
     if s[r.LENGTH] >= 0:
@@ -215,7 +216,7 @@ def _begin_body(s: Ints, at: int) -> None:
 
 
 @kernel
-def head(octets: Octets, s: Ints, end: int, closed: bool, names: SecretNames, out: Ints, count: int) -> tuple[bool, int]:
+def head(octets: Octets, s: I64, end: int, closed: bool, names: SecretNames, out: I64, count: int) -> tuple[bool, int]:
     """Header lines up to the blank one, behind which the body begins."""
     i = s[r.SEARCH]
     line = s[r.LINE]
@@ -273,7 +274,7 @@ def head(octets: Octets, s: Ints, end: int, closed: bool, names: SecretNames, ou
     if not blank:
         if not closed:
             return False, count
-        return True, p.emit(out, count, s, end, r.PARTIAL, -1)
+        return True, p.emit(out, count, s, end, codes.PARTIAL, -1)
     if handshake and s[r.FOOTING] != r.FOUND:
         s[r.LENIENT] = lenient
     _begin_body(s, i)

@@ -7,14 +7,14 @@ of CONNECT, STOMP or CONNECTED, or if a whole frame with a known command is foun
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from stompcap.codes import ROLE_CLIENT, ROLE_EOLS, ROLE_OTHER, ROLE_SERVER, ROLE_UNKNOWN
+from stompcap.columns import I8, I64, Bools, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp.grammar import ANY, COLON, CONNECT, CONNECTED, CR, FROM_SERVER, LF, NUL, SPACE, STOMP, TAB
+from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, FROM_SERVER, LF, NO_VOTE, NUL, SPACE, STOMP, TAB
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols, boundary, command_line
-from stompcap.stomp.octets import Octets, find_nul, match_command, readonly
-from stompcap.stomp.prefixes import CLIENT, EOLS, OTHER, SERVER, UNKNOWN, protocol_at
-from stompcap.stomp.rows import Bools, Ints
+from stompcap.stomp.octets import find_nul, match_command, readonly
+from stompcap.stomp.prefixes import protocol_at
 
 
 @kernel
@@ -58,11 +58,11 @@ def _role_at(octets: Octets, begin: int, end: int, opens: bool, expected: bool) 
     UNKNOWN where that is too little evidence; and NO where more octets cannot change that.
     """
     code = _code_of(octets, begin)
-    role = SERVER if FROM_SERVER[code] else CLIENT
+    role = ROLE_SERVER if FROM_SERVER[code] else ROLE_CLIENT
     if expected or (opens and (code == CONNECT or code == STOMP or code == CONNECTED)):
         return role, KNOWN
     verdict = _whole_frame(octets, begin, end)
-    return (role if verdict == KNOWN else UNKNOWN), verdict
+    return (role if verdict == KNOWN else ROLE_UNKNOWN), verdict
 
 
 @kernel
@@ -72,24 +72,24 @@ def _behind_nuls(octets: Octets, begin: int, end: int, expected: bool) -> int:
     while True:
         nul = find_nul(octets, nul, end)
         if nul < 0:
-            return UNKNOWN
-        verdict, at = boundary(octets, nul + 1, end, ANY)
+            return ROLE_UNKNOWN
+        verdict, at = boundary(octets, nul + 1, end, NO_VOTE)
         if verdict == KNOWN:
             role, _ = _role_at(octets, at, end, False, expected)
-            if role != UNKNOWN:
+            if role != ROLE_UNKNOWN:
                 return int(role)
         nul += 1
 
 
 @kernel
 def _peek_midstream(octets: Octets, begin: int, end: int, expected: bool) -> int:
-    verdict, at = boundary(octets, begin, end, ANY)
+    verdict, at = boundary(octets, begin, end, NO_VOTE)
     if verdict == KNOWN:
         role, _ = _role_at(octets, at, end, False, expected)
-        if role != UNKNOWN:
+        if role != ROLE_UNKNOWN:
             return int(role)
     if verdict == WAIT or verdict == END:
-        return EOLS if verdict == END and begin < end else UNKNOWN
+        return ROLE_EOLS if verdict == END and begin < end else ROLE_UNKNOWN
     return int(_behind_nuls(octets, begin, end, expected))
 
 
@@ -106,39 +106,39 @@ def _peek_beginning(octets: Octets, begin: int, end: int, expected: bool) -> int
         if i == before:
             break
     if i == end:
-        return UNKNOWN if nuls or begin == end else EOLS
-    verdict, _ = command_line(octets, i, end, ANY)
+        return ROLE_UNKNOWN if nuls or begin == end else ROLE_EOLS
+    verdict, _ = command_line(octets, i, end, NO_VOTE)
     if verdict == KNOWN:
         role, verdict = _role_at(octets, i, end, True, expected)
-        if role != UNKNOWN:
+        if role != ROLE_UNKNOWN:
             return int(role)
     if verdict == WAIT or (octets[i] == CR and i + 1 == end):
-        return UNKNOWN
-    return int(_behind_nuls(octets, begin, end, expected)) if expected else OTHER
+        return ROLE_UNKNOWN
+    return int(_behind_nuls(octets, begin, end, expected)) if expected else ROLE_OTHER
 
 
 @kernel
 def _peek_all(
-    octets: Octets, direction: Ints, position: Ints, length: Ints, synced: Bools, expected: Bools, roles: npt.NDArray[np.int8]
+    octets: Octets, direction: I64, position: I64, length: I64, synced: Bools, expected: Bools, roles: I8
 ) -> None:
     """Stretches behind the first of a direction tell whether it speaks STOMP where those before told nothing."""
     for i in range(position.size):
         d, begin, end = direction[i], position[i], position[i] + length[i]
         if i == 0 or direction[i - 1] != d:
             role = protocol_at(octets, begin, end, synced[i])
-            if role == UNKNOWN and synced[i]:
+            if role == ROLE_UNKNOWN and synced[i]:
                 role = _peek_beginning(octets, begin, end, expected[i])
-            elif role == UNKNOWN:
+            elif role == ROLE_UNKNOWN:
                 role = _peek_midstream(octets, begin, end, expected[i])
             roles[d] = role
-        elif roles[d] == UNKNOWN or roles[d] == EOLS:
+        elif roles[d] == ROLE_UNKNOWN or roles[d] == ROLE_EOLS:
             role = _peek_midstream(octets, begin, end, expected[i])
-            roles[d] = role if role == CLIENT or role == SERVER or role == roles[d] else UNKNOWN
+            roles[d] = role if role == ROLE_CLIENT or role == ROLE_SERVER or role == roles[d] else ROLE_UNKNOWN
 
 
 def peek(
-    octets: Octets, position: Ints, length: Ints, synced: Bools, expected: Bools, direction: Ints | None = None
-) -> npt.NDArray[np.int8]:
+    octets: Octets, position: I64, length: I64, synced: Bools, expected: Bools, direction: I64 | None = None
+) -> I8:
     """The role that the first octets of each direction show.
 
     Args:

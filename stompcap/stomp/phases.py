@@ -9,12 +9,12 @@ SEARCH and LOOK: each octet is read a bounded number of times, however small the
 
 from __future__ import annotations
 
+from stompcap import codes
+from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import rows as r
-from stompcap.stomp.grammar import ANY, CLIENT, ROLE_OF, SERVER
+from stompcap.stomp.grammar import NO_VOTE, ROLE_OF, VOTE_CLIENT, VOTE_SERVER
 from stompcap.stomp.lookahead import END, NO, WAIT, follows
-from stompcap.stomp.octets import Octets
-from stompcap.stomp.rows import Ints
 from stompcap.stomp.syntax import Syntax
 
 BETWEEN, EOLS, NULS, COMMAND, HEAD, BODY_TO_NUL, BODY_BY_LENGTH, TOO_LONG, TOO_SHORT, RESYNC, BOUNDARY, TAIL = range(12)
@@ -41,28 +41,28 @@ OFFERS_MORE, EXACT_LENGTH = 1, 2
 
 
 @kernel
-def learn(s: Ints, kind: int) -> None:
+def learn(s: I64, kind: int) -> None:
     """Count frames by their sender's role. A frame found by a search does not count: it may be a quotation in another's body."""
-    if (kind == r.FRAME or kind == r.PARTIAL) and s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
+    if (kind == codes.FRAME or kind == codes.PARTIAL) and s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
         s[r.ROLE] = min(max(s[r.ROLE] + ROLE_OF[s[r.COMMAND]], -CERTAIN), CERTAIN)
-    if kind == r.FRAME:
+    if kind == codes.FRAME:
         s[r.FOOTING] = r.FIRM
-    elif kind == r.JUNK or s[r.FOOTING] == r.LOST:
+    elif kind == codes.JUNK or s[r.FOOTING] == r.LOST:
         s[r.FOOTING] = r.FOUND
 
 
 @kernel
-def sender(s: Ints) -> int:
+def sender(s: I64) -> int:
     """The role of this direction's sender: by the frames so far, else by the current command, else ANY."""
     if s[r.ROLE] > 0:
-        return CLIENT
+        return VOTE_CLIENT
     if s[r.ROLE] < 0:
-        return SERVER
-    return int(ROLE_OF[s[r.COMMAND]]) if s[r.COMMAND] >= 0 else ANY
+        return VOTE_SERVER
+    return int(ROLE_OF[s[r.COMMAND]]) if s[r.COMMAND] >= 0 else NO_VOTE
 
 
 @kernel
-def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) -> int:
+def emit(out: I64, count: int, s: I64, end: int, kind: int, delimited: int) -> int:
     """Write the row [DONE, end) and continue between frames behind it; gives the new number of rows."""
     syntax = s[r.SYNTAX]
     if s[r.FOOTING] == r.LOST:
@@ -75,7 +75,7 @@ def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) ->
     out[ROW_BODY, count] = -1
     out[ROW_COMMAND, count] = -1
     out[ROW_LINES, count] = 0
-    if kind == r.FRAME or kind == r.PARTIAL:
+    if kind == codes.FRAME or kind == codes.PARTIAL:
         s[r.BEGUN] = 1
         out[ROW_COMMAND, count] = s[r.COMMAND]
         out[ROW_LINES, count] = s[r.LINES]
@@ -93,7 +93,7 @@ def emit(out: Ints, count: int, s: Ints, end: int, kind: int, delimited: int) ->
 
 
 @kernel
-def enter(s: Ints, phase: int, search: int) -> None:
+def enter(s: I64, phase: int, search: int) -> None:
     """Enter a phase, its search beginning at `search`."""
     s[r.PHASE] = phase
     s[r.SEARCH] = search
@@ -101,7 +101,7 @@ def enter(s: Ints, phase: int, search: int) -> None:
 
 
 @kernel
-def lose(s: Ints) -> None:
+def lose(s: I64) -> None:
     """Octets behind DONE are missing, or cut off: go on where the body's end is expected, or resynchronise."""
     s[r.FOOTING] = r.LOST
     s[r.BEGUN] = 1
@@ -112,7 +112,7 @@ def lose(s: Ints) -> None:
 
 
 @kernel
-def junk_from(s: Ints, search: int, syntax: int) -> None:
+def junk_from(s: I64, search: int, syntax: int) -> None:
     """The octets at DONE are no frame: search for the next boundary from `search` on."""
     s[r.SYNTAX] |= syntax
     s[r.COMMAND] = -1
@@ -120,7 +120,7 @@ def junk_from(s: Ints, search: int, syntax: int) -> None:
 
 
 @kernel
-def after_nul(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
+def after_nul(octets: Octets, s: I64, nul: int, end: int, closed: bool) -> int:
     """What follows the NUL at `nul`; WAIT only where more octets may come. LOOK remembers how far it read."""
     verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end, sender(s))
     if not closed and verdict in (WAIT, END):

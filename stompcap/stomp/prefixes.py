@@ -5,13 +5,25 @@ What a TLS record, an HTTP message or the first frame of another broker protocol
 
 from __future__ import annotations
 
+from stompcap.codes import (
+    ROLE_AMQP,
+    ROLE_CORE,
+    ROLE_HTTP,
+    ROLE_HTTP_SERVER,
+    ROLE_MQTT,
+    ROLE_OPENWIRE,
+    ROLE_TLS,
+    ROLE_TLS_CLIENT,
+    ROLE_TLS_SERVER,
+    ROLE_UNKNOWN,
+    ROLE_WEBSOCKET,
+    ROLE_WEBSOCKET_SERVER,
+)
+from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import CR, LF, SPACE, TAB, pack
-from stompcap.stomp.octets import Octets, matching
-from stompcap.stomp.rows import Ints
+from stompcap.stomp.octets import matching
 
-UNKNOWN, CLIENT, SERVER, TLS, HTTP, WEBSOCKET, OTHER = range(7)
-EOLS, AMQP, MQTT, OPENWIRE, CORE, TLS_CLIENT, TLS_SERVER, HTTP_SERVER, WEBSOCKET_SERVER = range(7, 16)
 """Roles of a direction's sender by its first octets: unknown; a STOMP client or server by the first command; TLS, its sender unknown; a
 client of HTTP, or one that asks for WebSocket; none of these; nothing but EOLs; the other protocols of message brokers; a TLS client or
 server by its hello; a server of HTTP, or one that answers for WebSocket. Their words are stompcap.tables.words.ROLES."""
@@ -38,7 +50,7 @@ MQTT_OCTETS, MQTT_LENGTHS = pack(("\0\4MQTT", "\0\6MQIsdp"))
 
 
 @kernel
-def any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: Ints) -> bool:
+def any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64) -> bool:
     """Whether one of the words is at `begin`; letters that a word has in lower case match in either case."""
     for word in range(lengths.size):
         if matching(octets, begin, end, words[word, : lengths[word]]) == lengths[word]:
@@ -67,17 +79,17 @@ def _asks_for_websocket(octets: Octets, begin: int, end: int) -> bool:
 def _http(octets: Octets, begin: int, end: int) -> int:
     """The role by the HTTP message at `begin`; UNKNOWN where there is none. A request line that is whole names its version."""
     if any_of(octets, begin, end, PREFACE_OCTETS, PREFACE_LENGTHS):
-        return HTTP
+        return ROLE_HTTP
     if any_of(octets, begin, end, ANSWER_OCTETS, ANSWER_LENGTHS):
-        return WEBSOCKET_SERVER if _asks_for_websocket(octets, begin, end) else HTTP_SERVER
+        return ROLE_WEBSOCKET_SERVER if _asks_for_websocket(octets, begin, end) else ROLE_HTTP_SERVER
     if not any_of(octets, begin, end, HTTP_OCTETS, HTTP_LENGTHS):
-        return UNKNOWN
+        return ROLE_UNKNOWN
     i = begin
     while i < end and octets[i] != LF:
         if octets[i] == SPACE and any_of(octets, i, end, VERSION_OCTETS, VERSION_LENGTHS):
-            return WEBSOCKET if _asks_for_websocket(octets, begin, end) else HTTP
+            return ROLE_WEBSOCKET if _asks_for_websocket(octets, begin, end) else ROLE_HTTP
         i += 1
-    return HTTP if i == end else UNKNOWN
+    return ROLE_HTTP if i == end else ROLE_UNKNOWN
 
 
 @kernel
@@ -86,36 +98,36 @@ def _tls(octets: Octets, begin: int, end: int, synced: bool) -> int:
     i = begin
     for _ in range(1 if synced or (i < end and octets[i] == TLS_HANDSHAKE) else 2):
         if end - i < TLS_RECORD or octets[i + 1] != 3 or octets[i + 2] > 4:
-            return UNKNOWN
+            return ROLE_UNKNOWN
         if octets[i] < TLS_FIRST or octets[i] > TLS_LAST or (synced and octets[i] != TLS_HANDSHAKE):
-            return UNKNOWN
+            return ROLE_UNKNOWN
         length = 256 * int(octets[i + 3]) + int(octets[i + 4])
         if length == 0 or length > TLS_LONGEST:
-            return UNKNOWN
+            return ROLE_UNKNOWN
         i += TLS_RECORD + length
     hello = begin + TLS_RECORD
     if octets[begin] == TLS_HANDSHAKE and hello < end and octets[hello] == CLIENT_HELLO:
-        return TLS_CLIENT
-    return TLS_SERVER if octets[begin] == TLS_HANDSHAKE and hello < end and octets[hello] == SERVER_HELLO else TLS
+        return ROLE_TLS_CLIENT
+    return ROLE_TLS_SERVER if octets[begin] == TLS_HANDSHAKE and hello < end and octets[hello] == SERVER_HELLO else ROLE_TLS
 
 
 @kernel
 def _broker_protocol(octets: Octets, begin: int, end: int) -> int:
     """The role by the first octets of another protocol of message brokers; UNKNOWN where they are of none."""
     if any_of(octets, begin, end, AMQP_OCTETS, AMQP_LENGTHS) and begin + 4 < end and octets[begin + 4] <= AMQP_PROTOCOLS:
-        return AMQP
+        return ROLE_AMQP
     if any_of(octets, begin, end, CORE_OCTETS, CORE_LENGTHS):
-        return CORE
+        return ROLE_CORE
     for at in (begin, begin + 4):
         if at < end and octets[at] == WIRE_FORMAT_INFO and any_of(octets, at + 1, end, OPENWIRE_OCTETS, OPENWIRE_LENGTHS):
-            return OPENWIRE
+            return ROLE_OPENWIRE
     if begin < end and octets[begin] == MQTT_CONNECT:
         i = begin + 1
         while i < end and octets[i] >= 128 and i < begin + MQTT_LENGTH_OCTETS:
             i += 1
         if any_of(octets, i + 1, end, MQTT_OCTETS, MQTT_LENGTHS):
-            return MQTT
-    return UNKNOWN
+            return ROLE_MQTT
+    return ROLE_UNKNOWN
 
 
 @kernel
@@ -125,6 +137,6 @@ def protocol_at(octets: Octets, begin: int, end: int, synced: bool) -> int:
     UNKNOWN where it is no fixed beginning of a protocol other than plain STOMP.
     """
     role = _tls(octets, begin, end, synced)
-    if role == UNKNOWN:
+    if role == ROLE_UNKNOWN:
         role = _http(octets, begin, end)
-    return int(_broker_protocol(octets, begin, end)) if role == UNKNOWN else int(role)
+    return int(_broker_protocol(octets, begin, end)) if role == ROLE_UNKNOWN else int(role)

@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stompcap import codes
+from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp import rows as r
 from stompcap.stomp.clues import LOGIN, MASKED, mask_clue, mask_head_values, may_have_values, searched_whole
 from stompcap.stomp.given import Passcodes
 from stompcap.stomp.grammar import ERROR
 from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, mask_all, mask_partial, torn_end
 from stompcap.stomp.needles import CLUES, needles, search
-from stompcap.stomp.octets import Octets, readonly
+from stompcap.stomp.octets import readonly
 from stompcap.stomp.repeats import mask_repeat
-from stompcap.stomp.rows import Bools, Ints, Rows
+from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_lines import cover, mask_lines
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 
@@ -31,18 +32,18 @@ KINDS_OF_CLUES = len(CLUES)
 class Columns(NamedTuple):
     """Columns of rows, as kernels take them, and the rows that have octets, by position."""
 
-    position: Ints
-    length: Ints
-    kind: Ints
-    syntax: Ints
-    body: Ints
-    command: Ints
-    order: Ints
+    position: I64
+    length: I64
+    kind: I64
+    syntax: I64
+    body: I64
+    command: I64
+    order: I64
 
     @staticmethod
     def of(rows: Rows) -> Columns:
         """The columns of these rows."""
-        here = np.flatnonzero(rows.kind != r.GAP)
+        here = np.flatnonzero(rows.kind != codes.GAP)
         order = here[np.argsort(rows.position[here], kind="stable")]
         return Columns(rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command, order)
 
@@ -61,9 +62,9 @@ def _redact(octets: Octets, masked: Octets, columns: Columns, names: SecretNames
                 stop = torn_end(octets, begin, end)
                 some = cover(octets, masked, begin, stop, apply)
                 begin = stop
-            if kind == r.PARTIAL:
+            if kind == codes.PARTIAL:
                 more, _ = mask_partial(octets, masked, begin, body, command, end, names, apply)
-            elif kind != r.FRAME or syntax & BLANK_PADDED:
+            elif kind != codes.FRAME or syntax & BLANK_PADDED:
                 more, _ = mask_all(octets, masked, begin, end, end, names, apply)
             elif command == ERROR:
                 more, _ = mask_all(octets, masked, begin, begin + body, end, names, apply)
@@ -76,7 +77,7 @@ def _redact(octets: Octets, masked: Octets, columns: Columns, names: SecretNames
 
 @kernel
 def _at_places(
-    octets: Octets, masked: Octets, places: Ints, edges: Ints, columns: Columns, names: SecretNames, found: Octets, apply: bool
+    octets: Octets, masked: Octets, places: I64, edges: I64, columns: Columns, names: SecretNames, found: Octets, apply: bool
 ) -> None:
     """Mask what was found at places, rows of begin, end and word: given secrets, and what the clues among the words lead to."""
     row, done = 0, -1
@@ -89,11 +90,11 @@ def _at_places(
         number = columns.order[row]
         begin, end = columns.position[number], columns.position[number] + columns.length[number]
         kind, body = columns.kind[number], columns.body[number]
-        if at < begin or stop > end or kind == r.EOL:
+        if at < begin or stop > end or kind == codes.EOL:
             continue
         more = False
         if word >= KINDS_OF_CLUES:
-            head = begin + body if kind == r.FRAME else begin
+            head = begin + body if kind == codes.FRAME else begin
             more = mask_repeat(octets, masked, begin, head, end, at, stop, edges[word], apply)
         elif at >= done and at >= begin + body and not searched_whole(kind, columns.command[number], columns.syntax[number], body):
             more, done = mask_clue(octets, masked, at, begin + body, end, names, apply)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, LF, pack
-from stompcap.stomp.octets import Octets, equals
+from stompcap.stomp.octets import equals
 from stompcap.stomp.secret_forms import BEFORE, BEHIND
 from stompcap.stomp.secret_lines import cover
 

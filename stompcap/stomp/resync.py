@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from stompcap import codes
+from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import phases as p
 from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, LF, NUL, STOMP
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, boundary, command_line, follows
-from stompcap.stomp.octets import Octets, equals, find_nul, match_command
+from stompcap.stomp.octets import equals, find_nul, match_command
 from stompcap.stomp.opening import CONTENT_LENGTH, declared_length
-from stompcap.stomp.rows import Ints
 
 RUN = 4096
 """Most NULs or EOLs walked behind the end of a candidate frame."""
@@ -95,7 +96,7 @@ def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens:
 
 
 @kernel
-def after_nul_unsynced(octets: Octets, s: Ints, nul: int, end: int, closed: bool) -> int:
+def after_nul_unsynced(octets: Octets, s: I64, nul: int, end: int, closed: bool) -> int:
     """As `after_nul`, where octets before it are missing."""
     verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s), False)
     if not closed and verdict in (WAIT, END):
@@ -107,7 +108,7 @@ def after_nul_unsynced(octets: Octets, s: Ints, nul: int, end: int, closed: bool
 
 
 @kernel
-def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: int) -> tuple[bool, int]:
+def resync(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """Junk up to the next NUL that a known command follows."""
     search = s[r.SEARCH]
     while True:
@@ -118,16 +119,16 @@ def resync(octets: Octets, s: Ints, end: int, closed: bool, out: Ints, count: in
         if verdict == WAIT:
             return False, count
         if verdict == KNOWN:
-            return True, p.emit(out, count, s, nul + 1, r.JUNK, -1)
+            return True, p.emit(out, count, s, nul + 1, codes.JUNK, -1)
         search = nul + 1
     s[r.SEARCH] = end
     if not closed:
         return False, count
-    return True, p.emit(out, count, s, end, r.JUNK, -1)
+    return True, p.emit(out, count, s, end, codes.JUNK, -1)
 
 
 @kernel
-def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
+def at_boundary(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: whether a frame begins right here. EOLs to the end are taken for heart-beats."""
     begin = s[r.DONE]
     verdict, far = judged(octets, max(begin, s[r.LOOK]), end, closed, p.sender(s), s[r.LOOK] == 0 or s[r.LOOK] == begin)
@@ -143,14 +144,14 @@ def at_boundary(octets: Octets, s: Ints, end: int, closed: bool) -> bool:
 
 
 @kernel
-def tail(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints, count: int) -> tuple[bool, int]:
+def tail(octets: Octets, s: I64, end: int, closed: bool, last: bool, out: I64, count: int) -> tuple[bool, int]:
     """Behind a gap that cut a body of declared length: its end is known, if there is a NUL."""
     nul = s[r.EXPECTED]
     if nul < end:
         s[r.EXPECTED] = -1
         if octets[nul] == NUL:
             s[r.SYNTAX] = 0
-            return True, p.emit(out, count, s, nul + 1, r.JUNK, -1)
+            return True, p.emit(out, count, s, nul + 1, codes.JUNK, -1)
         p.enter(s, p.BOUNDARY, 0)
         return True, count
     if not closed:
@@ -160,4 +161,4 @@ def tail(octets: Octets, s: Ints, end: int, closed: bool, last: bool, out: Ints,
         p.enter(s, p.BOUNDARY, 0)
         return True, count
     s[r.SYNTAX] = 0
-    return True, p.emit(out, count, s, end, r.JUNK, -1)
+    return True, p.emit(out, count, s, end, codes.JUNK, -1)

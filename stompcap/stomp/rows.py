@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from stompcap.codes import (
+    FRAME,
+)
+from stompcap.columns import I32, I64, Bools, Octets
 
-FRAME, EOL, GAP, JUNK, PARTIAL = range(5)
 """Kinds of row: indices into `stompcap.tables.words.RAW_KINDS`."""
 
-BY_NUL, BY_LENGTH, LENGTH_IGNORED, LENGTH_EXTENDED, LENGTH_SHORTENED = range(5)
 """What ended a frame: indices into `stompcap.tables.words.DELIMITERS`."""
 
 
@@ -26,19 +25,19 @@ class Runs:
     the first and behind the last up to `stream_octets` there are gaps. Directions are numbered from 0 in the order of their runs.
     """
 
-    direction: npt.NDArray[np.int32]
-    position: Ints
-    length: Ints
-    offset: Ints
+    direction: I32
+    position: I64
+    length: I64
+    offset: I64
     synced: Bools
     """Per direction: stream offset 0 is the stream's true beginning (its SYN was captured)."""
     final: Bools
     """Per direction: nothing follows; what is unfinished becomes `partial`."""
-    stream_octets: Ints
+    stream_octets: I64
     """Per direction: length of the stream, gaps included; -1 if unknown. Used where final."""
 
     @staticmethod
-    def whole(octets: npt.NDArray[np.uint8]) -> Runs:
+    def whole(octets: Octets) -> Runs:
         """One direction that consists of these octets."""
         return Runs(
             np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([octets.size], np.int64), np.zeros(1, np.int64),
@@ -70,10 +69,10 @@ class State:
     DONE is the stream offset up to which rows were given; octets from there on must be presented again.
     """
 
-    numbers: Ints
+    numbers: I64
 
     @property
-    def pending(self) -> Ints:
+    def pending(self) -> I64:
         """Per direction: the stream offset from which octets must be presented again, together with more."""
         return self.numbers[:, DONE]
 
@@ -97,23 +96,23 @@ ROW_FIELDS = 10
 class Rows:
     """Rows of many directions in order; each direction's rows meet end to end."""
 
-    direction: Ints
+    direction: I64
     """Index of the direction, as in `Runs`."""
-    offset: Ints
+    offset: I64
     """Stream offset of the first octet."""
-    position: Ints
+    position: I64
     """Where the octets are in the buffer; -1 for a gap."""
-    length: Ints
-    kind: Ints
-    delimited_by: Ints
+    length: I64
+    kind: I64
+    delimited_by: I64
     """For frames, else -1."""
-    syntax: Ints
+    syntax: I64
     """Bits of `stompcap.stomp.syntax.Syntax` that the delimiter noticed."""
-    body: Ints
+    body: I64
     """For frames, and partial ones whose head is whole: where the body begins, from the row's first octet; else -1."""
-    command: Ints
+    command: I64
     """For frames and partial ones: index into `grammar.COMMANDS`, -1 for unknown commands; -1 for other kinds."""
-    lines: Ints
+    lines: I64
     """For frames and partial ones: whole header lines; else 0."""
     state: State = field(default_factory=lambda: State(np.zeros((0, STATE_FIELDS), np.int64)))
     """State of all directions behind these rows."""
@@ -122,11 +121,11 @@ class Rows:
         return int(self.direction.size)
 
     @property
-    def pending(self) -> Ints:
+    def pending(self) -> I64:
         """See `State.pending`."""
         return self.state.pending
 
-    def take(self, which: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Rows:
+    def take(self, which: I64 | Bools) -> Rows:
         """The rows selected by an index or a mask; the state is unchanged."""
         columns = {f.name: getattr(self, f.name)[which] for f in fields(self) if f.name != "state"}
         return Rows(**columns, state=self.state)

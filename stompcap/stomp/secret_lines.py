@@ -5,9 +5,10 @@ A line may begin at any line's start, behind a CR or a NUL, with or without blan
 
 from __future__ import annotations
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, CR, LF, NUL, STAR
-from stompcap.stomp.octets import Octets, skip_low
+from stompcap.stomp.octets import skip_low
 from stompcap.stomp.secret_names import SecretNames, secret_value
 
 LETTER_N, LETTER_R = 110, 114

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stompcap.columns import U8, U32, Octets
 from stompcap.kernel import inline, kernel
 from stompcap.settings import Secrets
 from stompcap.stomp.grammar import COLON, CR, LENIENT_NAMES, LF, NUL, SECRET, SPACE
-from stompcap.stomp.octets import Octets, skip_low
+from stompcap.stomp.octets import skip_low
 
 STEMS = (SECRET, "password", "passwd", "secret", "token", "apikey", "authorization", "cookie", "credential", "jwt")
 WORDS = ("pass", "pwd", "auth", "sessionid")
@@ -36,7 +37,6 @@ BIT_OF = np.zeros(256, np.uint32)
 BIT_OF[CLASS_OF < OTHER] = 1 << np.minimum(CLASS_OF[CLASS_OF < OTHER], 26).astype(np.uint32)
 
 
-Bits = npt.NDArray[np.uint32]
 
 
 class SecretNames(NamedTuple):
@@ -44,13 +44,13 @@ class SecretNames(NamedTuple):
 
     after: npt.NDArray[np.int16]
     """By state and class: the next state; 0 is the first."""
-    found: npt.NDArray[np.uint8]
+    found: U8
     """By state: what a pattern that ends here says, wherever the name goes on to."""
-    ends: npt.NDArray[np.uint8]
+    ends: U8
     """By state: what a pattern says that is the whole name, if the name ends here."""
-    letters: Bits
+    letters: U32
     """Per pattern of secret names: the bits of its letters, which a name must have that matches it, of those"""
-    cared: Bits
+    cared: U32
     """that are cared for: all of a pattern that is the whole name."""
 
 
@@ -135,7 +135,7 @@ def name_end(octets: Octets, begin: int, end: int) -> int:
 
 
 @inline
-def likely(octets: Octets, line: int, stop: int, letters: Bits, cared: Bits) -> int:
+def likely(octets: Octets, line: int, stop: int, letters: U32, cared: U32) -> int:
     """Where the colon of the header line [line, stop) is if its name has the letters of a secret one, whatever their order; else -1."""
     bits = np.uint32(0)
     colon = line

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE
-from stompcap.stomp.octets import Octets, equals, matching
+from stompcap.stomp.octets import equals, matching
 from stompcap.stomp.secret_lines import cover, line_end
 from stompcap.stomp.secret_names import ALWAYS, CLASS_OF, LEFT_OUT, OTHER, SecretNames, is_secret, verdict
 

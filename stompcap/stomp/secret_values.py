@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, LF, NUL, SPACE, STAR
-from stompcap.stomp.octets import Octets
 from stompcap.stomp.secret_lines import cover
 
 SLASH, AT, DOT, LETTER_C, LETTER_E, LETTER_Y, LETTER_J = 47, 64, 46, 99, 101, 121, 74

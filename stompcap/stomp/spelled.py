@@ -6,9 +6,9 @@ numbers; in a header, the colon is lost. A value's own commas and digits look li
 
 from __future__ import annotations
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE
-from stompcap.stomp.octets import Octets
 from stompcap.stomp.secret_lines import cover
 from stompcap.stomp.secret_names import CLASS_OF, LEFT_OUT, OTHER, SecretNames, verdict
 

@@ -6,17 +6,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stompcap.columns import I32, I64, Bools, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp.octets import Octets
-from stompcap.stomp.rows import Bools, Ints
 
-Offsets = npt.NDArray[np.int32]
 LIMIT = (1 << 31) - 1
 """Most octets of one string column: Arrow's offsets have 32 bits."""
 
 
 @kernel
-def _copy(octets: Octets, begin: Ints, offsets: Offsets, upper: bool, out: Octets) -> None:
+def _copy(octets: Octets, begin: I64, offsets: I32, upper: bool, out: Octets) -> None:
     for row in range(begin.size):
         at = begin[row] - offsets[row]
         if upper:
@@ -35,7 +33,7 @@ def bitmap(valid: Bools | None) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
-def offsets_of(lengths: npt.NDArray[np.integer]) -> Offsets:
+def offsets_of(lengths: npt.NDArray[np.integer]) -> I32:
     """Arrow offsets of consecutive items; OverflowError beyond 31 bits."""
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -44,20 +42,14 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> Offsets:
     return offsets.astype(np.int32)
 
 
-def string_array(offsets: Offsets, data: Octets, valid: Bools | None = None) -> pa.StringArray:
+def string_array(offsets: I32, data: Octets, valid: Bools | None = None) -> pa.StringArray:
     """A string array over these buffers; the octets must be UTF-8."""
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets), pa.py_buffer(data), bitmap(valid))
 
 
-def slices(octets: Octets, begin: Ints, length: Ints, valid: Bools | None = None, upper: bool = False) -> pa.StringArray:
+def slices(octets: Octets, begin: I64, length: I64, valid: Bools | None = None, upper: bool = False) -> pa.StringArray:
     """The strings octets[begin : begin + length], copied together; ASCII letters in upper case if asked for."""
     offsets = offsets_of(length)
     out = np.empty(int(offsets[-1]), np.uint8)
     _copy(octets, begin, offsets, upper, out)
     return string_array(offsets, out, valid)
-
-
-def words_array(codes: npt.NDArray[np.integer], words: tuple[str, ...]) -> pa.StringArray:
-    """The word of each code; null where the code is negative."""
-    table = pa.array(words, pa.string())
-    return table.take(pa.array(codes, pa.int64(), mask=codes < 0))

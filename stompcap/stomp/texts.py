@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
-from stompcap.stomp.octets import Octets
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.utf8 import escape, is_utf8
 

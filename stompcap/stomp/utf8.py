@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import BACKSLASH
-from stompcap.stomp.octets import BLOCK, Octets
+from stompcap.stomp.octets import BLOCK
 
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8).copy()
 ESCAPED = 4

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.capture.integers import Int
+from stompcap.columns import I32, I64, U8
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
@@ -20,11 +20,11 @@ from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, re
 from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
 from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_syn, first_after_idle, idle, last_time
-from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, Int64s, State
+from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, State
 
 
 @kernel
-def same_flow(flow: Int64s, endpoints: NDArray[np.uint8], row: Int) -> bool:
+def same_flow(flow: I64, endpoints: U8, row: Int) -> bool:
     """Whether a row belongs to the same flow as the row before it."""
     if flow[row] != flow[row - 1]:
         return False
@@ -35,7 +35,7 @@ def same_flow(flow: Int64s, endpoints: NDArray[np.uint8], row: Int) -> bool:
 
 
 @kernel
-def take_octets(state: State, history: NDArray[np.uint8], stream: Int, side: Int, at: Int, octets: Int, flags: Int, believed: bool) -> Int:
+def take_octets(state: State, history: U8, stream: Int, side: Int, at: Int, octets: Int, flags: Int, believed: bool) -> Int:
     """Take a segment's octets at position `at`; returns its marks."""
     mine, end = SIDES + side * WIDTH, at + octets
     if keep_alive(state, stream, side, at, octets, flags):
@@ -53,7 +53,7 @@ def take_octets(state: State, history: NDArray[np.uint8], stream: Int, side: Int
 
 
 @kernel
-def take_window(state: State, history: NDArray[np.uint8], stream: Int, side: Int, window: Int, ts: Int, stalls: Int64s, count: Int) -> Int:
+def take_window(state: State, history: U8, stream: Int, side: Int, window: Int, ts: Int, stalls: I64, count: Int) -> Int:
     """Take the window that a side offers: a zero window stalls the other side until it opens; returns how many stalls there are now."""
     mine = SIDES + side * WIDTH
     since = state[stream, mine + s.ZERO_SINCE]
@@ -71,20 +71,20 @@ def take_window(state: State, history: NDArray[np.uint8], stream: Int, side: Int
 class Segments(NamedTuple):
     """Columns of segments in wire order, as in `stompcap.capture.columns`; `number` is their place in the flow."""
 
-    flow: Int64s
-    endpoints: NDArray[np.uint8]
-    forward: NDArray[np.uint8]
-    capture: NDArray[np.int32]
-    packet: Int64s
-    ts_ns: Int64s
-    seq: Int64s
-    ack: Int64s
-    flags: NDArray[np.int32]
-    window: NDArray[np.int32]
-    ip_id: NDArray[np.int32]
-    wire: Int64s
-    bad_checksum: NDArray[np.uint8]
-    number: Int64s
+    flow: I64
+    endpoints: U8
+    forward: U8
+    capture: I32
+    packet: I64
+    ts_ns: I64
+    seq: I64
+    ack: I64
+    flags: I32
+    window: I32
+    ip_id: I32
+    wire: I64
+    bad_checksum: U8
+    number: I64
 
 
 class Assigned(NamedTuple):
@@ -94,12 +94,12 @@ class Assigned(NamedTuple):
     each zero-window period that ended: stream, blocked side, begin, end; `steps` one for each step of a clock (stompcap.tcp.clocks).
     """
 
-    stream_of: NDArray[np.int32]
-    position: Int64s
-    marks: NDArray[np.uint8]
-    heard: Int64s
-    stalls: Int64s
-    steps: Int64s
+    stream_of: I32
+    position: I64
+    marks: U8
+    heard: I64
+    stalls: I64
+    steps: I64
 
 
 class Segment(NamedTuple):
@@ -114,7 +114,7 @@ class Segment(NamedTuple):
 
 
 @kernel
-def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> None:
+def take_stray(state: State, history: U8, stream: Int, seg: Segment) -> None:
     """Take a segment with an impossible sequence number; a RST is still accepted if nothing else is known of its side."""
     mine = SIDES + seg.side * WIDTH
     reset = seg.flags & RST
@@ -128,7 +128,7 @@ def take_stray(state: State, history: NDArray[np.uint8], stream: Int, seg: Segme
 
 
 @inline
-def take_number(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment) -> Int:
+def take_number(state: State, history: U8, stream: Int, seg: Segment) -> Int:
     """The position of a segment's first octet, behind a SYN; on a side not seen before, its sequence number defines it."""
     mine, flags, seq = SIDES + seg.side * WIDTH, seg.flags, seg.seq
     if flags & SYN and not flags & RST:
@@ -145,7 +145,7 @@ def take_number(state: State, history: NDArray[np.uint8], stream: Int, seg: Segm
 
 
 @kernel
-def take_reset(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment, end: Int, away: Int) -> bool:
+def take_reset(state: State, history: U8, stream: Int, seg: Segment, end: Int, away: Int) -> bool:
     """Take a RST; returns whether it carries no octets of the stream."""
     note(state, history, stream, seg.side, h.H_RST)
     if abs(away) <= CLOSE_BY:
@@ -154,7 +154,7 @@ def take_reset(state: State, history: NDArray[np.uint8], stream: Int, seg: Segme
 
 
 @inline
-def take_segment(state: State, history: NDArray[np.uint8], stream: Int, seg: Segment, at: Int, believed: bool) -> Int:
+def take_segment(state: State, history: U8, stream: Int, seg: Segment, at: Int, believed: bool) -> Int:
     """Take a segment at position `at`, with its octets and flags; returns its marks."""
     mine, flags, end = SIDES + seg.side * WIDTH, seg.flags, at + seg.octets
     marks = np.int64(0)
@@ -215,8 +215,8 @@ def take_elsewhere(state: State, rows: Segments, found: Assigned, row: Int, firs
 
 @kernel
 def assign(
-    rows: Segments, found: Assigned, memory: Int64s, state: State, history: NDArray[np.uint8], known: Int, gone: Int, idle_ns: Int
-) -> tuple[State, NDArray[np.uint8], Int, Int]:
+    rows: Segments, found: Assigned, memory: I64, state: State, history: U8, known: Int, gone: Int, idle_ns: Int
+) -> tuple[State, U8, Int, Int]:
     """Assign every row; returns the states of connections, their histories, and how many rows of `stalls` and `steps` were filled.
 
     The first row's flow has `known` connections with a state, and `gone` older ones that are over. After a silence of more

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import STEPPED
+from stompcap.columns import I32, I64, U8, Bools, column
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.assign import Assigned, Segments, assign
@@ -20,7 +21,7 @@ from stompcap.tcp.interleave import Placed
 from stompcap.tcp.matching import IDLE_NS, RECENT
 from stompcap.tcp.naming import as_streams
 from stompcap.tcp.order import grouped, order
-from stompcap.tcp.results import ClockSteps, Extents, Int64s, Reassembly, Retransmissions, ZeroWindows, covering
+from stompcap.tcp.results import ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows, covering
 
 ENDS = 36  # octets of the two endpoints
 ROOM = 64  # for the states of new connections
@@ -35,18 +36,18 @@ class Carried:
     arrays belong to the rows still needed: the packets' numbers in the flow, and the results for each.
     """
 
-    state: Int64s
-    letters: NDArray[np.uint8]
-    tallies: Int64s
-    ends: NDArray[np.uint8]
-    memory: Int64s
+    state: I64
+    letters: U8
+    tallies: I64
+    ends: U8
+    memory: I64
     gone: int
-    number: Int64s
-    stream_of: NDArray[np.int32]
-    position: Int64s
-    marks: NDArray[np.uint8]
-    heard: Int64s
-    born: Int64s
+    number: I64
+    stream_of: I32
+    position: I64
+    marks: U8
+    heard: I64
+    born: I64
 
 
 def nothing_carried() -> Carried:
@@ -59,8 +60,8 @@ def nothing_carried() -> Carried:
 
 
 def reassemble_block(
-    segments: pa.Table, before: Carried, number: Int64s, source: str, overlap: str, *, final: bool, idle_ns: int = IDLE_NS
-) -> tuple[Reassembly, Carried, NDArray[np.bool_]]:
+    segments: pa.Table, before: Carried, number: I64, source: str, overlap: str, *, final: bool, idle_ns: int = IDLE_NS
+) -> tuple[Reassembly, Carried, Bools]:
     """Reassemble rows as far as they can be settled, wholly if `final`: (results, state to carry on, which rows are needed again).
 
     `segments`: the rows that `before` still needs, then the new ones; `number` is their place in the flow. Several
@@ -124,14 +125,7 @@ def padded(array: NDArray[Any], rows: int) -> NDArray[Any]:
     return np.concatenate((array, np.zeros((rows, *array.shape[1:]), array.dtype)))
 
 
-def column(segments: pa.Table, name: str) -> NDArray[Any]:
-    """A column of fixed width as one contiguous array."""
-    chunked = segments.column(name)
-    array = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
-    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False))
-
-
-def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
+def fixed_rows(values: pa.ChunkedArray, width: int) -> U8:
     """A binary column whose values all have `width` octets, as a matrix; read-only, as Arrow's own octets mostly are."""
     parts = []
     for chunk in values.chunks:
@@ -144,13 +138,13 @@ def fixed_rows(values: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
     return found
 
 
-def as_extents(rows: Int64s) -> Extents:
+def as_extents(rows: I64) -> Extents:
     """The kernel's rows as columns."""
     stream, side, offset, length, row, skip, place = (np.ascontiguousarray(rows[:, i]) for i in range(7))
     return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip, place)
 
 
-def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: int = 0) -> ZeroWindows:
+def zero_windows(state: I64, which: Bools, ended: I64, first: int = 0) -> ZeroWindows:
     """Stalls that `ended`, and those of masked connections that last until now, by connection and beginning; counted from `first`."""
     since = state[:, s.SIDES :].reshape(len(state), 2, s.WIDTH)[:, :, s.ZERO_SINCE]
     stream, side = np.nonzero((since >= 0) & which[:, None])
@@ -160,7 +154,7 @@ def zero_windows(state: Int64s, which: NDArray[np.bool_], ended: Int64s, first: 
     return ZeroWindows(rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int8), rows[:, 2].copy(), rows[:, 3].copy())
 
 
-def clock_steps(rows: Int64s) -> ClockSteps:
+def clock_steps(rows: I64) -> ClockSteps:
     """The kernel's rows as columns, by connection and place."""
     rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))]
     stream, side, ts_ns, place, least, most = (np.ascontiguousarray(rows[:, i]) for i in range(STEP))
@@ -170,11 +164,11 @@ def clock_steps(rows: Int64s) -> ClockSteps:
 def retransmissions(
     extents: Extents,
     overlaps: Extents,
-    stream_of: NDArray[np.int32],
-    forward: NDArray[np.uint8],
-    marks: NDArray[np.uint8],
-    late: Int64s,
-    ts_ns: Int64s,
+    stream_of: I32,
+    forward: U8,
+    marks: U8,
+    late: I64,
+    ts_ns: I64,
 ) -> Retransmissions:
     """When octets came again, later than a copy of one packet can; `late` are rows known to be retransmissions."""
     rows = late

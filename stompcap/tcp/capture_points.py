@@ -24,16 +24,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.columns import ELSEWHERE, FIN, RST, STEPPED, SYN
-from stompcap.tcp.block import column
+from stompcap.columns import I64, Bools, column
 from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.matching import TIMELESS
-from stompcap.tcp.results import Int64s
 
 FIELDS = ("forward", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "ts_ns", "capture")
 NAMED, UNNAMED = 2, 3
 """Packets that two captures must share at least to be of two points: with an identification, or with and without."""
 MIX, STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-Bools = NDArray[np.bool_]
 
 
 @dataclass
@@ -62,7 +60,7 @@ class CapturePoints:
         segments = segments.set_column(at, segments.schema.field(at), pa.array(flags))
         return segments.take(pa.array(np.lexsort((flags & ELSEWHERE, number)))) if marked.any() else segments
 
-    def _given_elsewhere(self, some: _Rows, left: Bools) -> Int64s:
+    def _given_elsewhere(self, some: _Rows, left: Bools) -> I64:
         """Those rows, of those `left`, that another capture point gives."""
         first, other = some.pairs(left)
         apart = some.apart(first, other, left) if len(first) else np.zeros(0, np.bool_)
@@ -87,7 +85,7 @@ class CapturePoints:
 class _Rows:
     """Rows of flows that several captures have, as columns; flows one after the other."""
 
-    def __init__(self, columns: Mapping[str, Int64s]) -> None:
+    def __init__(self, columns: Mapping[str, I64]) -> None:
         self.flow, self.capture, self.ts_ns = columns["flow"], columns["capture"], columns["ts_ns"]
         self.side, self.seq, self.captured = columns["forward"], columns["seq"], columns["captured_octets"]
         self.flags, self.ip_id, wire = columns["flags"] & ~(ELSEWHERE | STEPPED), columns["ip_id"], columns["wire_octets"]
@@ -100,7 +98,7 @@ class _Rows:
         """Not a pure acknowledgement without identification: of these, a host sends many that are equal."""
 
     @cached_property
-    def alike(self) -> Int64s:
+    def alike(self) -> I64:
         """Rows whose key others have too."""
         return _repeated(self.key)
 
@@ -114,7 +112,7 @@ class _Rows:
         found[two[again & (self.captured[two] <= self.captured[one])]] = True
         return found
 
-    def pairs(self, left: Bools) -> tuple[Int64s, Int64s]:
+    def pairs(self, left: Bools) -> tuple[I64, I64]:
         """Packets that two captures have once each, at different times, as rows of one and of the other, by flow."""
         alike = self.alike[(left & self.telling & (self.ts_ns != TIMELESS))[self.alike]]
         order = alike[np.lexsort((self.capture[alike], self.key[alike]))]
@@ -131,7 +129,7 @@ class _Rows:
         differ = self.ts_ns[one] != self.ts_ns[two]
         return one[differ], two[differ]
 
-    def apart(self, first: Int64s, other: Int64s, left: Bools) -> Bools:
+    def apart(self, first: I64, other: I64, left: Bools) -> Bools:
         """Of each pair, whether its two captures share so much of the flow that they are of two points."""
         width = int(self.capture.max()) + 1
         both = (self.flow[first] * width + self.capture[first]) * width + self.capture[other]
@@ -153,7 +151,7 @@ class _Rows:
         found: Bools = (most & ((named >= NAMED) | unnamed))[index]
         return found
 
-    def _may_be_copies(self, first: Int64s, other: Int64s, index: Int64s, count: int) -> Bools:
+    def _may_be_copies(self, first: I64, other: I64, index: I64, count: int) -> Bools:
         """Per group of pairs, whether all may be a packet and its copy by a mirror port, between which a file ended and the next began."""
         apart = np.abs(self.ts_ns[other] - self.ts_ns[first])
         most, begin, end = np.zeros(count, np.int64), np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
@@ -163,7 +161,7 @@ class _Rows:
         found: Bools = (most <= COPY_NS) & (end - begin <= most)
         return found
 
-    def of_their_connections(self, begin: int, end: int, given: Int64s) -> Int64s:
+    def of_their_connections(self, begin: int, end: int, given: I64) -> I64:
         """The rows of a flow, from `begin` to `end`, of the captures of rows `given` and of the same connections.
 
         In a capture a SYN with a number of its own begins a connection.
@@ -180,7 +178,7 @@ class _Rows:
         return np.concatenate(found)
 
 
-def _points(captures: list[int], first: Int64s, other: Int64s, apart: Bools) -> dict[int, int]:
+def _points(captures: list[int], first: I64, other: I64, apart: Bools) -> dict[int, int]:
     """The capture point of each capture of a flow, given by rank: 0 is that of the capture that begins first.
 
     `first` and `other` are the captures of packets that two have, `apart` says of which it is known that they are of two points. A
@@ -201,7 +199,7 @@ def _points(captures: list[int], first: Int64s, other: Int64s, apart: Bools) -> 
     return point
 
 
-def _repeated(key: NDArray[Any]) -> Int64s:
+def _repeated(key: NDArray[Any]) -> I64:
     """The rows whose key others have too, ascending."""
     order = np.argsort(key)
     same = key[order[1:]] == key[order[:-1]]

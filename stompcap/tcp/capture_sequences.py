@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
+from stompcap.columns import I32, I64, U8, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.matching import LINGER_NS
-from stompcap.tcp.state import CLOSE_BY, Int64s
+from stompcap.tcp.state import CLOSE_BY
 
 LINES = 64  # sequences of captures that a flow is merged from
 UNSEEN = -1
@@ -25,14 +25,14 @@ UNSEEN = -1
 class Rows(NamedTuple):
     """Columns of segments as in SEGMENTS; rows of a flow are adjacent, by capture and packet. `clocks` are those of captures, by rank."""
 
-    capture: NDArray[np.int32]
-    ts_ns: Int64s
-    forward: NDArray[np.uint8]
-    seq: Int64s
-    ack: Int64s
-    flags: NDArray[np.int32]
-    wire: Int64s
-    clocks: Int64s
+    capture: I32
+    ts_ns: I64
+    forward: U8
+    seq: I64
+    ack: I64
+    flags: I32
+    wire: I64
+    clocks: I64
 
 
 @inline
@@ -72,7 +72,7 @@ def sent_before(seq: Int, ack: Int, reach: Int, heard: Int) -> bool:
 
 
 @kernel
-def in_doubt(begins: Int64s, rows: Rows) -> NDArray[np.bool_]:
+def in_doubt(begins: I64, rows: Rows) -> Bools:
     """Per flow, whether its rows may not be in order: a time falls, or octets come behind their acknowledgement, or behind later ones.
 
     `begins` has the first row of each flow and one past the last.
@@ -129,7 +129,7 @@ def heard_of(row: Int, reach: Int, heard: Int, rows: Rows) -> bool:
 
 
 @inline
-def goes_on(first: Int64s, reach: Int64s, heard: Int64s, behind: bool, rows: Rows) -> bool:
+def goes_on(first: I64, reach: I64, heard: I64, behind: bool, rows: Rows) -> bool:
     """Whether a capture's `first` rows of each direction have no number from before those of others; `behind`: where the clock stepped."""
     for side in range(2):
         row = first[side]
@@ -143,7 +143,7 @@ def goes_on(first: Int64s, reach: Int64s, heard: Int64s, behind: bool, rows: Row
 
 
 @kernel
-def sequences(begin: Int, end: Int, rows: Rows) -> tuple[Int64s, Int]:
+def sequences(begin: Int, end: Int, rows: Rows) -> tuple[I64, Int]:
     """Per row of a flow the sequence of captures that it belongs to, and how many there are; -1 for what is no segment.
 
     A capture follows those of a sequence if neither its times nor its numbers begin before theirs end, or a clock stepped between.

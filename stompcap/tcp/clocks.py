@@ -19,6 +19,8 @@ import numpy as np
 
 from stompcap.capture.columns import ACK, STEPPED
 from stompcap.capture.integers import Int
+from stompcap.codes import BOTH
+from stompcap.columns import I64
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.state import (
     CLOCK_MAX,
@@ -39,7 +41,6 @@ from stompcap.tcp.state import (
     WENT_NS,
     WENT_ON,
     WIDTH,
-    Int64s,
     State,
     closed,
     distance,
@@ -47,7 +48,6 @@ from stompcap.tcp.state import (
 
 MOST_STEPS = 256  # of a connection: behind more of them, its clocks cannot be compared
 OPEN_AT_ONCE = 4  # connections of a flow that go on where a clock is known to have stepped between two captures
-BOTH = 2  # which side's clock stepped, where that is not known
 
 NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time and place
 STEP = 6  # columns of a step: connection, side, time and place of the first segment behind it, and the bounds up to it
@@ -66,7 +66,7 @@ class Sent(NamedTuple):
 
 
 @kernel
-def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: Int64s, count: Int) -> Int:
+def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I64, count: Int) -> Int:
     """Note a step before that time and place; what was known ends there. Returns how many steps there are now."""
     if state[stream, CLOCK_STEPS] == MOST_STEPS:
         return count
@@ -83,13 +83,13 @@ def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I
 
 
 @inline
-def take_step(state: State, first: Int, streams: Int, sent: Sent, steps: Int64s, count: Int) -> Int:
+def take_step(state: State, first: Int, streams: Int, sent: Sent, steps: I64, count: Int) -> Int:
     """Take that all clocks stepped before a packet, if it is marked so; returns how many steps there are now."""
     return _stepped_for_all(state, first, streams, sent.ts, sent.place, steps, count) if sent.flags & STEPPED else count
 
 
 @kernel
-def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, place: Int, steps: Int64s, count: Int) -> Int:
+def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, place: Int, steps: I64, count: Int) -> Int:
     """Note a step of all clocks before that time and place in a flow's latest connections; returns how many steps there are now."""
     for stream in range(max(first, streams - OPEN_AT_ONCE), streams):
         if closed(state, stream):
@@ -101,7 +101,7 @@ def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, place: Int
 
 
 @kernel
-def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: Int64s, count: Int) -> Int:
+def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: I64, count: Int) -> Int:
     """Take that a segment acknowledges the one in the columns from `of` on; returns how many steps there are now."""
     ahead, least, most = sent.ts - state[stream, of + NS], state[stream, CLOCK_MIN], state[stream, CLOCK_MAX]
     width = most - least if least > -UNBOUNDED and most < UNBOUNDED else np.int64(0)
@@ -137,7 +137,7 @@ def _goes_on(state: State, stream: Int, sent: Sent) -> bool:
 
 
 @inline
-def take_clock(state: State, stream: Int, sent: Sent, steps: Int64s, count: Int) -> Int:
+def take_clock(state: State, stream: Int, sent: Sent, steps: I64, count: Int) -> Int:
     """Take what a segment tells of the clocks; returns how many steps there are now."""
     mine, peer = SIDES + sent.side * WIDTH, SIDES + (1 - sent.side) * WIDTH
     fresh = sent.end > sent.begin and sent.end > state[stream, mine + WENT_ON]

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture import open_capture, read_segments
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.packet_rows import address
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
+from stompcap.columns import I64
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS
 from stompcap.tcp.history import history_for
@@ -26,7 +26,6 @@ from stompcap.tcp.machine import demand_policy
 from stompcap.tcp.pieces import PIECE, read
 from stompcap.tcp.sorted_runs import sorted_runs
 
-Int64s = NDArray[np.int64]
 READ_OCTETS = 1 << 24  # of a stream, read at a time
 
 
@@ -35,10 +34,10 @@ class ByteStream:
     """One direction of a connection: `length` octets, gaps included. Octets are read from the capture when they are asked for."""
 
     length: int
-    _offset: Int64s = field(repr=False)
-    _lengths: Int64s = field(repr=False)
-    _place: Int64s = field(repr=False)
-    _ts_ns: Int64s = field(repr=False)
+    _offset: I64 = field(repr=False)
+    _lengths: I64 = field(repr=False)
+    _place: I64 = field(repr=False)
+    _ts_ns: I64 = field(repr=False)
     _sources: Mapping[int, Source] = field(repr=False)
 
     @property

@@ -13,8 +13,8 @@ import numpy as np
 
 from stompcap.capture.columns import FIN, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.columns import I64
 from stompcap.kernel import inline
-from stompcap.tcp.state import Int64s
 
 COPY_NS = 3_000_000  # how much later, or with an uneven clock earlier, a copy may come
 
@@ -25,12 +25,12 @@ NOWHERE = -1  # position of a packet without octets of the stream
 MIX, STIR = 0x2545F4914F6CDD1D, 0x369DEA0F31A53F85
 
 
-def empty_memory() -> Int64s:
+def empty_memory() -> I64:
     """Room for the packets seen lately; the last slot takes packets that nothing can be a copy of."""
     return np.zeros((SLOTS + 1, 2 * ENTRY), np.int64)
 
 
-def recent(memory: Int64s, now_ns: int) -> Int64s:
+def recent(memory: I64, now_ns: int) -> I64:
     """The remembered packets that may still be copied at this time."""
     kept = memory.copy()
     for entry in (0, ENTRY):
@@ -56,7 +56,7 @@ def slot_of(key: Int) -> Int:
 
 
 @inline
-def find_copy(memory: Int64s, slot: Int, key: Int, ts: Int) -> Int:
+def find_copy(memory: I64, slot: Int, key: Int, ts: Int) -> Int:
     """Column of the entry that this is a copy of; -1 if it is none."""
     if key:
         if memory[slot, KEY] == key and abs(ts - memory[slot, TS_NS]) <= COPY_NS:
@@ -67,7 +67,7 @@ def find_copy(memory: Int64s, slot: Int, key: Int, ts: Int) -> Int:
 
 
 @inline
-def remember(memory: Int64s, slot: Int, key: Int, ts: Int, stream: Int) -> None:
+def remember(memory: I64, slot: Int, key: Int, ts: Int, stream: Int) -> None:
     """Remember a packet whose position is not yet known; the older one in its slot is forgotten."""
     for i in range(ENTRY):
         memory[slot, ENTRY + i] = memory[slot, i]

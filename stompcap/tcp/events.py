@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.codes import BOTH, CLOSE_FIN, CLOSE_OPEN, CLOSE_RST, NOBODY
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.state import (
     ACK_SEEN,
     ACKED,
-    BOTH,
     CLOSE_BY,
-    CLOSE_FIN,
     CLOSE_KIND,
     CLOSE_NS,
-    CLOSE_OPEN,
-    CLOSE_RST,
     CLOSED_BY,
     DATA_END,
     DATA_SEEN,
@@ -26,7 +23,6 @@ from stompcap.tcp.state import (
     HINTED,
     INITIATOR,
     LATEST_AT,
-    NOBODY,
     ORIGIN_NS,
     ORIGIN_SEQ,
     ORIGIN_SYN,

@@ -11,19 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import ELSEWHERE, STEPPED
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
+from stompcap.columns import I32, I64, Bools, column
 from stompcap.kernel import kernel
-from stompcap.tcp.block import column
-from stompcap.tcp.results import Int64s
 
 MOST = 64  # rotations of a flow
-NO_CLOCKS: Int64s = np.empty(0, np.int64)
+NO_CLOCKS: I64 = np.empty(0, np.int64)
 
 
-def by_rank(clocks: Sequence[int] | Int64s, captures: int) -> Int64s:
+def by_rank(clocks: Sequence[int] | I64, captures: int) -> I64:
     """The clock of each of so many captures, by rank; those of which none is given never stepped."""
     found = np.full(captures + 1, SAME_CLOCK, np.int64)
     found[: len(clocks)] = clocks
@@ -31,7 +29,7 @@ def by_rank(clocks: Sequence[int] | Int64s, captures: int) -> Int64s:
 
 
 @kernel
-def first_behind(begins: Int64s, capture: NDArray[np.int32], flags: NDArray[np.int32], clocks: Int64s) -> NDArray[np.bool_]:
+def first_behind(begins: I64, capture: I32, flags: I32, clocks: I64) -> Bools:
     """Whether a row is its flow's first behind such a place; rows in the order in which they crossed the wire, flows by `begins`."""
     found = np.zeros(len(capture), np.bool_)
     latest, place = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
@@ -58,7 +56,7 @@ def first_behind(begins: Int64s, capture: NDArray[np.int32], flags: NDArray[np.i
     return found
 
 
-def marked(segments: pa.Table, begins: Int64s, clocks: Int64s) -> pa.Table:
+def marked(segments: pa.Table, begins: I64, clocks: I64) -> pa.Table:
     """The segments with those marked that are the first behind such a place; `begins` are the rows where flows begin, and one past all."""
     if not (clocks >= 0).any():
         return segments
@@ -66,7 +64,7 @@ def marked(segments: pa.Table, begins: Int64s, clocks: Int64s) -> pa.Table:
     return with_flags(segments, np.flatnonzero(first_behind(begins, column(segments, "capture"), flags & ~STEPPED, clocks)))
 
 
-def with_flags(segments: pa.Table, rows: Int64s) -> pa.Table:
+def with_flags(segments: pa.Table, rows: I64) -> pa.Table:
     """The segments with these rows marked, and no others."""
     flags = column(segments, "flags")
     if not len(rows) and not (flags & STEPPED).any():
@@ -80,11 +78,11 @@ def with_flags(segments: pa.Table, rows: Int64s) -> pa.Table:
 class Passed:
     """Of one flow that comes in pieces, or of which an earlier run left a state: the clocks up to now of its rotations."""
 
-    def __init__(self, clocks: Int64s) -> None:
+    def __init__(self, clocks: I64) -> None:
         self._clocks = clocks
         self._latest: dict[int, int] = {}
 
-    def took(self, ranks: Int64s) -> None:
+    def took(self, ranks: I64) -> None:
         """Packets of these captures came, or may have."""
         for clock in self._clocks[ranks[ranks >= 0]].tolist():
             if clock != SAME_CLOCK:

@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import ELSEWHERE
-from stompcap.places import PACKET_BITS
-from stompcap.tcp.block import column
+from stompcap.columns import I64, column
 from stompcap.tcp.capture_sequences import Rows, in_doubt
 from stompcap.tcp.file_steps import NO_CLOCKS, by_rank, marked
 from stompcap.tcp.merging import crossed
-from stompcap.tcp.results import Int64s
+from stompcap.wire_order import PACKET_BITS
 
 WIRE_ORDER = [("flow", "ascending"), ("endpoints", "ascending"), ("capture", "ascending"), ("packet", "ascending")]
 HELD_ROWS = 1 << 19  # segments in memory at once; a flow of more is a large one
@@ -89,7 +88,7 @@ def in_wire_order(segments: pa.Table) -> pa.Table:
     return in_order
 
 
-def as_they_crossed(segments: pa.Table, clocks: Int64s = NO_CLOCKS) -> pa.Table:
+def as_they_crossed(segments: pa.Table, clocks: I64 = NO_CLOCKS) -> pa.Table:
     """Rows in WIRE_ORDER with those of each flow in the order in which its packets crossed the wire (stompcap.tcp.merging).
 
     Those that are ELSEWHERE, the last of a flow, are no part of that order. `clocks` are those of the captures by rank
@@ -108,7 +107,7 @@ def as_they_crossed(segments: pa.Table, clocks: Int64s = NO_CLOCKS) -> pa.Table:
     return marked(segments, begins, clocks)
 
 
-def flow_edges(segments: pa.Table) -> Int64s:
+def flow_edges(segments: pa.Table) -> I64:
     """The first row of each flow, and one past the last; rows of a flow are adjacent."""
     begins = np.ones(segments.num_rows, np.bool_)
     if segments.num_rows:
@@ -119,13 +118,13 @@ def flow_edges(segments: pa.Table) -> Int64s:
     return np.append(np.flatnonzero(begins), segments.num_rows)
 
 
-def places(segments: pa.Table) -> Int64s:
-    """The place on the wire of each segment (stompcap.places)."""
-    where: Int64s = column(segments, "capture").astype(np.int64) << PACKET_BITS | column(segments, "packet")
+def places(segments: pa.Table) -> I64:
+    """The place on the wire of each segment (stompcap.wire_order)."""
+    where: I64 = column(segments, "capture").astype(np.int64) << PACKET_BITS | column(segments, "packet")
     return where
 
 
-def part_of(flow: Int64s, parts: int, above: int = 1) -> Int64s:
+def part_of(flow: I64, parts: int, above: int = 1) -> I64:
     """Which of `parts` a flow belongs to; `above` is the number of parts of the partition that is partitioned again."""
     unsigned = flow.view(np.uint64)
     mixed = unsigned ^ (unsigned >> np.uint64(32))
@@ -148,7 +147,7 @@ class _Flows:
         known, index = np.unique(np.concatenate([flow for flow, _ in found]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([count for _, count in found])).astype(np.int64)
         self._few = int(counts[counts <= HELD_ROWS].sum())
-        self._large: Int64s = known[counts > HELD_ROWS]
+        self._large: I64 = known[counts > HELD_ROWS]
 
     def small(self) -> Iterator[pa.Table]:
         """Whole flows in WIRE_ORDER, some at a time."""

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stompcap.capture.integers import Int
+from stompcap.columns import U8
 from stompcap.kernel import kernel
 from stompcap.tcp.state import HISTORY_BITS, LETTERS, SIDES, WIDTH, State
 
@@ -20,7 +18,7 @@ HISTORY_WIDTH = 2 * len(HISTORY_LETTERS)
 
 
 @kernel
-def note(state: State, history: NDArray[np.uint8], stream: Int, side: Int, letter: Int) -> None:
+def note(state: State, history: U8, stream: Int, side: Int, letter: Int) -> None:
     """Add a letter to a connection's history, once per side: code in the low bits, side in bit 7."""
     bits = SIDES + side * WIDTH + HISTORY_BITS
     if not state[stream, bits] >> letter & 1:

@@ -13,14 +13,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.columns import I64, U8
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.layout import BEGIN, CUT_OFF, PIECE_ROW, SORT
-from stompcap.tcp.state import Int64s, State
+from stompcap.tcp.state import State
 
 WAITS = 2  # blocks; what the other direction keeps from its place for so long is given it all the same
 
@@ -28,25 +28,25 @@ WAITS = 2  # blocks; what the other direction keeps from its place for so long i
 class Placed(NamedTuple):
     """Columns of a block's segments, those kept from earlier blocks first; `keep` and `late` are filled."""
 
-    ts_ns: Int64s
-    position: Int64s
-    marks: NDArray[np.uint8]
-    wire: Int64s
-    captured: Int64s
-    number: Int64s
-    heard: Int64s
-    born: Int64s
-    keep: NDArray[np.uint8]
-    late: NDArray[np.uint8]
+    ts_ns: I64
+    position: I64
+    marks: U8
+    wire: I64
+    captured: I64
+    number: I64
+    heard: I64
+    born: I64
+    keep: U8
+    late: U8
 
 
 class Laid(NamedTuple):
     """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and how far it is settled."""
 
-    tally: Int64s
-    mine: Int64s
-    pieces: Int64s
-    losses: Int64s
+    tally: I64
+    mine: I64
+    pieces: I64
+    losses: I64
     believed: Int
     base: Int
     low: Int
@@ -59,7 +59,7 @@ class Laid(NamedTuple):
 
 
 @kernel
-def heard_along(pieces: Int64s, believed: Int, heard: Int64s, marks: NDArray[np.uint8]) -> Int64s:
+def heard_along(pieces: I64, believed: Int, heard: I64, marks: U8) -> I64:
     """Per piece how much of the other direction its sender had received."""
     found = np.empty(believed, np.int64)
     for p in range(believed - 1, -1, -1):
@@ -71,7 +71,7 @@ def heard_along(pieces: Int64s, believed: Int, heard: Int64s, marks: NDArray[np.
 
 
 @inline
-def comes_first(low: Int64s, high: Int64s, low_heard: Int, high_heard: Int, number: Int64s) -> bool:
+def comes_first(low: I64, high: I64, low_heard: Int, high_heard: Int, number: I64) -> bool:
     """Whether the next piece of the low endpoint stands before that of the high one."""
     waits, holds_back = high[BEGIN] < low_heard, low[BEGIN] < high_heard
     if waits != holds_back:
@@ -82,7 +82,7 @@ def comes_first(low: Int64s, high: Int64s, low_heard: Int, high_heard: Int, numb
 @kernel
 def interleave(
     state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool
-) -> tuple[tuple[Int64s, Int64s], NDArray[np.int64]]:
+) -> tuple[tuple[I64, I64], I64]:
     """The places of both sides' pieces in wire order, behind those given before; and how far the sides have any, thus are settled.
 
     A piece has its place only when all is settled that may stand before it, unless it has waited for that too long.

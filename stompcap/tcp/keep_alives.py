@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stompcap.capture.columns import NOT_KEPT
 from stompcap.capture.files import Source
-from stompcap.tcp.block import column
+from stompcap.columns import column
 from stompcap.tcp.octets import captured_twice, gather
 from stompcap.tcp.results import Reassembly, Retransmissions
 

@@ -8,11 +8,11 @@ captured, not on how they were cut into segments.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.columns import I64, U8
 from stompcap.kernel import kernel
-from stompcap.tcp.state import COPY, Int64s
+from stompcap.tcp.state import COPY
 from stompcap.tcp.sweep import sweep
 
 ABSURD_GAP = 1 << 26  # a larger hole, with octets behind it that no later segment acknowledges, is forged
@@ -24,7 +24,7 @@ PRECEDENCE = 40  # bits below the kind in a priority
 
 
 @kernel
-def in_order(rows: Int64s, position: Int64s, wire: Int64s, marks: NDArray[np.uint8], low: Int, limit: Int) -> bool:
+def in_order(rows: I64, position: I64, wire: I64, marks: U8, low: Int, limit: Int) -> bool:
     """Whether segments follow one another, with no more than plausible gaps."""
     at = low
     for row in rows:
@@ -35,7 +35,7 @@ def in_order(rows: Int64s, position: Int64s, wire: Int64s, marks: NDArray[np.uin
 
 
 @kernel
-def as_they_come(rows: Int64s, position: Int64s, wire: Int64s, captured: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def as_they_come(rows: I64, position: I64, wire: I64, captured: I64) -> tuple[I64, I64]:
     """Pieces of segments that are in order: (pieces, no losses)."""
     pieces, n = np.empty((2 * len(rows), 4), np.int64), 0
     for row in rows:
@@ -51,15 +51,15 @@ def as_they_come(rows: Int64s, position: Int64s, wire: Int64s, captured: Int64s)
 
 @kernel
 def swept(
-    rows: Int64s,
-    position: Int64s,
-    wire: Int64s,
-    captured: Int64s,
-    marks: NDArray[np.uint8],
+    rows: I64,
+    position: I64,
+    wire: I64,
+    captured: I64,
+    marks: U8,
     low: Int,
     limit: Int,
     last_wins: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[I64, I64]:
     """Pieces of segments in any order, between two positions: (pieces, losses)."""
     count = len(rows)
     begins, ends, priority = np.empty(2 * count, np.int64), np.empty(2 * count, np.int64), np.empty(2 * count, np.int64)
@@ -81,7 +81,7 @@ def swept(
 
 
 @kernel
-def named(found: Int64s, owner: Int64s, sort: Int64s) -> NDArray[np.int64]:
+def named(found: I64, owner: I64, sort: I64) -> I64:
     """Items as rows of segments, with the kind of their octets."""
     pieces = np.empty((len(found), 4), np.int64)
     for i in range(len(found)):

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS
-from stompcap.tcp.block import NONE_ENDED, Carried, column, nothing_carried, reassemble_block, zero_windows
+from stompcap.columns import I64, Bools, column
+from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
 from stompcap.tcp.matching import IDLE_NS, LINGER_NS, may_go_on
-from stompcap.tcp.results import Int64s, Reassembly, ZeroWindows
+from stompcap.tcp.results import Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK
 from stompcap.tcp.state import AFTER_IDLE, FIRST_CAPTURE, LATEST_CAPTURE
 
@@ -48,10 +48,10 @@ class Settled:
 
     reassembly: Reassembly
     segments: pa.Table
-    number: Int64s
+    number: I64
     held: int
     first: int
-    unsettled: Int64s
+    unsettled: I64
     lasting: ZeroWindows
 
 
@@ -113,7 +113,7 @@ class Reassembler:
         return Saved(file.getvalue(), self._held, self._waiting)
 
     @classmethod
-    def restored(cls, saved: Saved, ranks: Int64s | None = None) -> Reassembler:
+    def restored(cls, saved: Saved, ranks: I64 | None = None) -> Reassembler:
         """A reassembler with a saved state, and the `ranks` that captures have now, by those they had then."""
         with np.load(io.BytesIO(saved.numbers), allow_pickle=False) as found:
             machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
@@ -150,7 +150,7 @@ class Reassembler:
         self._carried = replace(nothing_carried(), gone=self._carried.gone)
         self._held, self._last_ns, self._after_silence = SEGMENTS.empty_table(), -1, True
 
-    def _reassembled(self, *, final: bool) -> tuple[pa.Table, Int64s, tuple[Reassembly, Carried, NDArray[np.bool_]]]:
+    def _reassembled(self, *, final: bool) -> tuple[pa.Table, I64, tuple[Reassembly, Carried, Bools]]:
         """The rows held and waiting, the numbers of the latter in the flow, and what `reassemble_block` makes of both."""
         segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
         number = np.arange(self._seen, self._seen + self._waiting.num_rows)

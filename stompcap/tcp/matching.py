@@ -11,10 +11,10 @@ SYN was acknowledged. What is remembered of a flow can then be dropped after tha
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.history import H_SYN, H_SYNACK, H_ZERO
 from stompcap.tcp.results import Streams
@@ -80,7 +80,7 @@ def idle(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) 
     return True
 
 
-def may_go_on(streams: Streams, flow: NDArray[np.int64], now_ns: int, idle_ns: int) -> NDArray[np.bool_]:
+def may_go_on(streams: Streams, flow: I64, now_ns: int, idle_ns: int) -> Bools:
     """Of each stream, whether it or one beside it in its flow may get segments that come at `now_ns` or later.
 
     `flow` numbers the flow of each stream; the streams of a flow are adjacent, and in order of time.

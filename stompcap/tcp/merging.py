@@ -15,22 +15,22 @@ packets wait for one another, the later one is a copy: its octets were acknowled
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import ACK, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK
+from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped
 from stompcap.tcp.matching import LINGER_NS
 from stompcap.tcp.settle import BLOCK
-from stompcap.tcp.state import CLOSE_BY, Int64s
+from stompcap.tcp.state import CLOSE_BY
 
 NEVER = 1 << 62
 
 
 @kernel
-def unswapped(chain: Int64s, rows: Rows) -> None:
+def unswapped(chain: I64, rows: Rows) -> None:
     """Put neighbours of one direction of one capture in order of time where they alone stand the other way: no clock was stepped there."""
     for i in range(1, len(chain)):
         before, at = chain[i - 1], chain[i]
@@ -43,7 +43,7 @@ def unswapped(chain: Int64s, rows: Rows) -> None:
 
 
 @kernel
-def steady(begin: Int, lines: Int64s, count: Int, rows: Rows) -> Int64s:
+def steady(begin: Int, lines: I64, count: Int, rows: Rows) -> I64:
     """The time of each row of a flow by a clock that never steps back inside a direction of its sequence of captures.
 
     Where it did, later times of the sequence are moved by as much, until they are beyond all before them on their own. Where it stepped
@@ -88,7 +88,7 @@ def recovers(row: Int, top: Int, rows: Rows) -> bool:
 
 
 @inline
-def waits_for(chain: Int64s, begin: Int, ack: Int, reach: Int, rows: Rows) -> bool:
+def waits_for(chain: I64, begin: Int, ack: Int, reach: Int, rows: Rows) -> bool:
     """Whether the next packets of a direction, from `begin` on, have octets before `ack`, beyond those it has reached.
 
     Octets just before `ack` may be missing from the captures. A SYN whose number is behind what the direction has reached begins another
@@ -105,7 +105,7 @@ def waits_for(chain: Int64s, begin: Int, ack: Int, reach: Int, rows: Rows) -> bo
 
 
 @kernel
-def held_back(row: Int, line: Int, side: Int, heads: NDArray[np.int64], chains: Int64s, edges: NDArray[np.int64], reach: Int64s,
+def held_back(row: Int, line: Int, side: Int, heads: I64, chains: I64, edges: I64, reach: I64,
               lines: Int, rows: Rows) -> Int:  # fmt: skip
     """Whether a packet must wait for the next ones: 2 for octets before its own, 1 for octets that it acknowledges, 0 if not."""
     for other in range(lines):
@@ -135,7 +135,7 @@ def held_back(row: Int, line: Int, side: Int, heads: NDArray[np.int64], chains: 
 
 
 @kernel
-def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
+def merged(begin: Int, end: Int, rows: Rows) -> I64:
     """The rows of a flow in order."""
     lines, count = sequences(begin, end, rows)
     times = steady(begin, lines, count, rows)
@@ -182,7 +182,7 @@ def merged(begin: Int, end: Int, rows: Rows) -> Int64s:
 
 
 @inline
-def silent_since(now: Int, heads: NDArray[np.int64], edges: Int64s, chains: Int64s, times: Int64s, begin: Int) -> bool:
+def silent_since(now: Int, heads: I64, edges: I64, chains: I64, times: I64, begin: Int) -> bool:
     """Whether all packets that are next come behind a silence."""
     for chain in range(len(edges) - 1):
         at = best_head(heads, chain)
@@ -192,20 +192,20 @@ def silent_since(now: Int, heads: NDArray[np.int64], edges: Int64s, chains: Int6
 
 
 @inline
-def best_head(heads: NDArray[np.int64], chain: Int) -> Int:
+def best_head(heads: I64, chain: Int) -> Int:
     """The next row of a direction of a sequence of captures."""
     return heads[chain >> 1, chain & 1]
 
 
 @inline
-def earlier(row: Int, other: Int, times: Int64s, begin: Int) -> bool:
+def earlier(row: Int, other: Int, times: I64, begin: Int) -> bool:
     """Whether a row is before another by time, then by its place."""
     mine, its = times[row - begin], times[other - begin]
     return bool(mine < its or (mine == its and row < other))
 
 
 @kernel
-def chained(begin: Int, lines: Int64s, count: Int, rows: Rows) -> tuple[Int64s, Int64s]:
+def chained(begin: Int, lines: I64, count: Int, rows: Rows) -> tuple[I64, I64]:
     """The rows of each direction of each sequence of captures: (where each begins and the last ends, rows)."""
     edges = np.zeros(2 * count + 1, np.int64)
     for i in range(len(lines)):
@@ -225,7 +225,7 @@ def chained(begin: Int, lines: Int64s, count: Int, rows: Rows) -> tuple[Int64s, 
 
 
 @kernel
-def crossed(begins: Int64s, doubtful: NDArray[np.bool_], rows: Rows) -> Int64s:
+def crossed(begins: I64, doubtful: Bools, rows: Rows) -> I64:
     """All rows, those of doubtful flows in the order in which they crossed the wire."""
     found = np.arange(len(rows.ts_ns))
     for flow in range(len(begins) - 1):

@@ -6,16 +6,17 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from stompcap import codes
 from stompcap.capture.outer import keyed_ids
+from stompcap.columns import I8, I32, I64, U8
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.history import spell
-from stompcap.tcp.results import Int64s, Sides, Streams
+from stompcap.tcp.results import Sides, Streams
 
 
-def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends: NDArray[np.uint8], source: str) -> Streams:
+def as_streams(state: I64, letters: U8, tallies: I64, ends: U8, source: str) -> Streams:
     """The states, histories and tallies of connections between `ends` as named columns."""
     n = len(state)
     by_side = tallies.reshape(n, 2, t.TALLIES)
@@ -52,7 +53,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
         close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
         closed_by=_closers(state, own),
         rst_by=(state[:, s.RST_BY] - 1).astype(np.int8),
-        close_ns=np.where(state[:, s.CLOSE_KIND] == s.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
+        close_ns=np.where(state[:, s.CLOSE_KIND] == codes.CLOSE_OPEN, -1, state[:, s.CLOSE_NS]),
         first_capture=state[:, s.FIRST_CAPTURE].astype(np.int32),
         first_packet=state[:, s.FIRST_PACKET].copy(),
         outer=state[:, s.OUTER].copy(),
@@ -65,7 +66,7 @@ def as_streams(state: Int64s, letters: NDArray[np.uint8], tallies: Int64s, ends:
     )
 
 
-def _closers(state: Int64s, own: Int64s) -> NDArray[np.int8]:
+def _closers(state: I64, own: I64) -> I8:
     """Which side closed each connection; nobody where a FIN of the other side may have come before and is not captured.
 
     That is possible where more of that side was acknowledged, or sent, than was captured. `own` has the columns of the sides.
@@ -75,17 +76,17 @@ def _closers(state: Int64s, own: Int64s) -> NDArray[np.int8]:
     beyond = np.maximum(own[:, :, s.SENT], np.where(own[:, :, s.ACK_SEEN] != 0, own[:, :, s.ACKED], 0))
     known = (own[:, :, s.DATA_SEEN] != 0) | (own[:, :, s.SYNCED] != 0)
     unseen = known & (own[:, :, s.FIN_SEEN] == 0) & (beyond > end)
-    for side in (s.LOW, s.HIGH):
-        closer[(closer == side) & unseen[:, 1 - side]] = s.NOBODY
+    for side in (codes.LOW, codes.HIGH):
+        closer[(closer == side) & unseen[:, 1 - side]] = codes.NOBODY
     return closer
 
 
-def ports(ends: NDArray[np.uint8], at: int) -> NDArray[np.int32]:
+def ports(ends: U8, at: int) -> I32:
     """The port in two columns of the endpoints, big endian."""
     return ends[:, at].astype(np.int32) << 8 | ends[:, at + 1]
 
 
-def _identified(source: str, ends: NDArray[np.uint8], state: Int64s) -> pa.StringArray:
+def _identified(source: str, ends: U8, state: I64) -> pa.StringArray:
     """The ids of connections, in the order of each flow; notes the number of each among those with the same first time and number."""
     ts_ns, seq, vlans = state[:, s.ORIGIN_NS], state[:, s.ORIGIN_SEQ], keyed_ids(state[:, s.OUTER])
     alike = stream_ids(source, ends, ts_ns, seq, vlans)
@@ -97,7 +98,7 @@ def _identified(source: str, ends: NDArray[np.uint8], state: Int64s) -> pa.Strin
 
 
 def stream_ids(
-    source: str, ends: NDArray[np.uint8], ts_ns: Int64s, seq: Int64s, vlans: Int64s, numbers: Int64s | None = None
+    source: str, ends: U8, ts_ns: I64, seq: I64, vlans: I64, numbers: I64 | None = None
 ) -> pa.StringArray:
     """20 hexadecimal digits per connection: a hash of the capture point, its endpoints, time and sequence number of its first SYN.
 

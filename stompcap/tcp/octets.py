@@ -8,17 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import NOT_KEPT, SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.remote import RANGE_OCTETS
+from stompcap.columns import I64, U8, Octets, column
 from stompcap.kernel import kernel
-from stompcap.tcp.block import column
 from stompcap.tcp.results import Extents, Reassembly, covering
 
-Octets = NDArray[np.uint8]
-Int64s = NDArray[np.int64]
 STAR = ord("*")  # what the octets of passcodes are overwritten with
 STRETCHES = 8192  # read before a mapped file's pages are released
 BETWEEN_OCTETS = 1 << 20  # less is read along rather than requested around
@@ -26,7 +23,7 @@ REQUESTS = 4  # in parallel
 
 
 @kernel
-def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+def copy_runs(source: Octets, begins: I64, lengths: I64, targets: I64, out: Octets) -> None:
     """Copy stretches of one buffer to their places in another."""
     for i in range(len(begins)):
         piece, place = source[begins[i] : begins[i] + lengths[i]], out[targets[i] : targets[i] + lengths[i]]
@@ -36,7 +33,7 @@ def copy_runs(source: Octets, begins: Int64s, lengths: Int64s, targets: Int64s, 
 
 @kernel
 def count_different(
-    kept: Octets, kept_at: Int64s, again: Octets, again_at: Int64s, lengths: Int64s, masked: NDArray[np.uint8], counts: Int64s, into: Int64s
+    kept: Octets, kept_at: I64, again: Octets, again_at: I64, lengths: I64, masked: U8, counts: I64, into: I64
 ) -> None:
     """Add to `counts[into[i]]` how many octets of each pair of stretches differ; where one is `masked`, an asterisk equals any octet."""
     for i in range(len(lengths)):
@@ -48,7 +45,7 @@ def count_different(
 
 @kernel
 def copy_again(
-    shown: Octets, one: Int64s, two: Int64s, kept: Octets, again: Octets, at: Int64s, lengths: Int64s
+    shown: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64
 ) -> None:
     """Show octets captured again as those they equal; where they differ, as others, so that they differ when they are compared again."""
     for i in range(len(lengths)):
@@ -80,7 +77,7 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
     return out
 
 
-def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+def copy_from(source: Source, begins: I64, lengths: I64, targets: I64, out: Octets) -> None:
     """Copy stretches of a capture to their places in `out`: in place, or by range requests that cover many of them.
 
     The pages of a mapped file are released now and then, for the system maps many around each that is touched.
@@ -95,7 +92,7 @@ def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, 
             source.release(0, source.size)
         return
 
-    def fetch(which: Int64s) -> None:
+    def fetch(which: I64) -> None:
         begin = int(begins[which].min())
         piece = source.read(begin, int((begins[which] + lengths[which]).max()))
         copy_runs(piece, begins[which] - begin, lengths[which], targets[which], out)
@@ -104,7 +101,7 @@ def copy_from(source: Source, begins: Int64s, lengths: Int64s, targets: Int64s, 
         list(pool.map(fetch, together(begins, lengths)))
 
 
-def together(begins: Int64s, lengths: Int64s) -> list[Int64s]:
+def together(begins: I64, lengths: I64) -> list[I64]:
     """Groups of stretches for one request each: those with little between them, up to RANGE_OCTETS."""
     order = np.argsort(begins, kind="stable")
     begin = begins[order]
@@ -117,7 +114,7 @@ def together(begins: Int64s, lengths: Int64s) -> list[Int64s]:
     return groups
 
 
-def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: Int64s, targets: Int64s, out: Octets) -> None:
+def copy_carried(payload: pa.ChunkedArray, rows: I64, skip: I64, lengths: I64, targets: I64, out: Octets) -> None:
     """Copy stretches of the payloads that segments carry to their places in `out`."""
     first = 0
     for chunk in payload.chunks:
@@ -129,7 +126,7 @@ def copy_carried(payload: pa.ChunkedArray, rows: Int64s, skip: Int64s, lengths: 
         first += len(chunk)
 
 
-def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> Int64s:
+def count_conflicts(reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source]) -> I64:
     """How many octets captured again differ from those kept: shape (streams, 2), second index the side.
 
     Octets that an earlier run did not keep are left out, and those that it masked differ from none.

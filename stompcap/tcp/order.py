@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.columns import I32, I64, U8
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
@@ -15,7 +15,7 @@ from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.interleave import Laid, Placed, interleave
 from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE_ROW, SORT, as_they_come, in_order, swept
 from stompcap.tcp.matching import RECENT
-from stompcap.tcp.state import Int64s, State
+from stompcap.tcp.state import State
 
 MID_STREAM_WINDOW = 1 << 20  # how far before its first captured segment a stream without a captured SYN may begin
 NO_END = 1 << 62
@@ -23,8 +23,8 @@ NO_END = 1 << 62
 
 @kernel
 def put(
-    rows: NDArray[np.int64], count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int
-) -> NDArray[np.int64]:
+    rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int
+) -> I64:
     """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 7), np.int64)
@@ -37,8 +37,8 @@ def put(
 
 @kernel
 def grouped(
-    stream_of: NDArray[np.int32], forward: NDArray[np.uint8], marks: NDArray[np.uint8], wire: Int64s, streams: Int
-) -> tuple[Int64s, Int64s]:
+    stream_of: I32, forward: U8, marks: U8, wire: I64, streams: Int
+) -> tuple[I64, I64]:
     """The rows that carry octets, by side of a connection, in wire order: (start of each side in `rows`, rows)."""
     starts = np.zeros(2 * streams + 1, np.int64)
     for row in range(len(stream_of)):
@@ -56,7 +56,7 @@ def grouped(
 
 
 @kernel
-def bounds(state: State, tally: Int64s, stream: Int, side: Int, rows: Int64s, position: Int64s) -> tuple[Int, Int]:
+def bounds(state: State, tally: I64, stream: Int, side: Int, rows: I64, position: I64) -> tuple[Int, Int]:
     """Where a side's stream begins, and where it must end; notes in the state whether it is the true beginning."""
     at = s.SIDES + side * s.WIDTH
     if tally[t.BASED]:
@@ -87,7 +87,7 @@ def length_known(state: State, stream: Int, side: Int, base: Int, end: Int, fin:
 
 
 @kernel
-def plausible(state: State, stream: Int, side: Int, pieces: Int64s, number: Int64s, low: Int) -> tuple[Int, Int]:
+def plausible(state: State, stream: Int, side: Int, pieces: I64, number: I64, low: Int) -> tuple[Int, Int]:
     """How many pieces are plausible, and where they end: not beyond a gap too large to be true that acknowledgements contradict."""
     at = s.SIDES + side * s.WIDTH
     acked = state[stream, at + s.ACKED] if state[stream, at + s.ACK_SEEN] else np.int64(NO_END)
@@ -102,7 +102,7 @@ def plausible(state: State, stream: Int, side: Int, pieces: Int64s, number: Int6
 
 @kernel
 def take_in(
-    tally: Int64s, rows: Int64s, held: Int, position: Int64s, marks: NDArray[np.uint8], wire: Int64s, base: Int, limit: Int
+    tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, base: Int, limit: Int
 ) -> None:
     """Count the segments that came in this block."""
     for i in range(len(rows) - 1, -1, -1):
@@ -117,14 +117,14 @@ def take_in(
 
 @kernel
 def take_late(
-    tally: Int64s,
-    rows: Int64s,
+    tally: I64,
+    rows: I64,
     held: Int,
-    position: Int64s,
-    marks: NDArray[np.uint8],
-    captured: Int64s,
-    ts_ns: Int64s,
-    late: NDArray[np.uint8],
+    position: I64,
+    marks: U8,
+    captured: I64,
+    ts_ns: I64,
+    late: U8,
 ) -> None:
     """Count octets that came after they were settled; marks those that cannot be copies."""
     for i in range(len(rows) - 1, -1, -1):
@@ -148,8 +148,8 @@ class Side(NamedTuple):
 
 @inline
 def put_extents(
-    extents: NDArray[np.int64], n: Int, of: Side, pieces: Int64s, places: Int64s, tally: Int64s, position: Int64s, marks: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], Int]:
+    extents: I64, n: Int, of: Side, pieces: I64, places: I64, tally: I64, position: I64, marks: U8
+) -> tuple[I64, Int]:
     """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
         row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
@@ -169,8 +169,8 @@ def put_extents(
 
 @inline
 def put_overlaps(
-    overlaps: NDArray[np.int64], n: Int, of: Side, losses: Int64s, tally: Int64s, position: Int64s
-) -> tuple[NDArray[np.int64], Int]:
+    overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, position: I64
+) -> tuple[I64, Int]:
     """Append the settled octets that lost to other segments, as `put_extents`."""
     for p in range(len(losses)):
         row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], of.cut)
@@ -185,7 +185,7 @@ def put_overlaps(
 
 @kernel
 def lay_out(
-    state: State, tally: Int64s, stream: Int, side: Int, mine: Int64s, held: Int, placed: Placed, last_wins: bool, done: bool
+    state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, placed: Placed, last_wins: bool, done: bool
 ) -> Laid:
     """Lay out one side, and settle it as far as its own octets tell."""
     ts_ns, position, marks, wire, captured, number, _, _, _, late = placed
@@ -217,9 +217,9 @@ def lay_out(
 
 @kernel
 def hand_on(
-    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool, extents: Int64s, n: Int, overlaps: Int64s,
+    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool, extents: I64, n: Int, overlaps: I64,
     lost: Int,
-) -> tuple[Int64s, Int, Int64s, Int]:  # fmt: skip
+) -> tuple[I64, Int, I64, Int]:  # fmt: skip
     """Give both sides their places in wire order, and append what is settled of them."""
     _, position, marks, wire, _, _, _, born, keep, _ = placed
     places, cuts = interleave(state, stream, held, sides, placed, done)
@@ -247,8 +247,8 @@ def hand_on(
 
 @kernel
 def order(
-    state: State, tallies: NDArray[np.int64], starts: Int64s, rows: Int64s, held: Int, placed: Placed, last_wins: bool, final: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    state: State, tallies: I64, starts: I64, rows: I64, held: Int, placed: Placed, last_wins: bool, final: bool
+) -> tuple[I64, I64]:
     """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stompcap.columns import I64
 from stompcap.tcp.pieces import PIECE, Pieces
-from stompcap.tcp.results import Int64s
 
 AT_ONCE = 1 << 20  # pieces, copied at once
 
@@ -22,8 +22,8 @@ class PieceSpill:
         self._folder = folder
         self._files = {field.name: tempfile.TemporaryFile(dir=folder) for field in PIECE}  # noqa: SIM115  live until they are read
         self._size = 0
-        self._keys: list[Int64s] = []
-        self._begins: list[Int64s] = []
+        self._keys: list[I64] = []
+        self._begins: list[I64] = []
 
     def add(self, pieces: Pieces) -> None:
         """Write pieces that are sorted by stream and side."""
@@ -35,7 +35,7 @@ class PieceSpill:
             file.write(np.ascontiguousarray(getattr(pieces, name)).data)
         self._size += len(key)
 
-    def in_order(self, streams: int) -> tuple[Int64s, dict[str, NDArray[np.int64]]]:
+    def in_order(self, streams: int) -> tuple[I64, dict[str, I64]]:
         """Where the pieces of each side of each stream begin, and the columns of PIECE in that order, mapped."""
         keys, begins = np.concatenate(self._keys), np.concatenate(self._begins)
         lengths = np.diff(begins, append=self._size)
@@ -45,7 +45,7 @@ class PieceSpill:
         cuts = np.flatnonzero(np.diff((np.cumsum(lengths) - lengths) // AT_ONCE)) + 1
         return edges, {name: self._column(name, begins, lengths, cuts) for name in self._files}
 
-    def _column(self, name: str, begins: Int64s, lengths: Int64s, cuts: NDArray[np.intp]) -> NDArray[np.int64]:
+    def _column(self, name: str, begins: I64, lengths: I64, cuts: NDArray[np.intp]) -> I64:
         """One column with its stretches in order; its file is closed."""
         with self._files[name] as file, tempfile.TemporaryFile(dir=self._folder) as out:
             file.flush()
@@ -57,7 +57,7 @@ class PieceSpill:
             return _mapped(out.fileno(), self._size)
 
 
-def _mapped(file: int, size: int) -> NDArray[np.int64]:
+def _mapped(file: int, size: int) -> I64:
     """A file of `size` numbers, mapped."""
     if not size:
         return np.empty(0, np.int64)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Source
-from stompcap.tcp.block import column
-from stompcap.tcp.octets import Octets, copy_from
-from stompcap.tcp.results import Extents, Int64s, Streams
+from stompcap.columns import I8, I32, I64, Octets, column
+from stompcap.tcp.octets import copy_from
+from stompcap.tcp.results import Extents, Streams
 
 PIECE = pa.struct([(name, pa.int64()) for name in ("offset", "length", "place", "ts_ns")])
 
@@ -26,12 +25,12 @@ PIECE = pa.struct([(name, pa.int64()) for name in ("offset", "length", "place", 
 class Pieces:
     """Stretches of streams, sorted by stream, side and offset; `place` as in SEGMENTS, but of the stretch itself."""
 
-    stream: NDArray[np.int32]
-    side: NDArray[np.int8]
-    offset: Int64s
-    length: Int64s
-    place: Int64s
-    ts_ns: Int64s
+    stream: I32
+    side: I8
+    offset: I64
+    length: I64
+    place: I64
+    ts_ns: I64
 
 
 def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
@@ -47,12 +46,12 @@ def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
     )
 
 
-def edges_of(pieces: Pieces, streams: int) -> Int64s:
+def edges_of(pieces: Pieces, streams: int) -> I64:
     """Where the pieces of each side of each of `streams` streams begin, and where the last of them end."""
     return np.searchsorted(pieces.stream.astype(np.int64) * 2 + pieces.side, np.arange(2 * streams + 1))
 
 
-def rows_of(streams: Streams, incarnation: Int64s, edges: Int64s, columns: Mapping[str, Int64s]) -> pa.Table:
+def rows_of(streams: Streams, incarnation: I64, edges: I64, columns: Mapping[str, I64]) -> pa.Table:
     """A row per connection, in order of the first packets; `columns` are those of PIECE, split at `edges` (as `edges_of` gives them)."""
     values = pa.StructArray.from_arrays([pa.array(columns[field.name]) for field in PIECE], fields=list(PIECE))
     fields = {
@@ -79,7 +78,7 @@ def rows_of(streams: Streams, incarnation: Int64s, edges: Int64s, columns: Mappi
     return rows.take(pa.array(np.argsort(streams.first_packet, kind="stable")))
 
 
-def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -> Int64s:
+def incarnations(streams: Streams, stream_of: I32, flow: I64) -> I64:
     """The incarnation of each connection in its flow, from 0; connections of a flow are adjacent."""
     count = len(streams)
     of = np.zeros(count, np.int64)
@@ -90,7 +89,7 @@ def incarnations(streams: Streams, stream_of: NDArray[np.int32], flow: Int64s) -
     return numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
 
 
-def read(place: Int64s, lengths: Int64s, sources: Mapping[int, Source]) -> Octets:
+def read(place: I64, lengths: I64, sources: Mapping[int, Source]) -> Octets:
     """The octets of pieces back to back; `sources` as for `gather`, the capture under rank 0."""
     targets = np.cumsum(lengths) - lengths
     out = np.empty(int(lengths.sum()), np.uint8)

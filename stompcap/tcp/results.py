@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
+from stompcap.columns import I8, I32, I64, U8, Bools
+
 _INT32, _INT8, _INT64 = np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.int64)
 
 
@@ -20,20 +20,20 @@ _INT32, _INT8, _INT64 = np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0,
 class Sides:
     """What is known of each side of each stream; arrays of shape (streams, 2), second index the side."""
 
-    octets: Int64s  # length of the stream: gaps included, up to the FIN
-    segments: Int64s  # segments that carried octets of the stream
-    retransmitted_octets: Int64s
-    duplicate_segments: Int64s  # copies of a packet made by the capture, in none of the other counters
-    bad_checksum_segments: Int64s  # segments, with octets or without, whose TCP checksum is wrong as captured
-    out_of_order_segments: Int64s
-    gap_octets: Int64s  # octets missing from the capture
-    truncated_octets: Int64s  # those of them cut by the snapshot length
-    stray_segments: Int64s  # segments with impossible sequence numbers, left out
-    stray_octets: Int64s  # the octets that they carried
-    synced: NDArray[np.bool_]  # offset 0 is the true beginning
-    fin_ns: Int64s  # time of the side's FIN, -1: none captured
-    rst_ns: Int64s  # time of its RST, -1: none captured
-    close_order: Int64s  # the last place in wire order before its first FIN or RST, -1: none captured
+    octets: I64  # length of the stream: gaps included, up to the FIN
+    segments: I64  # segments that carried octets of the stream
+    retransmitted_octets: I64
+    duplicate_segments: I64  # copies of a packet made by the capture, in none of the other counters
+    bad_checksum_segments: I64  # segments, with octets or without, whose TCP checksum is wrong as captured
+    out_of_order_segments: I64
+    gap_octets: I64  # octets missing from the capture
+    truncated_octets: I64  # those of them cut by the snapshot length
+    stray_segments: I64  # segments with impossible sequence numbers, left out
+    stray_octets: I64  # the octets that they carried
+    synced: Bools  # offset 0 is the true beginning
+    fin_ns: I64  # time of the side's FIN, -1: none captured
+    rst_ns: I64  # time of its RST, -1: none captured
+    close_order: I64  # the last place in wire order before its first FIN or RST, -1: none captured
 
 
 @dataclass(frozen=True)
@@ -41,34 +41,34 @@ class Streams:
     """One entry per connection, in order of flow and time."""
 
     stream_id: pa.StringArray
-    low: NDArray[np.uint8]  # (streams, 16) address of the low endpoint, IPv4 mapped
-    low_port: NDArray[np.int32]
-    high: NDArray[np.uint8]
-    high_port: NDArray[np.int32]
-    first_ns: Int64s
-    last_ns: Int64s
-    initiator: NDArray[np.int8]  # side that opened it, by the handshake; -1: not captured
-    syn_seen: NDArray[np.bool_]
-    synack_seen: NDArray[np.bool_]
+    low: U8  # (streams, 16) address of the low endpoint, IPv4 mapped
+    low_port: I32
+    high: U8
+    high_port: I32
+    first_ns: I64
+    last_ns: I64
+    initiator: I8  # side that opened it, by the handshake; -1: not captured
+    syn_seen: Bools
+    synack_seen: Bools
     history: list[str]  # Zeek's letters, upper case for the low endpoint
-    close_kind: NDArray[np.int8]  # of the first FIN or RST, index of words.CLOSE_KINDS: fin, rst, open
-    closed_by: NDArray[np.int8]  # side of the first FIN or RST; 2: both; -1: open, or unknown
-    rst_by: NDArray[np.int8]  # side of the first RST; -1: none
-    close_ns: Int64s  # time of the first FIN or RST, -1: open
-    first_capture: NDArray[np.int32]
-    first_packet: Int64s
-    outer: Int64s  # encapsulation of its first packet (stompcap.capture.outer)
-    clock_steps_back: Int64s  # packets earlier than the packet before them
-    acks_against_time: Int64s  # segments behind octets of the other side, as they acknowledge them, that have a later time
-    clock_min_ns: Int64s  # bounds of the high endpoint's clock less the low one's, since a clock stepped (stompcap.tcp.clocks)
-    clock_max_ns: Int64s
-    after_idle: NDArray[np.bool_]  # it began behind a silence of its flow: none of the connections before it goes on
+    close_kind: I8  # of the first FIN or RST, index of words.CLOSE_KINDS: fin, rst, open
+    closed_by: I8  # side of the first FIN or RST; 2: both; -1: open, or unknown
+    rst_by: I8  # side of the first RST; -1: none
+    close_ns: I64  # time of the first FIN or RST, -1: open
+    first_capture: I32
+    first_packet: I64
+    outer: I64  # encapsulation of its first packet (stompcap.capture.outer)
+    clock_steps_back: I64  # packets earlier than the packet before them
+    acks_against_time: I64  # segments behind octets of the other side, as they acknowledge them, that have a later time
+    clock_min_ns: I64  # bounds of the high endpoint's clock less the low one's, since a clock stepped (stompcap.tcp.clocks)
+    clock_max_ns: I64
+    after_idle: Bools  # it began behind a silence of its flow: none of the connections before it goes on
     sides: Sides
 
     def __len__(self) -> int:
         return len(self.first_packet)
 
-    def take(self, which: Int64s) -> Streams:
+    def take(self, which: I64) -> Streams:
         """Some of them, by index."""
         sides = Sides(*(getattr(self.sides, name)[which] for name in Sides.__dataclass_fields__))
         columns = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("stream_id", "history", "sides")}
@@ -84,19 +84,19 @@ class Streams:
 class Extents:
     """Stretches of streams and the segments that supply them, sorted by stream, side and offset."""
 
-    stream: NDArray[np.int32]
-    side: NDArray[np.int8]
-    offset: Int64s
-    length: Int64s
-    row: Int64s  # row of the segment in the input
-    skip: Int64s  # octets of its payload before the stretch
-    order: Int64s = field(default_factory=lambda: _INT64)
+    stream: I32
+    side: I8
+    offset: I64
+    length: I64
+    row: I64  # row of the segment in the input
+    skip: I64  # octets of its payload before the stretch
+    order: I64 = field(default_factory=lambda: _INT64)
     """Where it stands among those of both sides of the stream in wire order, from 1; 0 for octets captured again."""
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, which: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Extents:
+    def take(self, which: I64 | Bools | slice) -> Extents:
         """Some of them, by index, mask or slice."""
         return Extents(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
@@ -108,19 +108,19 @@ NO_EXTENTS = Extents(_INT32, _INT8, _INT64, _INT64, _INT64, _INT64, _INT64)
 class ZeroWindows:
     """Stalls: `side` could not send from `begin_ns` to `end_ns`, because the other side offered no window."""
 
-    stream: NDArray[np.int32]
-    side: NDArray[np.int8]
-    begin_ns: Int64s
-    end_ns: Int64s
+    stream: I32
+    side: I8
+    begin_ns: I64
+    end_ns: I64
 
 
 @dataclass(frozen=True)
 class Retransmissions:
     """Segments that brought octets again, later than a copy made by the capture can come."""
 
-    stream: NDArray[np.int32]
-    side: NDArray[np.int8]
-    ts_ns: Int64s
+    stream: I32
+    side: I8
+    ts_ns: I64
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class ClockSteps:
     `place` is 1 + the number of that segment in its flow, in tables where it stands in wire order.
     """
 
-    stream: NDArray[np.int32]
-    side: NDArray[np.int8]
-    ts_ns: Int64s
-    place: Int64s
-    min_ns: Int64s
-    max_ns: Int64s
+    stream: I32
+    side: I8
+    ts_ns: I64
+    place: I64
+    min_ns: I64
+    max_ns: I64
 
 
 NO_STALLS = ZeroWindows(_INT32, _INT8, _INT64, _INT64)
@@ -148,17 +148,17 @@ class Reassembly:
     """Result of `reassemble_columns`. `overlaps` are the octets captured again; `strays` the segments left out."""
 
     streams: Streams
-    over: NDArray[np.bool_]  # which of them no later segment can belong to: their counters are final
+    over: Bools  # which of them no later segment can belong to: their counters are final
     extents: Extents
     overlaps: Extents
     zero_windows: ZeroWindows
     retransmissions: Retransmissions
     clock_steps: ClockSteps
-    stream_of: NDArray[np.int32]  # stream of each input row
-    ordered: Int64s  # of each stream, the last place that was given in wire order: later results stand behind it
+    stream_of: I32  # stream of each input row
+    ordered: I64  # of each stream, the last place that was given in wire order: later results stand behind it
 
 
-def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> Int64s:
+def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> I64:
     """Index of the extent that has the first octet of each overlap, or the last octet."""
     at = overlaps.offset + overlaps.length - 1 if last else overlaps.offset
     group = extents.stream.astype(np.int64) * 2 + extents.side

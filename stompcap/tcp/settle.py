@@ -12,13 +12,11 @@ its end. A block is far more than any TCP window.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stompcap.capture.integers import Int
+from stompcap.columns import I64, U8
 from stompcap.kernel import kernel
 from stompcap.tcp.layout import BEGIN, END
-from stompcap.tcp.state import COPY, Int64s
+from stompcap.tcp.state import COPY
 
 BLOCK = 1 << 13  # packets of a flow: with full segments and their acknowledgements more than Linux offers as a window by default, 6 MiB
 PATIENCE = 4  # blocks that octets may wait behind a hole that others fill
@@ -32,7 +30,7 @@ TALLIES = 17
 
 
 @kernel
-def edge_from(pieces: Int64s, believed: Int, low: Int) -> Int:
+def edge_from(pieces: I64, believed: Int, low: Int) -> Int:
     """How far pieces continue from a position without a hole."""
     edge = low
     for p in range(believed):
@@ -43,7 +41,7 @@ def edge_from(pieces: Int64s, believed: Int, low: Int) -> Int:
 
 
 @kernel
-def settle(tally: Int64s, pieces: Int64s, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
+def settle(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
     """Up to where a side is settled now; `behind`: whether this block brought octets behind the first hole."""
     edge = edge_from(pieces, believed, low)
     cut = low
@@ -60,7 +58,7 @@ def settle(tally: Int64s, pieces: Int64s, believed: Int, low: Int, reach: Int, b
 
 
 @kernel
-def edge_after(pieces: Int64s, believed: Int, cut: Int) -> Int:
+def edge_after(pieces: I64, believed: Int, cut: Int) -> Int:
     """How far pieces continue without a hole behind a cut."""
     first = 0
     while first < believed and pieces[first, BEGIN] < cut:
@@ -69,7 +67,7 @@ def edge_after(pieces: Int64s, believed: Int, cut: Int) -> Int:
 
 
 @kernel
-def came_behind(rows: Int64s, held: Int, position: Int64s, edge: Int, reach: Int) -> bool:
+def came_behind(rows: I64, held: Int, position: I64, edge: Int, reach: Int) -> bool:
     """Whether a row that came in this block lies behind the first hole."""
     for i in range(len(rows) - 1, -1, -1):
         if rows[i] < held:
@@ -81,14 +79,14 @@ def came_behind(rows: Int64s, held: Int, position: Int64s, edge: Int, reach: Int
 
 @kernel
 def keep_open(
-    tally: Int64s,
-    rows: Int64s,
+    tally: I64,
+    rows: I64,
     held: Int,
-    position: Int64s,
-    wire: Int64s,
-    marks: NDArray[np.uint8],
-    born: Int64s,
-    keep: NDArray[np.uint8],
+    position: I64,
+    wire: I64,
+    marks: U8,
+    born: I64,
+    keep: U8,
 ) -> None:
     """Mark the rows that lie at least partly behind the cut: they are needed again, unless they have waited too long."""
     for row in rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from stompcap.tcp.block import column
+from stompcap.columns import column
 from stompcap.tcp.flows import as_they_crossed, by_flow, mapped
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.machine import Reassembler, Settled

@@ -7,13 +7,13 @@ signed 32-bit distance to the furthest one seen (RFC 9293, 3.4).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.codes import CLOSE_OPEN, NOBODY
+from stompcap.columns import I64, U8
 from stompcap.kernel import inline, kernel
 
-Int64s = NDArray[np.int64]
-State = NDArray[np.int64]
+State = I64
 
 # columns of the connection
 FIRST_ROW, FIRST_CAPTURE, FIRST_PACKET, FIRST_NS, LAST_NS = 0, 1, 2, 3, 4
@@ -41,8 +41,6 @@ CLOSE_NUMBER, CLOSE_ORDER = 34, 35  # of its first FIN or RST: 1 + number of the
 STRAYED = 36  # octets of strays
 COLUMNS = SIDES + 2 * WIDTH
 
-CLOSE_FIN, CLOSE_RST, CLOSE_OPEN = 0, 1, 2  # indexes of words.CLOSE_KINDS
-LOW, HIGH, BOTH, NOBODY = 0, 1, 2, -1
 
 FAR = 1 << 30  # the largest window TCP can offer (RFC 7323, 2.3)
 CLOSE_BY = 1 << 24  # surely the same connection
@@ -120,7 +118,7 @@ def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
 
 
 @kernel
-def grown(state: State, history: NDArray[np.uint8]) -> tuple[State, NDArray[np.uint8]]:
+def grown(state: State, history: U8) -> tuple[State, U8]:
     """The same states, with room for twice as many connections."""
     more = np.empty((2 * len(state), state.shape[1]), np.int64)
     more[: len(state)] = state

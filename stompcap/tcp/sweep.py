@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stompcap.capture.integers import Int
+from stompcap.columns import I64
 from stompcap.kernel import inline, kernel
-from stompcap.tcp.state import Int64s
 
 
 @inline
-def higher(heap: Int64s, i: Int, j: Int, priority: Int64s) -> bool:
+def higher(heap: I64, i: Int, j: Int, priority: I64) -> bool:
     """Heap order of two entries."""
     return bool(priority[heap[i]] < priority[heap[j]])
 
 
 @kernel
-def push(heap: Int64s, size: Int, item: Int, priority: Int64s) -> None:
+def push(heap: I64, size: Int, item: Int, priority: I64) -> None:
     """Add an item to a binary heap of `size` items."""
     heap[size] = item
     i = size
@@ -27,7 +26,7 @@ def push(heap: Int64s, size: Int, item: Int, priority: Int64s) -> None:
 
 
 @kernel
-def pop(heap: Int64s, size: Int, priority: Int64s) -> None:
+def pop(heap: I64, size: Int, priority: I64) -> None:
     """Remove the first item of a binary heap of `size` items."""
     heap[0] = heap[size - 1]
     size -= 1
@@ -45,7 +44,7 @@ def pop(heap: Int64s, size: Int, priority: Int64s) -> None:
 
 
 @kernel
-def sweep(begins: Int64s, ends: Int64s, priority: Int64s) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sweep(begins: I64, ends: I64, priority: I64) -> tuple[I64, I64]:
     """Assigns each octet of overlapping items: (pieces, losses), rows of item, begin, end.
 
     Pieces come by offset and do not overlap; an item has an octet if no item of smaller priority covers it. Losses

@@ -7,16 +7,13 @@ may be any, one where STOMP is expected too: systems that take ports from 49152 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stompcap import codes
+from stompcap.codes import HIGH, LOW, NOBODY
+from stompcap.columns import I8, Bools
 from stompcap.options import Options
-from stompcap.stomp import prefixes as p
 from stompcap.tables.words import ROLES
 from stompcap.tcp.results import Reassembly, Streams
-
-Bools = NDArray[np.bool_]
-Sides = NDArray[np.int8]
-LOW, HIGH, UNKNOWN = 0, 1, -1
 
 # IANA's Service Name and Transport Protocol Port Number Registry: all system ports, and user ports of protocols that are often found
 WELL_KNOWN = (
@@ -27,21 +24,21 @@ WELL_KNOWN = (
     6000, 6379, 6514, 6667, 6697, 8000, 8008, 8080, 8443, 8883,  # X11, Redis, syslog, IRC, HTTP, MQTT
     9100, 9418, 11211, 19999, 20000, 27017, 44818,  # printers, Git, memcached, DNP3, MongoDB, EtherNet/IP
 )  # fmt: skip
-SENDER = np.full(len(ROLES), UNKNOWN, np.int8)
+SENDER = np.full(len(ROLES), NOBODY, np.int8)
 """By role: whether it is that of a client (0) or of a server (1); -1 where both may say it."""
-SENDER[[p.CLIENT, p.HTTP, p.WEBSOCKET, p.MQTT, p.CORE, p.TLS_CLIENT]] = 0
-SENDER[[p.SERVER, p.HTTP_SERVER, p.WEBSOCKET_SERVER, p.TLS_SERVER]] = 1
+SENDER[[codes.ROLE_CLIENT, codes.ROLE_HTTP, codes.ROLE_WEBSOCKET, codes.ROLE_MQTT, codes.ROLE_CORE, codes.ROLE_TLS_CLIENT]] = 0
+SENDER[[codes.ROLE_SERVER, codes.ROLE_HTTP_SERVER, codes.ROLE_WEBSOCKET_SERVER, codes.ROLE_TLS_SERVER]] = 1
 
 
-def spoken_by(said: NDArray[np.int8]) -> Sides:
+def spoken_by(said: I8) -> I8:
     """The side that the first octets show to be the client, by the roles of both; -1 if they show neither."""
     sender = SENDER[said]
     low = (sender[:, LOW] == 0) | (sender[:, HIGH] == 1)
     high = (sender[:, HIGH] == 0) | (sender[:, LOW] == 1)
-    return np.select([low & ~high, high & ~low], [LOW, HIGH], default=UNKNOWN).astype(np.int8)
+    return np.select([low & ~high, high & ~low], [LOW, HIGH], default=NOBODY).astype(np.int8)
 
 
-def clients(reassembly: Reassembly, spoken: Sides, options: Options) -> Sides:
+def clients(reassembly: Reassembly, spoken: I8, options: Options) -> I8:
     """The client's side of each stream: by the handshake, by `spoken` (the side that says what clients say, or -1), by the ports."""
     streams = reassembly.streams
     by_ports = _server_by_ports(streams, options)
@@ -58,8 +55,8 @@ def stomp_expected(streams: Streams, options: Options) -> Bools:
     return np.select([server == LOW, server == HIGH], [low, high], default=low | high)
 
 
-def _server_by_ports(streams: Streams, options: Options) -> Sides:
+def _server_by_ports(streams: Streams, options: Options) -> I8:
     """The side with a port of servers: a well-known one of another protocol comes before one where STOMP is expected; else -1."""
     others = [port for port in WELL_KNOWN if port not in options.ports]
     low, high = (2 * np.isin(port, others) + np.isin(port, list(options.ports)) for port in (streams.low_port, streams.high_port))
-    return np.select([low > high, high > low], [LOW, HIGH], default=UNKNOWN).astype(np.int8)
+    return np.select([low > high, high > low], [LOW, HIGH], default=NOBODY).astype(np.int8)

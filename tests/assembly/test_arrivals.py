@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.assembly.arrivals import EOL, GAP, place
+from stompcap.assembly.arrivals import place
+from stompcap.codes import EOL, GAP
 
 FRAME = 0
 

@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from stompcap.columns import I64, Bools
 from stompcap.tables import words
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import captures
@@ -85,7 +85,7 @@ def told(whole: Wire) -> Seen:
     return seen(whole)
 
 
-def kept(wire: Wire, packets: npt.NDArray[np.bool_]) -> Wire:
+def kept(wire: Wire, packets: Bools) -> Wire:
     """The wire with some of its packets only."""
     return Wire(wire.surveyed, wire.segments.filter(pa.array(packets)))
 
@@ -119,7 +119,7 @@ def test_nothing_is_found_that_was_not_there_over_many_seeds(first: int, whole: 
     assert not found
 
 
-def places(wire: Wire) -> npt.NDArray[np.int64]:
+def places(wire: Wire) -> I64:
     """Per packet the number of those before it in its connection."""
     count: Counter[Key] = Counter()
     found = np.zeros(wire.segments.num_rows, np.int64)
@@ -130,7 +130,7 @@ def places(wire: Wire) -> npt.NDArray[np.int64]:
     return found
 
 
-def without_run(wire: Wire, place: npt.NDArray[np.int64], first: int, width: int) -> Wire:
+def without_run(wire: Wire, place: I64, first: int, width: int) -> Wire:
     """The wire without `width` packets of every connection, one behind the other."""
     return kept(wire, (place < first) | (place >= first + width))
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly import pieces
-from stompcap.places import END, at
+from stompcap.codes import GAP
+from stompcap.columns import integers
 from stompcap.rules import judge
 from stompcap.session import Batch, Options, analyse
-from stompcap.session.columns import integers
-from stompcap.session.dialogue import GAP
 from stompcap.tables import TABLES, words
+from stompcap.wire_order import END, at
 
 Tables = Mapping[str, pa.Table]
 CLOSES = ("fin_ns_c2s", "fin_ns_s2c", "rst_ns")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.session import Analysis, analyse
-from stompcap.session.columns import codes, flat, header_column, integers, repeated_codes
+from stompcap.session.header_values import header_values
 from stompcap.session.wire import by_key, sides
 from stompcap.tables.schema import HEADER_MAP
 from tests.examples import one_in
@@ -100,15 +100,8 @@ def test_a_stream_that_speaks_something_else_is_no_session() -> None:
     assert found.dialogue.sessions == found.tables["sessions"].num_rows == 1
 
 
-def test_numbers_of_columns() -> None:
-    assert integers(pa.chunked_array([[1, None], [3]])).tolist() == [1, -1, 3]
+def test_sides_of_directions() -> None:
     assert sides(pa.array(["s2c", "c2s"])).tolist() == [1, 0]
-    known = pa.array(["a", "b"])
-    assert repeated_codes(pa.array(["b", "b", "a", "x"]), known).tolist() == [1, 1, 0, -1]
-    assert repeated_codes(pa.array(["b", None]), known).tolist() == [1, -1]
-    assert repeated_codes(pa.array([], pa.string()), known).tolist() == []
-    first, second = codes(pa.array(["x", None, "y"]), pa.array(["y", "x"]))
-    assert (first[0], first[1], first[2]) == (second[1], -1, second[0])
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 9)), max_size=30))
@@ -126,11 +119,9 @@ NAMES = st.sampled_from(["ack", "acks", "a", "", "id", "größe"])
 def test_values_by_name(maps: list[dict[str, str]], name: str, skip: int) -> None:
     column = pa.array([list(m.items()) for m in maps], HEADER_MAP).slice(skip)
     rows = np.arange(len(column))[::-1].astype(np.int64)
-    assert header_column(column, name, rows).to_pylist() == [m.get(name) for m in maps[skip:]][::-1]
+    assert header_values(column, name, rows).to_pylist() == [m.get(name) for m in maps[skip:]][::-1]
 
 
-def test_chunks_are_joined() -> None:
-    assert flat(pa.chunked_array([[1], [2, 3]])).to_pylist() == [1, 2, 3]
-    assert flat(pa.chunked_array([], pa.string())).to_pylist() == []
+def test_values_in_several_chunks() -> None:
     both = pa.chunked_array([pa.array([[("a", "1")]], HEADER_MAP), pa.array([[("b", "2")]], HEADER_MAP)])
-    assert header_column(both, "b", np.arange(2)).to_pylist() == [None, "2"]
+    assert header_values(both, "b", np.arange(2)).to_pylist() == [None, "2"]

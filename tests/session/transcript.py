@@ -22,18 +22,15 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from stompcap.columns import I64, Octets
 from stompcap.session import Analysis, Options, analyse
 from stompcap.session.dialogue import Dialogue
 from stompcap.stomp import Rows, Runs, decode, delimit, negotiate, redact
 from stompcap.tables import words
 from stompcap.tables.bronze import RAW_FRAMES, SEGMENTS, STALLS, STREAMS
 from stompcap.tables.silver import FRAMES
-
-Octets = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -162,7 +159,7 @@ def _captured(ways: Sequence[Way]) -> tuple[Octets, Rows]:
     return buffer, delimit(buffer, stretches)
 
 
-def _arrivals(s: Session, side: int) -> tuple[Ints, Ints]:
+def _arrivals(s: Session, side: int) -> tuple[I64, I64]:
     """Per octet of a direction its time and packet, -1 where it is missing."""
     ns, number = np.full(s.lengths[side], -1, np.int64), np.full(s.lengths[side], -1, np.int64)
     for p in s.packets:
@@ -172,7 +169,7 @@ def _arrivals(s: Session, side: int) -> tuple[Ints, Ints]:
     return ns, number
 
 
-def _pieces(offset: int, length: int, kind: str, ns: Ints) -> Iterable[tuple[int, int]]:
+def _pieces(offset: int, length: int, kind: str, ns: I64) -> Iterable[tuple[int, int]]:
     """EOL runs are one row per capture time, everything else one row."""
     if kind != "eol":
         return [(offset, length)]
@@ -241,7 +238,7 @@ def _stream(s: Session) -> dict[str, object]:
 
 
 def _row(
-    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, ns: Ints, number: Ints,
+    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, ns: I64, number: I64,
     capture: str, redacted: bool,
 ) -> dict[str, object]:
     gap = kind == "gap"

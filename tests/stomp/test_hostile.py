@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from stompcap.codes import FRAME, GAP, JUNK, PARTIAL
 from stompcap.stomp import Runs, Syntax, decode, delimit
-from stompcap.stomp.rows import FRAME, FRAME_LIMIT, GAP, HEAD_LIMIT, JUNK, PARTIAL
+from stompcap.stomp.rows import FRAME_LIMIT, HEAD_LIMIT
 from tests.stomp.rows import runs_of
 from tests.timing import assert_linear
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS, read_segments
+from stompcap.codes import BOTH
 from stompcap.tcp import WIRE_ORDER, Reassembly, reassemble_columns
-from stompcap.tcp.clocks import BOTH, MOST_STEPS
+from stompcap.tcp.clocks import MOST_STEPS
 from stompcap.tcp.state import UNBOUNDED
 from tests.capture.packaging import pcap
 from tests.e2e.truth import DATA

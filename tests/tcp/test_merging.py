@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from stompcap.capture import SEGMENTS
 from stompcap.capture.columns import ACK, STEPPED, SYN
 from stompcap.capture.rotation import STEPS
+from stompcap.codes import BOTH
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
-from stompcap.tcp.clocks import BOTH
 
 ENDPOINTS = bytes(10) + b"\xff\xff\x7f\0\0\1" + b"\x10\0" + bytes(10) + b"\xff\xff\x7f\0\0\1" + b"\xf0\xad"
 US = 1000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.columns import I64
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import Chapter, Judged
-from stompcap.session.columns import I64
 
 ACKING = Chapter("Acknowledging")
 

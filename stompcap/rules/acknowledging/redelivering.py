@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.codes import CLIENT, DELIVERY_SETTLED, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, SERVER
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.dialogue import CLIENT, SERVER
-from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL
-from stompcap.tables import words
 
 REDELIVERING = Chapter("Redelivering")
-SETTLED = words.DELIVERY_STATUSES.index("settled")
 DELIVERED = """
         in 1.2
         C: SUBSCRIBE⏎id:0⏎destination:/queue/a⏎ack:client-individual⏎⏎␀
@@ -35,9 +32,9 @@ def ak_09(ctx: RuleContext) -> Judged:
     but not evaluable; `deliveries` (status unsettled) and `subscriptions` (unsettled) count them.
     """
     deliveries = ctx.deliveries
-    asked = np.isin(deliveries["mode"], (MODE_CLIENT, MODE_INDIVIDUAL))
+    asked = np.isin(deliveries["mode"], (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
     index = np.flatnonzero(deliveries.final & asked)
-    return Judged(np.ones(len(index), bool), np.zeros(len(index), bool), unevaluable=deliveries["status"][index] != SETTLED,
+    return Judged(np.ones(len(index), bool), np.zeros(len(index), bool), unevaluable=deliveries["status"][index] != DELIVERY_SETTLED,
                   units=ctx.units_among(deliveries, index, SERVER, "offset", "delivered_ns"))
 
 
@@ -52,7 +49,7 @@ def ak_12(ctx: RuleContext) -> Judged:
     Would show only by a message that is not delivered again, later, perhaps to another client: no capture proves it,
     and rules see one session at a time. Every ACK and NACK of that mode counts as not evaluable.
     """
-    answers = ctx.of("ACK", "NACK") & (ctx.facts.ack_mode == MODE_INDIVIDUAL)
+    answers = ctx.of("ACK", "NACK") & (ctx.facts.ack_mode == MODE_CLIENT_INDIVIDUAL)
     return Judged(answers, ctx.none(), unevaluable=answers)
 
 

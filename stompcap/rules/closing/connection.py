@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from stompcap.codes import CLIENT, CLOSE_RST, SERVER
+from stompcap.columns import I64, flat
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, flat
-from stompcap.session.dialogue import CLIENT, SERVER
-from stompcap.tables import words
 from stompcap.units import duration
 
 CLOSING = Chapter("Closing")
-RST = words.CLOSE_KINDS.index("rst")
 SECOND_NS = 1_000_000_000
 CUT_OFFS_S = (60, 350)  # idle cut-offs of load balancers as shipped: AWS ELB, NLB
 PEERS = ("client", "broker")
@@ -102,7 +100,7 @@ def _resetting(ctx: RuleContext, session: I64, side: I64) -> pa.Array:
     behind = np.maximum(s.reset_ns[session] - closed[np.arange(len(side)), side], 0) / 1000
     said = []
     for one, by, known, second, later in zip(session.tolist(), side.tolist(), timed.tolist(), _seconds(idle), behind.tolist(), strict=True):
-        if s.close_kind[one] == RST:
+        if s.close_kind[one] == CLOSE_RST:
             said.append(f"{PEERS[by]} reset the connection" + (f" after {_silence(second)}" if known else ""))
             continue
         closer = s.closed_by[one]

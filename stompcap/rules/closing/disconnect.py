@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import must_be_last, was_last
 from stompcap.rules.receipts.receipt import requests, value_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import LAST, Moment
-from stompcap.session.columns import I64
-from stompcap.session.dialogue import CLIENT, DISCONNECT, SERVER
+from stompcap.session.dialogue import DISCONNECT
 
 LEAVING = Chapter("Leaving")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT
+from stompcap.columns import truth
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import Moment
-from stompcap.session.columns import truth
-from stompcap.session.dialogue import CLIENT
 
 CONNECTING = Chapter("Connecting")
 

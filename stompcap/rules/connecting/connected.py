@@ -6,13 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import OUTCOME_REFUSED, SERVER
 from stompcap.rules.columns import matched
 from stompcap.rules.connecting import offers
-from stompcap.rules.connecting.negotiating import REFUSED
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.dialogue import SERVER
 
 GREETING = Chapter("Greeting")
 
@@ -215,7 +214,7 @@ def cn_21(ctx: RuleContext) -> Judged:
     choose a default host instead of refusing.
     """
     error = ctx.first["error"]
-    session = np.flatnonzero(ctx.closing & (ctx.outcome == REFUSED) & error.there)
+    session = np.flatnonzero(ctx.closing & (ctx.outcome == OUTCOME_REFUSED) & error.there)
     named = matched(error.header("message"), HOST_REFUSED) | matched(error.column("body_preview"), HOST_REFUSED)
     return Judged(np.ones(len(session), bool), named[session],
                   lambda index: ctx.say_of("error", "{message} {body_preview}", session[index]), units=ctx.units_of("error", session))

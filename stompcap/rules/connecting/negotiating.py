@@ -8,18 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import OUTCOME_REFUSED, OUTCOME_UNANSWERED, SERVER
+from stompcap.columns import I64, Bools, truth
 from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, Bools, truth
-from stompcap.session.dialogue import SERVER
-from stompcap.tables import words
 
 NEGOTIATING = Chapter("Negotiating")
 
-REFUSED, UNANSWERED = words.OUTCOMES.index("refused"), words.OUTCOMES.index("unanswered")
 UNKNOWN_COMMAND = (
     r"(?i)\b(un(known|supported|defined|expected|recogni[sz]ed)|invalid|not supported)\b"
     r"[^\n]{0,40}\b(command|action|STOMP)\b"
@@ -157,7 +155,7 @@ def _closed_by_server(ctx: RuleContext) -> Bools:
 
 def _refusal(ctx: RuleContext, applicable: Bools, evidence: str) -> Judged:
     """The CONNECT of sessions that close, not accepted: ERROR and close pass, silence or a lingering connection fail."""
-    refused, unanswered = ctx.outcome == REFUSED, ctx.outcome == UNANSWERED
+    refused, unanswered = ctx.outcome == OUTCOME_REFUSED, ctx.outcome == OUTCOME_UNANSWERED
     session = np.flatnonzero(ctx.closing & ctx.first["connect"].there & applicable & (refused | unanswered))
     silent = unanswered & _closed_by_server(ctx)
     lingers = refused & _lingers(ctx)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN
+from stompcap.columns import I64, Bools, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64, Bools, truth
-from stompcap.session.facts import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
 
 DELIVERING = Chapter("Delivering")
 
@@ -122,7 +122,7 @@ def ms_05(ctx: RuleContext) -> Judged:
     Spring's simple broker leaves the header out.
     """
     mode, missing = ctx.facts.ack_mode, ctx.lacks("ack", ctx.of("MESSAGE"))
-    asked = (mode == MODE_CLIENT) | (mode == MODE_INDIVIDUAL)
+    asked = (mode == MODE_CLIENT) | (mode == MODE_CLIENT_INDIVIDUAL)
     unknown = (mode == MODE_UNKNOWN) & ctx.facts.missed_c2s
     return Judged(ctx.of("MESSAGE") & (asked | unknown), missing, "MESSAGE {message-id} of subscription {subscription} without ack",
                   unevaluable=unknown | (missing & ctx.facts.missed_c2s))
@@ -177,7 +177,7 @@ def ms_08(ctx: RuleContext) -> Judged:
     """
     doubled = ctx.facts.ack_in_use
     message = ctx.of("MESSAGE")
-    asked = (ctx.facts.ack_mode == MODE_CLIENT) | (ctx.facts.ack_mode == MODE_INDIVIDUAL)
+    asked = (ctx.facts.ack_mode == MODE_CLIENT) | (ctx.facts.ack_mode == MODE_CLIENT_INDIVIDUAL)
     return Judged(message & asked & ~ctx.lacks("ack", message), doubled, "ack:{ack} of MESSAGE {message-id} is in use",
                   unevaluable=doubled & ctx.facts.missed_c2s)
 

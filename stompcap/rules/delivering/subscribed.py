@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64
-from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.facts import ENDED, UNKNOWN
 
 SUBSCRIBED = Chapter("Deliveries and subscriptions")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, Bools
 from stompcap.rules.context import RuleContext
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Decision, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, Bools
-from stompcap.session.dialogue import CLIENT, SERVER
 
 HEART_BEAT = r"(?i)heart-?\s?beat"
 

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import SERVER
+from stompcap.columns import I64, take_or, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import has_ended, must_be_last, must_end, of_heartbeats, refusing, soon_after, untimed, was_last
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Decision, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, chosen, truth
-from stompcap.session.dialogue import SEND, SERVER, SUBSCRIBE
+from stompcap.session.dialogue import SEND, SUBSCRIBE
 
 ERRORS = Chapter("Errors")
 PLAIN = ("message", "content-length", "content-type", "version", "server", "session", "heart-beat")
@@ -115,7 +116,7 @@ def _is_answered(ctx: RuleContext, pending: Pending) -> Decision:
     """The request before the ERROR is answered, which acquits it, or never will be."""
     receipts, session = ctx.receipts, pending.session
     row = receipts.of(session, pending.key)
-    answered, final = chosen(receipts["answered_ns"], row) >= 0, chosen(receipts["final"], row) == 1
+    answered, final = take_or(receipts["answered_ns"], row) >= 0, take_or(receipts["final"], row) == 1
     lost = ~ctx.closing[session] | ctx.ends.cut_off[session] | (ctx.sessions.gaps[session, SERVER] > pending.other_key)
     return Decision(decided=answered | final | (row < 0) | ctx.closing[session], applicable=~answered, unevaluable=lost)
 

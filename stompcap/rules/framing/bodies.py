@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.codes import CLIENT, PARTIAL, SERVER
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import Chapter, Judged
-from stompcap.session.dialogue import CLIENT, PARTIAL, SERVER
 from stompcap.stomp.syntax import Syntax
 
 BODIES = Chapter("Bodies")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, JUNK, PARTIAL, SERVER
+from stompcap.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import truth
-from stompcap.session.dialogue import CLIENT, JUNK, NACK, OTHER, PARTIAL, SERVER
+from stompcap.session.dialogue import NACK, OTHER
 
 COMMANDS = Chapter("Commands")
 

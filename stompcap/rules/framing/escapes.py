@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.codes import BOTH, SERVER
 from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
-from stompcap.rules.ends import BOTH
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Chapter, Decision, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.dialogue import SERVER
 from stompcap.stomp.syntax import Syntax
 
 ESCAPES = Chapter("Escapes")

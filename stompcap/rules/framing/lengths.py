@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from stompcap.codes import PARTIAL
+from stompcap.columns import truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import truth
-from stompcap.session.dialogue import OTHER, PARTIAL
+from stompcap.session.dialogue import OTHER
 from stompcap.stomp.syntax import Syntax
 
 LENGTHS = Chapter("Lengths")

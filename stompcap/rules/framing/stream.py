@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import EOL, FRAME, GAP, JUNK, PARTIAL
+from stompcap.columns import Bools
 from stompcap.rules.context import RuleContext
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Decision, Judged
-from stompcap.session.columns import Bools
-from stompcap.session.dialogue import EOL, FRAME, GAP, JUNK, PARTIAL
 from stompcap.stomp.syntax import Syntax
 
 FRAMING = Chapter("Framing")

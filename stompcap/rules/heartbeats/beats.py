@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.codes import EOL, FRAME, GAP, SERVER
+from stompcap.columns import I64, Bools, integers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import Chapter, Judged
-from stompcap.session.columns import I64, Bools, integers
-from stompcap.session.dialogue import EOL, FRAME, GAP, SERVER
 from stompcap.session.heartbeats.header import parse
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, coded, flat, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import of_heartbeats
 from stompcap.rules.record import Chapter, Judged, Units
-from stompcap.session.columns import I64, repeated_codes, truth
-from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.tables import words
 
 HEARTBEATING = Chapter("Heart-beating")
@@ -34,7 +34,7 @@ def _gaps(ctx: RuleContext, side: int) -> tuple[Judged, Judged]:
     return (
         Judged(
             np.ones(len(each), bool), np.ones(len(each), bool),
-            lambda index: _flat(said).take(pa.array(index)),
+            lambda index: flat(said).take(pa.array(index)),
             unevaluable=excused,
             units=gap_units(ctx, np.full(len(each), side, np.int64), each, np.asarray(violations["gap_start_ns"])),
         ),
@@ -47,13 +47,9 @@ def _gaps(ctx: RuleContext, side: int) -> tuple[Judged, Judged]:
     )
 
 
-def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
 def session_of(ctx: RuleContext, table: pa.Table) -> I64:
     """The session of each row of a table of the analysis."""
-    return repeated_codes(table.column("stream_id"), _flat(ctx.dialogue.streams.column("stream_id")))
+    return coded(table.column("stream_id"), flat(ctx.dialogue.streams.column("stream_id")))
 
 
 def gap_units(ctx: RuleContext, side: I64, session: I64, since_ns: I64) -> Units:

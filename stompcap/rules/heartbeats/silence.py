@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, Bools, integers, truth
 from stompcap.rules.closing.connection import idleness
 from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
@@ -16,8 +18,6 @@ from stompcap.rules.heartbeats.beats import agreed
 from stompcap.rules.heartbeats.intervals import gap_units, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, Bools, integers, truth
-from stompcap.session.dialogue import CLIENT, SERVER
 from stompcap.session.wire import sides
 
 SILENCE = Chapter("Silence")

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, SERVER
+from stompcap.columns import I64, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.frames import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
 from stompcap.session.clocks import LAST
-from stompcap.session.columns import I64, truth
-from stompcap.session.dialogue import CLIENT, COMMANDS, DISCONNECT, SEND, SERVER
+from stompcap.session.dialogue import COMMANDS, DISCONNECT, SEND
 from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN
 
 RECEIPTS = Chapter("Receipts")

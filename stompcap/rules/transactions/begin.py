@@ -5,10 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT
+from stompcap.columns import I64
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
-from stompcap.session.columns import I64
-from stompcap.session.dialogue import CLIENT, OTHER
+from stompcap.session.dialogue import OTHER
 from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN
 
 TRANSACTIONS = Chapter("Transactions")

@@ -8,16 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import CLIENT, TRANSACTION_ABORTED, TRANSACTION_COMMITTED, TRANSACTION_IMPLICITLY_ABORTED
+from stompcap.columns import I64, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.frames import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
-from stompcap.session.columns import I64, truth
-from stompcap.session.dialogue import CLIENT
-from stompcap.tables import words
 
 COMMITTING = Chapter("Ends of transactions")
-ENDED = tuple(words.TRANSACTION_OUTCOMES.index(outcome) for outcome in ("committed", "aborted"))
-IMPLICITLY_ABORTED = words.TRANSACTION_OUTCOMES.index("implicitly_aborted")
 
 
 @COMMITTING.rule(
@@ -48,10 +45,10 @@ def tx_07(ctx: RuleContext) -> Judged:
     """
     index, units = _begun(ctx)
     session, outcome = units.session, ctx.transactions["outcome"][index]
-    implicit = outcome == IMPLICITLY_ABORTED
+    implicit = outcome == TRANSACTION_IMPLICITLY_ABORTED
     left = (ctx.first["disconnect"].there | ctx.sessions.fin[:, CLIENT])[session]
     return Judged(np.ones(len(index), bool), implicit, lambda at: _say(ctx, index[at], "is open at the end of the session"),
-                  unevaluable=~np.isin(outcome, ENDED) & ~(implicit & left), units=units)
+                  unevaluable=~np.isin(outcome, (TRANSACTION_COMMITTED, TRANSACTION_ABORTED)) & ~(implicit & left), units=units)
 
 
 def _begun(ctx: RuleContext) -> tuple[I64, Units]:
@@ -109,4 +106,4 @@ def tx_08(ctx: RuleContext) -> Judged:
         return _say(ctx, index[at], pa.array(kind.tolist(), pa.string()))
 
     return Judged(np.ones(len(index), bool), empty | long | large | many, say,
-                  unevaluable=~np.isin(outcome, ENDED) | (missed != 0) | ~told, units=units)
+                  unevaluable=~np.isin(outcome, (TRANSACTION_COMMITTED, TRANSACTION_ABORTED)) | (missed != 0) | ~told, units=units)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools
+from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN
+from stompcap.columns import I64, Bools
 from stompcap.session.deliveries.outstanding import RENEWED
 from stompcap.session.dialogue import Dialogue
-from stompcap.session.facts import MODE_AUTO, MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN
 from stompcap.session.layout import Records
 
 
@@ -39,7 +39,7 @@ def asking(d: Dialogue, sent: I64, mode: I64, possible: I64) -> tuple[I64, I64, 
     """
     renewed, has_ack = possible == RENEWED, np.asarray(d.some("ack", sent).is_valid())
     tells = (d.version[sent] == 2) & sure(d, sent)
-    asks = tells & has_ack & np.isin(mode, (MODE_CLIENT, MODE_INDIVIDUAL))
-    found = np.where(renewed, np.where(asks, MODE_INDIVIDUAL, MODE_UNKNOWN), mode)
+    asks = tells & has_ack & np.isin(mode, (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
+    found = np.where(renewed, np.where(asks, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN), mode)
     unasked, needless = tells & ~has_ack & (found == MODE_UNKNOWN), tells & has_ack & (found == MODE_AUTO)
     return found, unasked.astype(np.int64), needless.astype(np.int64)

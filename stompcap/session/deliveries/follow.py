@@ -20,9 +20,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap import codes
+from stompcap.codes import (
+    CLIENT,
+    DELIVERY_AUTO,
+    DELIVERY_OPEN,
+    DELIVERY_SETTLED,
+    DELIVERY_UNKNOWN,
+    DELIVERY_UNSETTLED,
+    DELIVERY_VOIDED,
+    MODE_CLIENT,
+    MODE_CLIENT_INDIVIDUAL,
+    MODE_UNKNOWN,
+)
+from stompcap.columns import I32, I64, U8, Bools, flat, or_null, spread, take_or_null, timestamps, worded
 from stompcap.kernel import kernel
 from stompcap.session.clocks import Clocks, Moment
-from stompcap.session.columns import I32, I64, U8, Bools, flat, listed, pick, spread, times, timestamps
 from stompcap.session.deliveries import ordered
 from stompcap.session.deliveries import walk as settling
 from stompcap.session.deliveries.asking import asking, in_any_version, sure
@@ -43,16 +56,14 @@ from stompcap.session.deliveries.outstanding import (
     Unsettled,
 )
 from stompcap.session.deliveries.walk import Found, Frames
-from stompcap.session.dialogue import ABORT, CLIENT, COMMIT, Dialogue
-from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL, MODE_UNKNOWN, TARGET_NONE, TARGET_UNKNOWN
+from stompcap.session.dialogue import ABORT, COMMIT, Dialogue
+from stompcap.session.facts import TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Layout, Records, opened
 from stompcap.session.subscriptions.follow import modes_of, names_of
-from stompcap.session.transactions import follow as dealings
 from stompcap.tables import outcomes, words
 from stompcap.tables.silver import DELIVERIES
 
-AUTO_STATUS, SETTLED_STATUS, VOIDED_STATUS, UNSETTLED, OPEN_STATUS, UNKNOWN_STATUS = range(6)  # words.DELIVERY_STATUSES
 NOT_SETTLED = [words.DELIVERY_STATUSES.index(word) for word in outcomes.NOT_SETTLED.statuses]
 BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 LAYOUT = Layout(
@@ -191,7 +202,7 @@ def _lists(rows: Records, coded: Names, transactions: Records) -> Lists:
 
 def _unsettled(rows: Records, of: Opened, wide: Bools) -> Unsettled:
     """The empty set of deliveries that ACKs settle along: numbered by subscription, or by session where ACKs settle `wide`."""
-    asks = np.flatnonzero(np.isin(rows["mode"], (MODE_CLIENT, MODE_INDIVIDUAL)))
+    asks = np.flatnonzero(np.isin(rows["mode"], (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL)))
     session = rows["session"][asks]
     line = np.where(wide[session], -1 - session, rows["subscription"][asks])
     order = np.argsort(line, kind="stable")
@@ -206,7 +217,7 @@ def _unsettled(rows: Records, of: Opened, wide: Bools) -> Unsettled:
 
 def is_open(rows: Records) -> Bools:
     """Deliveries that wait for an ACK, or for the end of a transaction."""
-    asks = np.isin(rows["mode"], (MODE_CLIENT, MODE_INDIVIDUAL))
+    asks = np.isin(rows["mode"], (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
     found: Bools = np.isin(rows["state"], (ENCLOSED, ABORTED)) | ((rows["state"] == PENDING) & asks)
     return found
 
@@ -218,7 +229,7 @@ def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, vague: 
     its session that may have reached it, and `doubtful`: that none settled it does not show that it is unsettled.
     """
     session, state, mode = rows["session"], rows["state"], rows["mode"]
-    asks = np.isin(mode, (MODE_CLIENT, MODE_INDIVIDUAL))
+    asks = np.isin(mode, (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
     settled, direct, aborted = state == SETTLED, rows["direct"] == 1, np.isin(state, (ABORTED, REPLACED))
     missed = gaps[session] + vague != rows["opened"]
     lost = (rows["lost"] == 1) | (missed & ~np.isin(state, (SETTLED, AUTOMATIC, REPLACED)))
@@ -236,13 +247,13 @@ def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, vague: 
             (state == AUTOMATIC) | ((state == PENDING) & (rows["unasked"] == 1)),
             unknown,
             settled,
-            aborted | (enclosed & (outcome == dealings.IMPLICITLY_ABORTED)),
-            enclosed & (outcome == dealings.OPEN),
+            aborted | (enclosed & (outcome == codes.TRANSACTION_IMPLICITLY_ABORTED)),
+            enclosed & (outcome == codes.TRANSACTION_OPEN),
             enclosed | ~asks | (over[session] & doubtful),
             over[session],
         ],
-        [AUTO_STATUS, UNKNOWN_STATUS, SETTLED_STATUS, VOIDED_STATUS, OPEN_STATUS, UNKNOWN_STATUS, UNSETTLED],
-        OPEN_STATUS,
+        [DELIVERY_AUTO, DELIVERY_UNKNOWN, DELIVERY_SETTLED, DELIVERY_VOIDED, DELIVERY_OPEN, DELIVERY_UNKNOWN, DELIVERY_UNSETTLED],
+        DELIVERY_OPEN,
     )
 
 
@@ -251,7 +262,7 @@ def tally(rows: Records, subscriptions: Records) -> None:
     final = rows.final & (rows["subscription"] >= 0)
     status, nack = rows["status"], rows["nack"] == 1
     for name, which in (
-        ("acked", (status == SETTLED_STATUS) & ~nack), ("nacked", (status == SETTLED_STATUS) & nack),
+        ("acked", (status == DELIVERY_SETTLED) & ~nack), ("nacked", (status == DELIVERY_SETTLED) & nack),
         ("unsettled", np.isin(status, NOT_SETTLED)),
     ):
         more = np.bincount(rows["subscription"][final & which], minlength=len(subscriptions))
@@ -261,7 +272,7 @@ def tally(rows: Records, subscriptions: Records) -> None:
 def _modes(rows: Records, subscriptions: Records) -> pa.Array:
     """Per delivery the ack mode of its subscription, or what its own header tells; null where it is not known."""
     of = np.where(rows["possible"] == RENEWED, -1, rows["subscription"])
-    return pc.if_else(pa.array(rows["status"] == AUTO_STATUS), words.ACK_MODES[0], pick(modes_of(subscriptions), of))
+    return pc.if_else(pa.array(rows["status"] == DELIVERY_AUTO), "auto", take_or_null(modes_of(subscriptions), of))
 
 
 def table(rows: Records, subscriptions: Records, transactions: Records, clocks: Clocks, ids: pa.Array) -> pa.Table:
@@ -277,8 +288,8 @@ def table(rows: Records, subscriptions: Records, transactions: Records, clocks: 
     outcome[inside], ended[inside], ending[inside] = ends
     session, delivered = rows["session"], rows["delivered_ns"]
     delivery = Moment(rows["ordinal"], delivered)
-    settling = Moment(rows["by_ordinal"], np.where(status == UNKNOWN_STATUS, -1, by_ns))
-    committing = Moment(ending, np.where(outcome == dealings.COMMITTED, ended, -1))
+    settling = Moment(rows["by_ordinal"], np.where(status == DELIVERY_UNKNOWN, -1, by_ns))
+    committing = Moment(ending, np.where(outcome == codes.TRANSACTION_COMMITTED, ended, -1))
     return pa.table(
         {
             "stream_id": ids.take(pa.array(rows["session"])),
@@ -286,18 +297,18 @@ def table(rows: Records, subscriptions: Records, transactions: Records, clocks: 
             "delivered_ns": pa.array(delivered),
             "delivered_ts": timestamps(delivered),
             **{name: rows.text[name] for name in ("message_id", "ack_id")},
-            "subscription": pc.coalesce(pick(names_of(subscriptions), subscription), rows.text["subscription_header"]),
+            "subscription": pc.coalesce(take_or_null(names_of(subscriptions), subscription), rows.text["subscription_header"]),
             "destination": rows.text["destination"],
             "ack_mode": _modes(rows, subscriptions),
             "redelivered": pa.array(rows["redelivered"] == 1),
             "body_octets": pa.array(rows["body_octets"]),
-            "status": listed(status, words.DELIVERY_STATUSES),
-            "settlement": listed(np.where(known, rows["nack"], -1), words.SETTLEMENTS),
-            "settled_by": listed(np.where(known, 1 - rows["direct"], -1), words.SETTLED_BY),
-            "settled_ns": times(by_ns),
-            "settle_offset": times(np.where(known, rows["by_offset"], -1)),
-            "transaction": pick(transactions.text["id"], np.maximum(transaction, -1)),
-            "transaction_outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
+            "status": worded(status, words.DELIVERY_STATUSES),
+            "settlement": worded(np.where(known, rows["nack"], -1), words.SETTLEMENTS),
+            "settled_by": worded(np.where(known, 1 - rows["direct"], -1), words.SETTLED_BY),
+            "settled_ns": or_null(by_ns),
+            "settle_offset": or_null(np.where(known, rows["by_offset"], -1)),
+            "transaction": take_or_null(transactions.text["id"], np.maximum(transaction, -1)),
+            "transaction_outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
             "ack_latency_us": clocks.elapsed(session, delivery, settling),
             "commit_latency_us": clocks.elapsed(session, delivery, committing),
             "octets_missing": pa.array(rows["lost"] == 1, mask=~known),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools, codes, pick
+from stompcap.columns import I64, Bools, take_or_null, text_codes
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.layout import Records
 
@@ -48,12 +48,12 @@ def of_deliveries(dialogue: Dialogue, subscription: I64, subscriptions: Records,
     if len(old) == 0:
         return own
     rows = subscription[old]
-    known = pick(pc.coalesce(subscriptions.text["id"], subscriptions.text["destination"]), rows)
+    known = take_or_null(pc.coalesce(subscriptions.text["id"], subscriptions.text["destination"]), rows)
     name = pc.coalesce(known, d.some("subscription", sent[old]))
     both = pc.binary_join_element_wise(message.take(pa.array(old)), name, BETWEEN)
     place = np.full(len(sent), -1, np.int64)
     place[old] = np.arange(len(old))
-    return pc.if_else(pa.array(by_ack), own, pick(both, place))
+    return pc.if_else(pa.array(by_ack), own, take_or_null(both, place))
 
 
 def names(dialogue: Dialogue, deliveries: Records, lax: Bools, unescapes: Bools) -> Names:
@@ -69,8 +69,8 @@ def names(dialogue: Dialogue, deliveries: Records, lax: Bools, unescapes: Bools)
     pair = pc.if_else(pa.array(whole), pc.binary_join_element_wise(message, subscription, BETWEEN), pa.scalar(None, pa.string()))
     named = pc.if_else(pa.array(by_id), ids, pair)
     alone = pc.if_else(pa.array(by_id), ids, pc.if_else(pa.array(half), pa.scalar(None, pa.string()), message))
-    by_name, by_named = codes(own, named)
-    by_message, by_alone = codes(delivered, alone)
+    by_name, by_named = text_codes(own, named)
+    by_message, by_alone = text_codes(delivered, alone)
     first = max(int(by_name.max(initial=-1)), int(by_named.max(initial=-1))) + 1
     count = first + max(int(by_message.max(initial=-1)), int(by_alone.max(initial=-1))) + 1
     return Names(by_name, _shifted(by_message, first), by_named, _shifted(by_alone, first), whole, by_id, count)

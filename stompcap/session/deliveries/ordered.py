@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stompcap.columns import I64
 from stompcap.kernel import inline
-from stompcap.session.columns import I64
 
 BITS = 5
 LOW = (1 << BITS) - 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stompcap.codes import MODE_CLIENT, MODE_CLIENT_INDIVIDUAL
+from stompcap.columns import I64, Bools
 from stompcap.kernel import inline
-from stompcap.session.columns import I64, Bools
 from stompcap.session.deliveries.ordered import add, remove
-from stompcap.session.facts import MODE_CLIENT, MODE_INDIVIDUAL
 
 PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
 """ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""
@@ -89,7 +89,7 @@ class Habits(NamedTuple):
 def is_open(rows: Rows, k: int) -> bool:
     """An ACK or NACK is still waited for, or the end of its transaction."""
     state, mode = rows.state[k], rows.mode[k]
-    waits: bool = state == ENCLOSED or state == ABORTED or (state == PENDING and (mode == MODE_CLIENT or mode == MODE_INDIVIDUAL))
+    waits: bool = state == ENCLOSED or state == ABORTED or (state == PENDING and (mode == MODE_CLIENT or mode == MODE_CLIENT_INDIVIDUAL))
     return waits
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_UNKNOWN
+from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
-from stompcap.session.columns import I64, Bools
 from stompcap.session.deliveries.ordered import below
 from stompcap.session.deliveries.outstanding import (
     ABORTED,
@@ -42,9 +43,6 @@ from stompcap.session.deliveries.outstanding import (
 )
 from stompcap.session.dialogue import ABORT, ACK, COMMIT, MESSAGE, NACK
 from stompcap.session.facts import (
-    MODE_AUTO,
-    MODE_CLIENT,
-    MODE_UNKNOWN,
     TARGET_AUTO,
     TARGET_CUMULATED,
     TARGET_NONE,

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stompcap.places import END
-from stompcap.session.columns import I64, Bools, integers
-from stompcap.session.dialogue import EOL, GAP, RawRows
+from stompcap.codes import EOL, GAP
+from stompcap.columns import I64, Bools, integers
+from stompcap.session.dialogue import RawRows
 from stompcap.session.wire import directions
+from stompcap.wire_order import END
 
 BEFORE, BEHIND = np.int64(-(2**62)), np.int64(2**62)  # times of what is missing at the beginning and the end of a direction
 LINE = np.int64(2**44)  # no direction has so many octets

@@ -15,13 +15,24 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from stompcap.codes import (
+    CLIENT,
+    ENDED_BY_CAPTURE_END,
+    ENDED_BY_CLOSE,
+    HEARTBEAT_DEAD,
+    HEARTBEAT_LATE,
+    HEARTBEAT_NOT_EVALUABLE,
+    HEARTBEAT_OK,
+    HEARTBEAT_VIOLATION,
+    SERVER,
+)
+from stompcap.columns import I64, Bools, coded, integers, timestamps, worded
 from stompcap.session.clocks import LAST, Clocks
-from stompcap.session.columns import I64, Bools, integers, listed, repeated_codes, timestamps
-from stompcap.session.dialogue import CLIENT, SERVER, Dialogue
+from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments, beats, lost
-from stompcap.session.heartbeats.silences import CAPTURE_END, CLOSE, Silences, Stalls, Watched, silences
+from stompcap.session.heartbeats.silences import Silences, Stalls, Watched, silences
 from stompcap.session.layout import Layout, Records, opened
 from stompcap.session.wire import directions
 from stompcap.settings import Thresholds
@@ -30,7 +41,6 @@ from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
 
 MILLISECOND = 1_000_000
 LONGEST = 2.0**62  # no silence lasts so many nanoseconds, though intervals may
-OK, LATE, VIOLATION, DEAD, NOT_EVALUABLE = range(5)  # index in words.HEARTBEAT_VERDICTS
 SUMS = ("beats", "gaps", "late", "violations", "dead", "excused")
 LAYOUT = Layout({"side": 0, "now_ns": -1, "steps": 0, "longest_ns": 0, "worst": 0, "cut_ns": 0, **dict.fromkeys(SUMS, 0)})
 """One row per direction that is watched: the arrival it was judged up to, and how often its clock had stepped before; SUMS, the longest
@@ -42,7 +52,7 @@ def stalls_of(stalls: pa.Table, ids: pa.Array, clocks: Clocks) -> Stalls:
     """A table of stalls by direction and time; a window is shut and opened by the other side."""
     direction = directions(stalls, ids)
     begin, end = integers(stalls.column("begin_ns")), integers(stalls.column("end_ns"))
-    kind = repeated_codes(stalls.column("kind"), pa.array(words.STALLS))
+    kind = coded(stalls.column("kind"), words.STALLS)
     order = np.lexsort((begin, direction))
     order = order[direction[order] >= 0]
     direction, kind, begin, end = direction[order], kind[order], begin[order], end[order]
@@ -96,14 +106,15 @@ def follow(
     limit = _in_time(interval, thresholds.heartbeat_late)
     watched = Watched(
         direction, rows["steps"], rows["now_ns"], np.where(closing & shut, every, steps), stop,
-        sessions.steps(session, side, sessions.disconnect), done, np.where(shut, CLOSE, CAPTURE_END), limit, rows["gaps"],
+        sessions.steps(session, side, sessions.disconnect), done, np.where(shut, ENDED_BY_CLOSE, ENDED_BY_CAPTURE_END), limit, rows["gaps"],
         rows["longest_ns"],
     )  # fmt: skip
     stalled, gaps = stalls_of(stalls, dialogue.ids, sessions.clocks), lost(dialogue.rows)
     counted = _packets_lost(dialogue.streams)[gaps.direction]
     found, excuse = silences(segments, watched, Lost(*(values[counted] for values in gaps)), stalled)
     ratio = (found.stop_ns - found.start_ns) // MILLISECOND / interval[found.watched]
-    severity = np.select([ratio > thresholds.heartbeat_dead, ratio > thresholds.heartbeat_violation], [DEAD, VIOLATION], LATE)
+    severity = np.where(ratio > thresholds.heartbeat_violation, HEARTBEAT_VIOLATION, HEARTBEAT_LATE)
+    severity = np.where(ratio > thresholds.heartbeat_dead, HEARTBEAT_DEAD, severity)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
     return rows, _violations(dialogue.ids, rows, interval, found, ratio, severity, excuse)
 
@@ -130,7 +141,7 @@ def _in_time(interval: I64, late: float) -> I64:
 
 def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records:
     """The directions that are watched: those of earlier steps, and those that were agreed on in this one."""
-    known = repeated_codes(before.column("stream_id"), dialogue.ids)
+    known = coded(before.column("stream_id"), dialogue.ids)
     direction = np.flatnonzero((sessions.agreed.reshape(-1) > 0) & np.repeat(sessions.connected.there, 2))
     old = known * 2 + integers(before.column("side"))
     new = direction[~np.isin(direction, old[known >= 0])]
@@ -160,12 +171,14 @@ def _sum(
     fault = excuse < 0
     for name, which in (
         ("beats", watched[counts]), ("excused", found.watched[~fault]),
-        *((name, found.watched[severity == level]) for name, level in (("late", LATE), ("violations", VIOLATION), ("dead", DEAD))),
+        ("late", found.watched[severity == HEARTBEAT_LATE]), ("violations", found.watched[severity == HEARTBEAT_VIOLATION]),
+        ("dead", found.watched[severity == HEARTBEAT_DEAD]),
     ):
         rows[name] = rows[name] + np.bincount(which, minlength=count)
     np.maximum.at(rows["worst"], found.watched[fault], severity[fault])
     of = found.watched
-    given_up = (found.ender == CLOSE) & fault & _given_up(sessions, session[of], side[of], found.start_ns + limit[of], found.stop_ns)
+    given_up = (found.ender == ENDED_BY_CLOSE) & fault
+    given_up &= _given_up(sessions, session[of], side[of], found.start_ns + limit[of], found.stop_ns)
     np.maximum.at(rows["cut_ns"], of[given_up], (found.stop_ns - found.start_ns)[given_up])
 
 
@@ -193,16 +206,16 @@ def _violations(
     return pa.table(
         {
             "stream_id": ids.take(pa.array(rows["session"][of])),
-            "direction": pa.array(words.DIRECTIONS).take(pa.array(rows["side"][of])),
+            "direction": worded(rows["side"][of], words.DIRECTIONS),
             "gap_start_ns": pa.array(found.start_ns),
             "gap_end_ns": pa.array(found.stop_ns),
             "gap_start_ts": timestamps(found.start_ns),
             "gap_ms": pa.array((found.stop_ns - found.start_ns) // MILLISECOND),
             "interval_ms": pa.array(interval[of]),
             "ratio": pa.array(ratio),
-            "severity": listed(severity - LATE, words.HEARTBEAT_SEVERITIES),
-            "ended_by": listed(found.ender, words.GAP_ENDERS),
-            "excused": listed(excuse, words.EXCUSES),
+            "severity": worded(severity - HEARTBEAT_LATE, words.HEARTBEAT_SEVERITIES),
+            "ended_by": worded(found.ender, words.GAP_ENDERS),
+            "excused": worded(excuse, words.EXCUSES),
         },
         schema=HEARTBEAT_VIOLATIONS.arrow,
     )
@@ -216,18 +229,18 @@ def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
     end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
     opened_ns = sessions.connected_ns(session, side)
     stepped = sessions.steps(session, side, sessions.connected) < sessions.steps(session, side, None)
-    unclear = np.where(rows["gaps"] == rows["excused"], OK, np.where(stepped, VIOLATION, -1))  # up to which verdict
-    verdict = np.where(rows["worst"] <= unclear, NOT_EVALUABLE, rows["worst"])
+    unclear = np.where(rows["gaps"] == rows["excused"], HEARTBEAT_OK, np.where(stepped, HEARTBEAT_VIOLATION, -1))  # up to which verdict
+    verdict = np.where(rows["worst"] <= unclear, HEARTBEAT_NOT_EVALUABLE, rows["worst"])
     return pa.table(
         {
             "stream_id": ids.take(pa.array(session)),
-            "direction": pa.array(words.DIRECTIONS).take(pa.array(side)),
+            "direction": worded(side, words.DIRECTIONS),
             "interval_ms": pa.array(interval),
             "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
             **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
             "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval.astype(np.float64) * MILLISECOND), mask=rows["cut_ns"] == 0),
             "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=(opened_ns == 0) | stepped),
-            "verdict": listed(verdict, words.HEARTBEAT_VERDICTS),
+            "verdict": worded(verdict, words.HEARTBEAT_VERDICTS),
         }
     ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)
 

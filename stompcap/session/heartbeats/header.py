@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from stompcap.columns import I64
 
 if TYPE_CHECKING:
     from stompcap.session.firsts import OfSessions
 
-I64 = npt.NDArray[np.int64]
 
 PATTERN = r"^(?P<can>[0-9]{1,18}),(?P<wants>[0-9]{1,18})$"  # two non-negative integers and nothing else; 63 bits at most
 

@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stompcap.codes import (
+    ENDED_BY_CLOSE,
+    ENDED_BY_DATA,
+    ENDED_BY_HEARTBEAT,
+    EXCUSE_CAPTURE_GAP,
+    EXCUSE_RETRANSMISSION,
+    EXCUSE_ZERO_WINDOW,
+    SERVER,
+)
+from stompcap.columns import I64
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64
-from stompcap.session.dialogue import SERVER
 from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments
-
-DATA, HEARTBEAT, CLOSE, CAPTURE_END = range(4)  # index in words.GAP_ENDERS
-CAPTURE_GAP, ZERO_WINDOW, RETRANSMISSION = range(3)  # index in words.EXCUSES
 
 
 class Watched(NamedTuple):
@@ -60,14 +65,14 @@ def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
         direction, stop = watched.direction[w], watched.stop_ns[w]
         while i < n and (segments.direction[i], segments.steps[i]) < (direction, watched.steps[w]):
             i += 1
-        ender = DATA
-        while ender == DATA or ender == HEARTBEAT:
+        ender = ENDED_BY_DATA
+        while ender == ENDED_BY_DATA or ender == ENDED_BY_HEARTBEAT:
             then, steps, ender = stop, watched.stop_steps[w], watched.last_ender[w]
             if i < n and segments.direction[i] == direction and (segments.steps[i] < steps or segments.ts_ns[i] <= stop):
-                then, steps, ender = segments.ts_ns[i], segments.steps[i], HEARTBEAT
+                then, steps, ender = segments.ts_ns[i], segments.steps[i], ENDED_BY_HEARTBEAT
                 while i < n and segments.direction[i] == direction and segments.steps[i] == steps and segments.ts_ns[i] == then:
                     if not segments.eol[i]:
-                        ender = DATA
+                        ender = ENDED_BY_DATA
                     i += 1
             if steps > watched.steps[w]:  # nobody knows how long it was
                 watched.now_ns[w], watched.steps[w] = then, steps
@@ -80,7 +85,7 @@ def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
                 watched.longest_ns[w] = max(watched.longest_ns[w], length)
                 if length > watched.limit_ns[w]:
                     found.watched[count], found.start_ns[count], found.stop_ns[count] = w, watched.now_ns[w], end
-                    found.ender[count] = ender if end == then else CLOSE
+                    found.ender[count] = ender if end == then else ENDED_BY_CLOSE
                     count += 1
                 watched.now_ns[w] = then
     return count
@@ -112,7 +117,7 @@ def _open(found: Silences, watched: Watched, stalls: Stalls, left: Silences, exc
             cursor = stalls.end_ns[j] if shut else end
         if closed and count == first:
             left.watched[count], left.start_ns[count], left.stop_ns[count], left.ender[count] = w, found.start_ns[i], end, found.ender[i]
-            excuse[count] = ZERO_WINDOW
+            excuse[count] = EXCUSE_ZERO_WINDOW
             count += 1
         watched.gaps[w] += count - first - 1
     return count
@@ -133,12 +138,12 @@ def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excu
                 repeat = max(repeat, stalls.end_ns[j])
             j += 1
         if excuse[i] < 0 and repeat >= 0 and end - repeat <= watched.limit_ns[w]:
-            excuse[i] = RETRANSMISSION
+            excuse[i] = EXCUSE_RETRANSMISSION
         j = np.searchsorted(gaps.direction, direction - (direction % 2 == SERVER))
         while j < len(gaps.direction) and gaps.direction[j] <= direction:
             own = gaps.direction[j] == direction
             if gaps.since_ns[j] < end and (gaps.until_ns[j] > begin if own else gaps.until_ns[j] == BEHIND):
-                excuse[i] = CAPTURE_GAP
+                excuse[i] = EXCUSE_CAPTURE_GAP
                 break
             j += 1
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import Bools
+from stompcap.columns import Bools
 from stompcap.session.firsts import OfSessions
 
 Traits = dict[str, pa.Array]

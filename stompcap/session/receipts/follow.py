@@ -12,29 +12,26 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from stompcap.codes import (
+    CLIENT,
+    RECEIPT_ANSWERED,
+    RECEIPT_OPEN,
+    RECEIPT_REFUSED,
+    RECEIPT_UNANSWERED,
+    SERVER,
+    TRANSACTION_COMMITTED,
+    TRANSACTION_OPEN,
+)
+from stompcap.columns import I64, Bools, or_null, spread, take_or, text_codes, timestamps, worded
 from stompcap.kernel import kernel
 from stompcap.session.clocks import Clocks, Moment
-from stompcap.session.columns import I64, Bools, chosen, codes, listed, spread, times, timestamps
-from stompcap.session.dialogue import (
-    CLIENT,
-    CONNECT,
-    ERROR,
-    OTHER,
-    RECEIPT,
-    SEND,
-    SERVER,
-    STOMP,
-    Dialogue,
-)
+from stompcap.session.dialogue import CONNECT, ERROR, OTHER, RECEIPT, SEND, STOMP, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, REFUSED, UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Layout, Records, opened
-from stompcap.session.transactions.follow import COMMITTED
-from stompcap.session.transactions.follow import OPEN as TRANSACTION_OPEN
 from stompcap.tables import words
 from stompcap.tables.silver import RECEIPTS
 
-ANSWERED, REFUSED_STATUS, UNANSWERED, OPEN = range(4)  # index in words.RECEIPT_STATUSES
 LAYOUT = Layout(
     {
         "ordinal": -1, "offset": -1, "first_ns": -1, "asked_ns": -1, "command": OTHER, "answered_ordinal": -1, "answered_ns": -1,
@@ -174,7 +171,7 @@ def follow(
         "listed": (~np.isin(command, (CONNECT, STOMP))).astype(np.int64),
     }
     rows = opened(LAYOUT, before, d.ids, numbers, {"value": wanted, "command_text": d.some("command", asking)})
-    by_asking, by_answering, by_row = codes(wanted, named, rows.text["value"])
+    by_asking, by_answering, by_row = text_codes(wanted, named, rows.text["value"])
     at = np.concatenate([asking, answering])
     order = np.argsort(at, kind="stable")
     at, asks = at[order], np.concatenate([np.ones(len(asking), np.bool_), np.zeros(len(answering), np.bool_)])[order]
@@ -191,7 +188,7 @@ def follow(
     rows["answered_order"][row[answers]] = d.position[at[answers]]
     _commit(rows, transactions[0])
     own = np.where(asks & (row >= 0), row, -1)
-    asked = spread(count, at, np.where(chosen(rows["listed"], own) == 1, own, -1))
+    asked = spread(count, at, np.where(take_or(rows["listed"], own) == 1, own, -1))
     _again(d, rows, asked)
     return Followed(rows, asked, spread(count, at, np.where(asks, -1, row)), spread(count, at, state, UNNAMED))
 
@@ -201,7 +198,7 @@ def _again(d: Dialogue, rows: Records, asked: I64) -> None:
     old = np.flatnonzero(d.earlier & (d.side == CLIENT))
     if len(old):
         row = rows.of(d.session[old], d.ordinal[old])
-        asked[old] = np.where(chosen(rows["listed"], row) == 1, row, -1)
+        asked[old] = np.where(take_or(rows["listed"], row) == 1, row, -1)
 
 
 def _commit(rows: Records, transactions: Records) -> None:
@@ -212,9 +209,9 @@ def _commit(rows: Records, transactions: Records) -> None:
         return
     outcome = np.where(of >= 0, transactions["outcome"][of], -1) if len(transactions) else np.full(len(of), -1)
     done = outcome != TRANSACTION_OPEN
-    committed = waiting[outcome == COMMITTED]
+    committed = waiting[outcome == TRANSACTION_COMMITTED]
     rows["committed"][committed] = 1
-    rows["since_ns"][committed] = transactions["ended_whole_ns"][of[outcome == COMMITTED]]
+    rows["since_ns"][committed] = transactions["ended_whole_ns"][of[outcome == TRANSACTION_COMMITTED]]
     rows["transaction"][waiting[done]] = -1
 
 
@@ -229,7 +226,7 @@ def table(rows: Records, clocks: Clocks, ids: pa.Array, closed: Bools, gaps: I64
     asking, answering = Moment(rows["ordinal"], rows["first_ns"]), Moment(rows["answered_ordinal"], rows["answered_ns"])
     refused = answered & (rows["by_error"] == 1)
     silent = closed[session] & (gaps[session] == rows["gaps_s2c"])
-    status = np.select([refused, answered, silent], [REFUSED_STATUS, ANSWERED, UNANSWERED], OPEN)
+    status = np.select([refused, answered, silent], [RECEIPT_REFUSED, RECEIPT_ANSWERED, RECEIPT_UNANSWERED], RECEIPT_OPEN)
     return pa.table(
         {
             "stream_id": ids.take(pa.array(session)),
@@ -237,11 +234,11 @@ def table(rows: Records, clocks: Clocks, ids: pa.Array, closed: Bools, gaps: I64
             "command": rows.text["command_text"],
             "receipt": rows.text["value"],
             "requested_ns": pa.array(rows["first_ns"]),
-            "answered_ns": times(rows["answered_ns"]),
+            "answered_ns": or_null(rows["answered_ns"]),
             "requested_ts": timestamps(rows["first_ns"]),
-            "answer": listed(np.where(answered, refused.astype(np.int64), -1), words.RECEIPT_ANSWERS),
+            "answer": worded(np.where(answered, refused.astype(np.int64), -1), words.RECEIPT_ANSWERS),
             "latency_us": clocks.elapsed(session, asking, answering),
-            "status": listed(status, words.RECEIPT_STATUSES),
+            "status": worded(status, words.RECEIPT_STATUSES),
         },
         schema=RECEIPTS.arrow,
     )

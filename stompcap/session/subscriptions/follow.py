@@ -15,17 +15,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.columns import I64, Bools, codes, integers, listed, spread, times, timestamps
+from stompcap.codes import (
+    CLIENT,
+    MODE_AUTO,
+    MODE_OTHER,
+    MODE_UNKNOWN,
+    SERVER,
+    SUBSCRIPTION_ENDED,
+    SUBSCRIPTION_OPEN,
+    SUBSCRIPTION_UNSUBSCRIBED,
+)
+from stompcap.columns import I64, Bools, integers, or_null, spread, text_codes, timestamps, worded
 from stompcap.session.deliveries.outstanding import ANY_SUBSCRIPTION, RENEWED
-from stompcap.session.dialogue import CLIENT, SERVER, SUBSCRIBE, UNSUBSCRIBE, Dialogue
-from stompcap.session.facts import MODE_AUTO, MODE_OTHER, MODE_UNKNOWN, UNNAMED
+from stompcap.session.dialogue import SUBSCRIBE, UNSUBSCRIBE, Dialogue
+from stompcap.session.facts import UNNAMED
 from stompcap.session.gaps import SUBSCRIBING, UNSUBSCRIBING, Gaps
 from stompcap.session.layout import Layout, Records, keys, opened
 from stompcap.session.subscriptions.walk import POSSIBLE, Active, Found, Frames, Names, Rows, walk
 from stompcap.tables import words
 from stompcap.tables.silver import SUBSCRIPTIONS
 
-OPEN, UNSUBSCRIBED, OVER = range(3)  # index in words.SUBSCRIPTION_STATUSES
 PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
 TALLIES = ("delivered", "acked", "nacked", "unsettled", "most")
 LAYOUT = Layout(
@@ -86,8 +95,8 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
     text = {"id": ids.filter(pa.array(new)), "destination": wanted.filter(pa.array(new)), "ack": ack}
     rows = opened(LAYOUT, before, d.ids, numbers, text)
 
-    by_asking, by_sent, by_row = codes(pc.coalesce(ids, wanted), d.some("subscription", sent), names_of(rows))
-    to_asking, to_sent, to_row = codes(wanted, d.some("destination", sent), rows.text["destination"])
+    by_asking, by_sent, by_row = text_codes(pc.coalesce(ids, wanted), d.some("subscription", sent), names_of(rows))
+    to_asking, to_sent, to_row = text_codes(wanted, d.some("destination", sent), rows.text["destination"])
     at = np.concatenate([asking, sent])
     order = np.argsort(at, kind="stable")
     at = at[order]
@@ -165,7 +174,7 @@ def names_of(rows: Records) -> pa.Array:
 def modes_of(rows: Records) -> pa.Array:
     """Per subscription its ack mode as text; a value no version knows as it was sent."""
     mode = rows["mode"]
-    known = listed(np.where(mode == MODE_OTHER, MODE_AUTO, mode), words.ACK_MODES)
+    known = worded(np.where(mode == MODE_OTHER, MODE_AUTO, mode), words.ACK_MODES)
     return pc.if_else(pa.array(mode == MODE_OTHER), rows.text["ack"], known)
 
 
@@ -173,7 +182,7 @@ def table(rows: Records, ids: pa.Array, over: Bools) -> pa.Table:
     """Table subscriptions, of the rows that are final; `ids` of the sessions, `over` per session: it has ended."""
     rows = rows.take(np.flatnonzero(rows.final))
     ended = rows["ended_ordinal"] >= 0
-    status = np.select([ended, over[rows["session"]]], [UNSUBSCRIBED, OVER], OPEN)
+    status = np.select([ended, over[rows["session"]]], [SUBSCRIPTION_UNSUBSCRIBED, SUBSCRIPTION_ENDED], SUBSCRIPTION_OPEN)
     counted = {name: pa.array(rows[name]) for name in ("delivered", "acked", "nacked", "unsettled")}
     return pa.table(
         {
@@ -184,11 +193,11 @@ def table(rows: Records, ids: pa.Array, over: Bools) -> pa.Table:
             "ack_mode": modes_of(rows),
             "prefetch": pa.array(rows["prefetch"], mask=rows["prefetch"] == LAYOUT.integers["prefetch"]),
             "subscribed_ns": pa.array(rows["first_ns"]),
-            "unsubscribed_ns": times(rows["ended_first_ns"]),
+            "unsubscribed_ns": or_null(rows["ended_first_ns"]),
             "subscribed_ts": timestamps(rows["first_ns"]),
             **counted,
             "max_in_flight": pa.array(rows["most"]),
-            "status": listed(status, words.SUBSCRIPTION_STATUSES),
+            "status": worded(status, words.SUBSCRIPTION_STATUSES),
         },
         schema=SUBSCRIPTIONS.arrow,
     )

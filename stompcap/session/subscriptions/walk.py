@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stompcap.columns import I64, Bools
 from stompcap.kernel import kernel
-from stompcap.session.columns import I64, Bools
 from stompcap.session.dialogue import SUBSCRIBE, UNSUBSCRIBE
 from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN
 

@@ -12,20 +12,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.codes import (
+    CLIENT,
+    TRANSACTION_ABORTED,
+    TRANSACTION_COMMITTED,
+    TRANSACTION_IMPLICITLY_ABORTED,
+    TRANSACTION_OPEN,
+    TRANSACTION_UNKNOWN,
+)
+from stompcap.columns import I64, Bools, or_null, spread, text_codes, timestamps, worded
 from stompcap.kernel import kernel
 from stompcap.session.clocks import LAST, Clocks, Moment
-from stompcap.session.columns import I64, Bools, codes, listed, spread, times, timestamps
-from stompcap.session.dialogue import ABORT, ACK, BEGIN, CLIENT, COMMIT, NACK, SEND, Dialogue
+from stompcap.session.dialogue import ABORT, ACK, BEGIN, COMMIT, NACK, SEND, Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Layout, Records, opened
 from stompcap.tables import words
 from stompcap.tables.silver import TRANSACTIONS
 
-COMMITTED, ABORTED, IMPLICITLY_ABORTED, OPEN, UNDECIDED = range(5)  # index in words.TRANSACTION_OUTCOMES
 LAYOUT = Layout(
     {
-        "ordinal": -1, "offset": -1, "first_ns": -1, "begun_ns": -1, "outcome": OPEN, "ended_ordinal": -1, "ended_ns": -1,
+        "ordinal": -1, "offset": -1, "first_ns": -1, "begun_ns": -1, "outcome": TRANSACTION_OPEN, "ended_ordinal": -1, "ended_ns": -1,
         "ended_whole_ns": -1, "sends": 0, "acks": 0, "nacks": 0, "body_octets": 0, "touched": -1, "open_before": 0, "gaps_c2s": 0,
         "missed": 0, "missed_at_end": 0, "trusted": 0, "final": 0,
     },
@@ -88,7 +95,7 @@ def _state(rows: _Rows, t: int, now: int, retention: int) -> int:
     """The state of the newest transaction of a name, -1 being none."""
     if t < 0:
         return UNKNOWN
-    if rows.outcome[t] != OPEN:
+    if rows.outcome[t] != TRANSACTION_OPEN:
         return ENDED if rows.ended_ordinal[t] >= 0 and now - rows.ended_ordinal[t] <= retention else UNKNOWN
     return ACTIVE if rows.begun_ns[t] >= 0 else UNKNOWN
 
@@ -112,21 +119,21 @@ def _walk(
             if old[r]:
                 kept[count] = r
                 count += 1
-                if rows.outcome[r] != UNDECIDED and row_name[r] >= 0:
+                if rows.outcome[r] != TRANSACTION_UNKNOWN and row_name[r] >= 0:
                     owner[row_name[r]], newest[row_name[r]] = rows.session[r], r
-                running += rows.session[r] == s and rows.outcome[r] == OPEN and rows.begun_ns[r] >= 0
+                running += rows.session[r] == s and rows.outcome[r] == TRANSACTION_OPEN and rows.begun_ns[r] >= 0
             r += 1
         t = newest[n] if n >= 0 and owner[n] == s else -1
         if n >= 0:
             state[i] = _state(rows, t, now, retention)
         t = _find(rows, t, now, retention)
-        alive = t >= 0 and rows.outcome[t] == OPEN
+        alive = t >= 0 and rows.outcome[t] == TRANSACTION_OPEN
         before = running
         if alive and c == BEGIN:
-            rows.outcome[t] = UNDECIDED
+            rows.outcome[t] = TRANSACTION_UNKNOWN
             running -= rows.begun_ns[t] >= 0
         elif alive and (c == COMMIT or c == ABORT):
-            rows.outcome[t], rows.ended_ordinal[t] = COMMITTED if c == COMMIT else ABORTED, now
+            rows.outcome[t], rows.ended_ordinal[t] = TRANSACTION_COMMITTED if c == COMMIT else TRANSACTION_ABORTED, now
             which[i] = t
             running -= rows.begun_ns[t] >= 0
         if c == COMMIT or c == ABORT:
@@ -141,7 +148,7 @@ def _walk(
                 owner[n], newest[n] = s, t
                 running += c == BEGIN
             else:
-                rows.outcome[t] = UNDECIDED
+                rows.outcome[t] = TRANSACTION_UNKNOWN
         which[i] = t
         _count(rows, t, c, frames.body_octets[i], now)
     while r < len(rows.session):
@@ -172,12 +179,12 @@ def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table, ret
         "gaps_c2s": gaps.ended[at, CLIENT], "missed": gaps.missing[at, CLIENT].astype(np.int64), "trusted": trusted[at].astype(np.int64),
     }
     rows = opened(LAYOUT, before, d.ids, numbers, {"id": text})
-    by_frame, by_row = codes(text, rows.text["id"])
+    by_frame, by_row = text_codes(text, rows.text["id"])
     old = rows["touched"] >= 0
     frames = _Frames(d.session[at], d.ordinal[at], d.command[at], by_frame, d.body_octets[at])
     size = max(int(by_frame.max(initial=-1)), int(by_row.max(initial=-1))) + 1
     which, state, kept = np.full(len(at), -1, np.int64), np.full(len(at), UNNAMED, np.int64), np.empty(len(rows), np.int64)
-    was_open = rows["outcome"] == OPEN
+    was_open = rows["outcome"] == TRANSACTION_OPEN
     used_rows = _walk(
         frames, d.first_ns[at], _Rows(*(rows[name] for name in _Rows._fields)), by_row, old.astype(np.int64),
         np.full(size, -1, np.int64), np.zeros(size, np.int64), which, state, kept, retention,
@@ -201,11 +208,11 @@ def close(rows: Records, over: Bools, gaps: I64, ending: Bools, lost: Bools) -> 
     `ending` per session: nothing more comes, or no more is waited for; `lost`: the latter.
     """
     session = rows["session"]
-    due = (rows["outcome"] == OPEN) & ending[session]
+    due = (rows["outcome"] == TRANSACTION_OPEN) & ending[session]
     never = (rows["begun_ns"] < 0) & (rows["missed"] == 0)  # named, but never begun although nothing is missing: it means nothing
     unknown = (gaps[session] != rows["gaps_c2s"]) | never | lost[session]
-    rows["outcome"][due & unknown] = UNDECIDED
-    rows["outcome"][due & ~unknown & over[session]] = IMPLICITLY_ABORTED
+    rows["outcome"][due & unknown] = TRANSACTION_UNKNOWN
+    rows["outcome"][due & ~unknown & over[session]] = TRANSACTION_IMPLICITLY_ABORTED
 
 
 def table(rows: Records, clocks: Clocks, ids: pa.Array, closed_ns: I64) -> pa.Table:
@@ -213,7 +220,7 @@ def table(rows: Records, clocks: Clocks, ids: pa.Array, closed_ns: I64) -> pa.Ta
     at = np.flatnonzero(rows.final)
     closed, rows = closed_ns[at], rows.take(at)
     begun, outcome = rows["begun_ns"], rows["outcome"]
-    implicit = outcome == IMPLICITLY_ABORTED  # by the close of either side
+    implicit = outcome == TRANSACTION_IMPLICITLY_ABORTED  # by the close of either side
     ended = np.where(implicit, closed, rows["ended_ns"])
     session, begin = rows["session"], Moment(rows["ordinal"], np.where(implicit, -1, begun))
     by_frame = clocks.elapsed(session, begin, Moment(rows["ended_ordinal"], ended), CLIENT)
@@ -225,9 +232,9 @@ def table(rows: Records, clocks: Clocks, ids: pa.Array, closed_ns: I64) -> pa.Ta
             "begin_offset": pa.array(rows["offset"]),
             "transaction": rows.text["id"],
             "begun_ns": pa.array(begun),
-            "ended_ns": times(ended),
+            "ended_ns": or_null(ended),
             "begun_ts": timestamps(begun),
-            "outcome": listed(outcome, words.TRANSACTION_OUTCOMES),
+            "outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
             **{name: pa.array(rows[name]) for name in ("sends", "acks", "nacks", "body_octets")},
             "duration_us": duration,
         },

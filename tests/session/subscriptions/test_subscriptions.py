@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stompcap.session.facts import (
-    ACTIVE,
-    ENDED,
-    MODE_AUTO,
-    MODE_CLIENT,
-    MODE_INDIVIDUAL,
-    MODE_OTHER,
-    MODE_UNKNOWN,
-    UNKNOWN,
-    UNNAMED,
-)
+from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, MODE_OTHER, MODE_UNKNOWN
+from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
 from tests.session.transcript import picked, run
 
 OPEN = "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n"
@@ -83,7 +74,7 @@ def test_states() -> None:
         UNKNOWN, ACTIVE, UNKNOWN, UNNAMED, ACTIVE, ACTIVE, ENDED, ENDED, ENDED, ACTIVE, UNKNOWN, ACTIVE
     ]
     assert facts.same_destination[2:].tolist() == [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2]
-    u, c, a, i, o = MODE_UNKNOWN, MODE_CLIENT, MODE_AUTO, MODE_INDIVIDUAL, MODE_OTHER
+    u, c, a, i, o = MODE_UNKNOWN, MODE_CLIENT, MODE_AUTO, MODE_CLIENT_INDIVIDUAL, MODE_OTHER
     assert facts.ack_mode[2:].tolist() == [u, c, u, c, u, u, a, u, u, i, u, o]
 
 

@@ -1,9 +1,9 @@
-"""Columns: Arrow to numpy and back, header values out of maps, equal text to equal codes; a whole column at a time."""
+"""Columns: the types of their arrays, Arrow to numpy and back, words to codes and back; a whole column at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,16 @@ import pyarrow.compute as pc
 from stompcap.kernel import kernel
 from stompcap.tables.schema import TIMESTAMP
 
-U8 = npt.NDArray[np.uint8]
 I8 = npt.NDArray[np.int8]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+U16 = npt.NDArray[np.uint16]
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
+Octets = U8
+"""An array of type U8 whose values are octets of a file, a packet or a stream; others are codes and marks."""
 
 
 # Arrow to numpy
@@ -45,9 +50,14 @@ def truth(column: pa.Array | pa.ChunkedArray) -> Bools:
     return np.asarray(pc.fill_null(flat(column), False).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def repeated_codes(column: pa.Array | pa.ChunkedArray, known: pa.Array) -> I64:
-    """Index in `known` of each value, -1 where it is not there; cheap for columns in which a value stands many times in a row."""
-    array = flat(column)
+def column(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    """A table's column of fixed width, without nulls, as one contiguous array of its own type."""
+    return np.ascontiguousarray(flat(table.column(name)).to_numpy(zero_copy_only=False))
+
+
+def coded(column: pa.Array | pa.ChunkedArray, words: pa.Array | Sequence[str]) -> I64:
+    """Index in `words` of each value, -1 where it is not there; cheap for columns in which a value stands many times in a row."""
+    array, known = flat(column), words if isinstance(words, pa.Array) else pa.array(words, pa.string())
     if len(array) == 0:
         return np.zeros(0, np.int64)
     if array.null_count:
@@ -58,7 +68,7 @@ def repeated_codes(column: pa.Array | pa.ChunkedArray, known: pa.Array) -> I64:
     return np.repeat(codes, np.diff(ends, prepend=0))
 
 
-def codes(*columns: pa.Array) -> list[I64]:
+def text_codes(*columns: pa.Array) -> list[I64]:
     """Dense codes of several text columns in one code space: equal text, equal code; -1 for null."""
     both = pa.concat_arrays([flat(c).cast(pa.string()) for c in columns])
     return list(np.split(integers(both.dictionary_encode().indices), np.cumsum([len(c) for c in columns])[:-1]))
@@ -71,7 +81,7 @@ def spread(count: int, at: I64, values: I64, otherwise: int = -1) -> I64:
     return column
 
 
-def chosen(values: I64, at: I64) -> I64:
+def take_or(values: I64, at: I64) -> I64:
     """`values` at the indices `at`, -1 for index -1."""
     if len(values) == 0:
         return np.full(len(at), -1, np.int64)
@@ -81,8 +91,8 @@ def chosen(values: I64, at: I64) -> I64:
 # numpy to Arrow
 
 
-def times(values: I64) -> pa.Array:
-    """Nanoseconds as a BIGINT column, null for -1."""
+def or_null(values: I64) -> pa.Array:
+    """Numbers as a BIGINT column, null for -1."""
     return pa.array(values, pa.int64(), mask=values < 0)
 
 
@@ -91,14 +101,14 @@ def timestamps(values: I64) -> pa.Array:
     return pa.array(values // 1000, pa.int64(), mask=values < 0).cast(TIMESTAMP)
 
 
-def listed(indices: I8 | I64, of: Sequence[str]) -> pa.Array:
-    """The words of an enumeration by index, null for -1."""
-    return pick(pa.array(of, pa.string()), indices.astype(np.int64))
+def worded(codes: npt.NDArray[np.integer], words: Sequence[str]) -> pa.StringArray:
+    """The word that each code is the index of, null for -1."""
+    return take_or_null(pa.array(words, pa.string()), codes.astype(np.int64, copy=False))
 
 
-def pick(values: pa.Array, at: I64) -> pa.Array:
+def take_or_null(values: pa.Array, at: I64) -> pa.Array:
     """`values` at the indices `at`, null for -1."""
-    return pc.take(values, pa.array(at, pa.int64(), mask=at < 0))
+    return values.take(pa.array(at, pa.int64(), mask=at < 0))
 
 
 def with_integers(table: pa.Table, name: str, values: I64) -> pa.Table:
@@ -107,49 +117,9 @@ def with_integers(table: pa.Table, name: str, values: I64) -> pa.Table:
     return table.append_column(name, column) if index < 0 else table.set_column(index, name, column)
 
 
-def where(table: pa.Table, mask: Bools) -> pa.Table:
+def filtered(table: pa.Table, mask: Bools) -> pa.Table:
     """The rows of a mask; the table itself, for its copy may be large, where they are all."""
     return table if mask.all() else table.filter(pa.array(mask))
-
-
-# headers
-
-
-@kernel
-def _entries(rows: I64, ends: I32, key_ends: I32, keys: U8, name: U8, found: I64) -> None:
-    """Per row, the index of its map's first entry whose key is `name`, or -1; `ends` and `key_ends` are Arrow offsets."""
-    length = len(name)
-    for i in range(len(rows)):
-        found[i] = -1
-        for entry in range(ends[rows[i]], ends[rows[i] + 1]):
-            begin = key_ends[entry]
-            if key_ends[entry + 1] - begin != length:
-                continue
-            same = True
-            for j in range(length):
-                if keys[begin + j] != name[j]:
-                    same = False
-                    break
-            if same:
-                found[i] = entry
-                break
-
-
-def _offsets(array: pa.Array, count: int) -> I32:
-    """The offsets buffer of a string, list or map array, from its own first element on."""
-    return np.frombuffer(array.buffers()[1], np.int32, count + 1 + array.offset)[array.offset :]
-
-
-def header_column(maps: pa.Array | pa.ChunkedArray, name: str, rows: I64) -> pa.StringArray:
-    """Value of `name` in the maps of a MAP<STRING, STRING> column at those rows, null where a map lacks it."""
-    maps = flat(maps)
-    if len(rows) == 0 or len(maps.items) == 0:
-        return pa.nulls(len(rows), pa.string())
-    keys = maps.keys
-    found = np.empty(len(rows), np.int64)
-    octets = np.frombuffer(keys.buffers()[2], np.uint8)
-    _entries(rows, _offsets(maps, len(maps)), _offsets(keys, len(keys)), octets, np.frombuffer(name.encode(), np.uint8), found)
-    return maps.items.take(pa.array(found, mask=found < 0))
 
 
 # groups
