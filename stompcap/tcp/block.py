@@ -60,9 +60,9 @@ def nothing_carried() -> Carried:
 
 
 def reassemble_block(
-    segments: pa.Table, before: Carried, number: I64, source: str, overlap: str, *, final: bool, idle_ns: int = IDLE_NS
+    segments: pa.Table, before: Carried, number: I64, source: str, block: t.Block, idle_ns: int = IDLE_NS
 ) -> tuple[Reassembly, Carried, Bools]:
-    """Reassemble rows as far as they can be settled, wholly if `final`: (results, state to carry on, which rows are needed again).
+    """Reassemble rows as far as the block settles them: (results, state to carry on, which rows are needed again).
 
     `segments`: the rows that `before` still needs, then the new ones; `number` is their place in the flow. Several
     flows may be passed together if nothing is carried.
@@ -96,8 +96,8 @@ def reassemble_block(
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
     placed = Placed(ts_ns, position, marks, wire, columns["captured_octets"], number, heard, born, keep, late)
-    extent_rows, overlap_rows = order(state, tallies, starts, rows, held, placed, overlap == "last", final)
-    over = np.arange(len(state)) < (len(state) if final else len(state) - RECENT)
+    extent_rows, overlap_rows = order(state, tallies, starts, rows, held, placed, block)
+    over = np.arange(len(state)) < (len(state) if block.final else len(state) - RECENT)
     by_offset = np.lexsort((overlap_rows[:, 2], overlap_rows[:, 1], overlap_rows[:, 0]))
     extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows[by_offset])
     found = Reassembly(

@@ -119,9 +119,7 @@ def reassemble(
     spill = PayloadSpill()
     segments = (spill.take(pa.Table.from_batches([batch])) for batch in read_segments(path, 0, vlan=vlan, tunnels=tunnels))
     with ExitStack() as until_done:
-        runs = sorted_runs(
-            segments, source, overlap, lambda: Path(until_done.enter_context(scratch_folder()))
-        )
+        runs = sorted_runs(segments, source, overlap, lambda: Path(until_done.enter_context(scratch_folder())))
         if not runs:
             return
         window = open_capture(path)

@@ -41,7 +41,10 @@ class Placed(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and how far it is settled."""
+    """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and how far it is settled.
+
+    `edge` is how far they go on without a hole, `reach` how far they go at all.
+    """
 
     tally: I64
     mine: I64
@@ -51,6 +54,7 @@ class Laid(NamedTuple):
     base: Int
     low: Int
     limit: Int
+    edge: Int
     reach: Int
     cut: Int
     quiet: bool
@@ -79,13 +83,20 @@ def comes_first(low: I64, high: I64, low_heard: Int, high_heard: Int, number: I6
     return bool((number[low[PIECE_ROW]] < number[high[PIECE_ROW]]) != waits)
 
 
+@inline
+def has_come(state: State, stream: Int, other: Laid, side: Int, heard: Int) -> bool:
+    """Whether all octets of the other side are here that a sender had received up to `heard`; none was captured before its first."""
+    return bool(min(heard, other.limit) <= other.edge or not state[stream, s.SIDES + side * s.WIDTH + s.DATA_SEEN])
+
+
 @kernel
 def interleave(
-    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool
+    state: State, stream: Int, sides: tuple[Laid, Laid], placed: Placed, block: t.Block, done: bool
 ) -> tuple[tuple[I64, I64], I64]:
     """The places of both sides' pieces in wire order, behind those given before; and how far the sides have any, thus are settled.
 
-    A piece has its place only when all is settled that may stand before it, unless it has waited for that too long.
+    A piece has its place only when all is settled that may stand before it, unless it has waited for that too long. Between blocks it
+    waits for all octets that its sender had received.
     """
     ts_ns, _, marks, _, _, number, heard, born, _, _ = placed
     places = (np.zeros(sides[0].believed, np.int64), np.zeros(sides[1].believed, np.int64))
@@ -95,7 +106,7 @@ def interleave(
     at, received = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for side in range(2):
         received[side] = state[stream, s.SIDES + side * s.WIDTH + s.HEARD]
-    last, last_side, last_begin = np.int64(-1), 0, np.int64(0)
+    last, last_side, last_begin, last_ns = np.int64(-1), state[stream, s.PLACED] - 1, state[stream, s.PLACED_AT], state[stream, s.PLACED_NS]
     while at[0] < sides[0].believed or at[1] < sides[1].believed:
         side = 0 if at[1] == sides[1].believed else 1
         if at[0] < sides[0].believed and at[1] < sides[1].believed:
@@ -103,12 +114,14 @@ def interleave(
             side = 0 if comes_first(sides[0].pieces[at[0]], sides[1].pieces[at[1]], low_heard, high_heard, number) else 1
         if not done and sides[side].pieces[at[side], BEGIN] >= sides[side].cut:
             side = 1 - side
-            if at[side] == sides[side].believed or sides[side].pieces[at[side], BEGIN] >= sides[side].cut:
+            if not block.full or at[side] == sides[side].believed or sides[side].pieces[at[side], BEGIN] >= sides[side].cut:
                 break
             row = sides[side].pieces[at[side], PIECE_ROW]
-            if not sides[side].quiet and (row >= held or sides[side].tally[t.BLOCKS] - born[row] < WAITS):
+            if not sides[side].quiet and (number[row] >= block.begin or sides[side].tally[t.BLOCKS] - born[row] < WAITS):
                 break
         p = at[side]
+        if not (done or block.full) and not has_come(state, stream, sides[1 - side], 1 - side, along[side][p]):
+            break
         row, begin = sides[side].pieces[p, PIECE_ROW], sides[side].pieces[p, BEGIN]
         received[side] = max(received[side], along[side][p])
         at[side] += 1
@@ -116,14 +129,15 @@ def interleave(
             continue
         if row != last:
             state[stream, s.ORDERED] += 1
-            if last >= 0 and last_side != side and last_begin < received[side] and ts_ns[row] < ts_ns[last]:
+            if last_side == 1 - side and last_begin < received[side] and ts_ns[row] < last_ns:
                 state[stream, s.AGAINST] += 1
         places[side][p] = state[stream, s.ORDERED]
         for closer in range(2):
             at_close = s.SIDES + closer * s.WIDTH
             if side == closer or number[row] < state[stream, at_close + s.CLOSE_NUMBER]:
                 state[stream, at_close + s.CLOSE_ORDER] = state[stream, s.ORDERED]
-        last, last_side, last_begin = row, side, begin
+        last, last_side, last_begin, last_ns = row, side, begin, ts_ns[row]
+    state[stream, s.PLACED], state[stream, s.PLACED_AT], state[stream, s.PLACED_NS] = last_side + 1, last_begin, last_ns
     cuts = np.empty(2, np.int64)
     for side in range(2):
         state[stream, s.SIDES + side * s.WIDTH + s.HEARD] = received[side]

@@ -1,7 +1,8 @@
 """The reassembler as a state machine: a flow's segments go in, in wire order and in pieces of any size; settled streams come out.
 
 It keeps the packets of at most one block that is not yet full, the few rows before it that are still undecided, and a few numbers per
-connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut.
+connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut, but for counters of
+octets that came again: `settle` makes octets final that both sides have left behind, and copies of them are compared with none.
 
 Where a flow was silent for so long that none of its connections goes on (stompcap.tcp.matching), it begins anew, and so does its
 block: what comes behind the silence is settled as if nothing had been before it.
@@ -22,7 +23,7 @@ from stompcap.columns import I64, Bools, column
 from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
 from stompcap.tcp.matching import IDLE_NS, LINGER_NS, may_go_on
 from stompcap.tcp.results import Reassembly, ZeroWindows
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.settle import BLOCK, Block
 from stompcap.tcp.state import AFTER_IDLE, FIRST_CAPTURE, LATEST_CAPTURE
 
 POLICIES = ("first", "last")
@@ -79,6 +80,7 @@ class Reassembler:
         self._held = SEGMENTS.empty_table()
         self._waiting = SEGMENTS.empty_table()
         self._seen = 0
+        self._of_block = 0  # packets of the block that were settled as far as they could be before it was full
         self._last_ns = -1  # of all packets since the flow began or began anew; -1 where there are none
         self._after_silence = False
 
@@ -104,12 +106,20 @@ class Reassembler:
         """Settle the rest: the flow has ended."""
         return self._step(final=True)
 
+    def settle(self) -> Settled:
+        """Settle what both sides of a connection have left behind, so that little is left to be saved."""
+        of_block = self._of_block + self._waiting.num_rows
+        step = self._step(full=False)
+        self._of_block = of_block
+        return step
+
     def save(self) -> Saved:
         """The state that `restored` continues from."""
         values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
         values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
         file = io.BytesIO()
-        np.savez_compressed(file, last_ns=self._last_ns, after_silence=self._after_silence, **values)
+        values |= {"last_ns": self._last_ns, "after_silence": self._after_silence, "of_block": self._of_block}
+        np.savez_compressed(file, **values)
         return Saved(file.getvalue(), self._held, self._waiting)
 
     @classmethod
@@ -121,6 +131,7 @@ class Reassembler:
             machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
             machine._seen, machine._last_ns = int(found["seen"]), int(found["last_ns"])
             machine._after_silence = bool(found["after_silence"])
+            machine._of_block = int(found["of_block"]) if "of_block" in found else 0
         machine._held, machine._waiting = saved.held, saved.waiting
         if ranks is not None:
             for at in (FIRST_CAPTURE, LATEST_CAPTURE):
@@ -135,37 +146,39 @@ class Reassembler:
         self._last_ns = max(self._last_ns, int(column(segments, "ts_ns").max()))
         waiting = pa.concat_tables([self._waiting, segments])
         at = 0
-        while waiting.num_rows - at > self.block:
-            self._waiting = waiting.slice(at, self.block)
-            at += self.block
-            yield self._step(final=False)
+        while waiting.num_rows - at > (room := self.block - self._of_block):
+            self._waiting = waiting.slice(at, room)
+            at += room
+            yield self._step()
         self._waiting = waiting.slice(at).combine_chunks()
 
     def _ended_by(self, now_ns: int) -> bool:
         """Whether none of the flow's connections goes on at this time."""
-        _, _, (found, _, _) = self._reassembled(final=True)
+        _, _, (found, _, _) = self._reassembled(full=True, final=True)
         return not may_go_on(found.streams, np.zeros(len(found.streams), np.int64), now_ns, self.idle_ns).any()
 
     def _begin_anew(self) -> None:
         self._carried = replace(nothing_carried(), gone=self._carried.gone)
-        self._held, self._last_ns, self._after_silence = SEGMENTS.empty_table(), -1, True
+        self._held, self._last_ns, self._after_silence, self._of_block = SEGMENTS.empty_table(), -1, True, 0
 
-    def _reassembled(self, *, final: bool) -> tuple[pa.Table, I64, tuple[Reassembly, Carried, Bools]]:
+    def _reassembled(self, *, full: bool, final: bool) -> tuple[pa.Table, I64, tuple[Reassembly, Carried, Bools]]:
         """The rows held and waiting, the numbers of the latter in the flow, and what `reassemble_block` makes of both."""
         segments = pa.concat_tables([self._held, self._waiting]).combine_chunks()
         number = np.arange(self._seen, self._seen + self._waiting.num_rows)
-        found = reassemble_block(segments, self._carried, number, self.source, self.overlap, final=final, idle_ns=self.idle_ns)
+        block = Block(self._seen - self._of_block, full, self.overlap == "last", final)
+        found = reassemble_block(segments, self._carried, number, self.source, block, self.idle_ns)
         return segments, number, found
 
-    def _step(self, *, final: bool) -> Settled:
+    def _step(self, *, full: bool = True, final: bool = False) -> Settled:
         before, held, gone = self._carried, self._held.num_rows, self._carried.gone
-        segments, number, (found, after, kept) = self._reassembled(final=final)
+        segments, number, (found, after, kept) = self._reassembled(full=full, final=final)
         if self._after_silence and not len(before.state) and len(found.streams):
             found.streams.after_idle[0] = True
             after.state[:1, AFTER_IDLE] = 1
             self._after_silence = False
         self._carried, self._held, self._waiting = after, segments.filter(pa.array(kept)), SEGMENTS.empty_table()
         self._seen += len(number)
+        self._of_block = 0
         over = after.gone - gone
         unsettled = np.full(len(found.streams), self._seen)
         np.minimum.at(unsettled, over + after.stream_of, after.number)

@@ -97,9 +97,7 @@ def _identified(source: str, ends: U8, state: I64) -> pa.StringArray:
     return stream_ids(source, ends, ts_ns, seq, vlans, state[:, s.NUMBER]) if state[:, s.NUMBER].any() else alike
 
 
-def stream_ids(
-    source: str, ends: U8, ts_ns: I64, seq: I64, vlans: I64, numbers: I64 | None = None
-) -> pa.StringArray:
+def stream_ids(source: str, ends: U8, ts_ns: I64, seq: I64, vlans: I64, numbers: I64 | None = None) -> pa.StringArray:
     """20 hexadecimal digits per connection: a hash of the capture point, its endpoints, time and sequence number of its first SYN.
 
     The hash includes its VLAN ids where these are part of the flow; 0 otherwise. `numbers` tell connections apart of which all this is the

@@ -32,9 +32,7 @@ def copy_runs(source: Octets, begins: I64, lengths: I64, targets: I64, out: Octe
 
 
 @kernel
-def count_different(
-    kept: Octets, kept_at: I64, again: Octets, again_at: I64, lengths: I64, masked: U8, counts: I64, into: I64
-) -> None:
+def count_different(kept: Octets, kept_at: I64, again: Octets, again_at: I64, lengths: I64, masked: U8, counts: I64, into: I64) -> None:
     """Add to `counts[into[i]]` how many octets of each pair of stretches differ; where one is `masked`, an asterisk equals any octet."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
@@ -44,9 +42,7 @@ def count_different(
 
 
 @kernel
-def copy_again(
-    shown: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64
-) -> None:
+def copy_again(shown: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64) -> None:
     """Show octets captured again as those they equal; where they differ, as others, so that they differ when they are compared again."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):

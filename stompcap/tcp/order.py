@@ -22,9 +22,7 @@ NO_END = 1 << 62
 
 
 @kernel
-def put(
-    rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int
-) -> I64:
+def put(rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int) -> I64:
     """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 7), np.int64)
@@ -36,9 +34,7 @@ def put(
 
 
 @kernel
-def grouped(
-    stream_of: I32, forward: U8, marks: U8, wire: I64, streams: Int
-) -> tuple[I64, I64]:
+def grouped(stream_of: I32, forward: U8, marks: U8, wire: I64, streams: Int) -> tuple[I64, I64]:
     """The rows that carry octets, by side of a connection, in wire order: (start of each side in `rows`, rows)."""
     starts = np.zeros(2 * streams + 1, np.int64)
     for row in range(len(stream_of)):
@@ -101,14 +97,13 @@ def plausible(state: State, stream: Int, side: Int, pieces: I64, number: I64, lo
 
 
 @kernel
-def take_in(
-    tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, base: Int, limit: Int
-) -> None:
-    """Count the segments that came in this block."""
+def take_in(tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, number: I64, base: Int, limit: Int) -> None:
+    """Count the segments that came now."""
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
         if row < held:
             break
+        tally[t.NEWEST] = max(tally[t.NEWEST], number[row] + 1)
         if not marks[row] & s.COPY:
             outside = position[row] + wire[row] <= base or position[row] >= limit
             tally[t.STRAY if outside else t.SEGMENTS] += 1
@@ -147,9 +142,7 @@ class Side(NamedTuple):
 
 
 @inline
-def put_extents(
-    extents: I64, n: Int, of: Side, pieces: I64, places: I64, tally: I64, position: I64, marks: U8
-) -> tuple[I64, Int]:
+def put_extents(extents: I64, n: Int, of: Side, pieces: I64, places: I64, tally: I64, position: I64, marks: U8) -> tuple[I64, Int]:
     """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
         row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
@@ -168,9 +161,7 @@ def put_extents(
 
 
 @inline
-def put_overlaps(
-    overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, position: I64
-) -> tuple[I64, Int]:
+def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, position: I64) -> tuple[I64, Int]:
     """Append the settled octets that lost to other segments, as `put_extents`."""
     for p in range(len(losses)):
         row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], of.cut)
@@ -184,45 +175,48 @@ def put_overlaps(
 
 
 @kernel
-def lay_out(
-    state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, placed: Placed, last_wins: bool, done: bool
-) -> Laid:
+def lay_out(state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, placed: Placed, block: t.Block, done: bool) -> Laid:
     """Lay out one side, and settle it as far as its own octets tell."""
     ts_ns, position, marks, wire, captured, number, _, _, _, late = placed
     edge_before, reach_before = tally[t.EDGE], tally[t.REACH]
-    if len(mine) == 0 and not done:
-        none, cut = np.empty((0, 4), np.int64), tally[t.CUT]
-        return Laid(tally, mine, none, none, np.int64(0), tally[t.BASE], cut, cut, cut, cut, False, edge_before, reach_before)
     base, limit = bounds(state, tally, stream, side, mine, position)
     low = max(base, tally[t.CUT])
-    take_in(tally, mine, held, position, marks, wire, base, limit)
+    if len(mine) == 0 and not done:
+        none, cut = np.empty((0, 4), np.int64), tally[t.CUT]
+        return Laid(tally, mine, none, none, np.int64(0), tally[t.BASE], cut, limit, low, cut, cut, False, edge_before, reach_before)
+    take_in(tally, mine, held, position, marks, wire, number, base, limit)
     if tally[t.BASED]:
         take_late(tally, mine, held, position, marks, captured, ts_ns, late)
     if in_order(mine, position, wire, marks, low, limit):
         pieces, losses = as_they_come(mine, position, wire, captured)
     else:
-        pieces, losses = swept(mine, position, wire, captured, marks, low, limit, last_wins)
+        pieces, losses = swept(mine, position, wire, captured, marks, low, limit, block.last_wins)
     believed, reach = plausible(state, stream, side, pieces, number, low)
-    quiet = bool(len(mine) > 0 and mine[-1] < held and (s.closed(state, stream) or stream < len(state) - 1))
+    edge = t.edge_from(pieces, believed, low)
+    ended = s.closed(state, stream) or stream < len(state) - 1
+    quiet = bool(block.full and len(mine) > 0 and tally[t.NEWEST] <= block.begin and ended)
     if done or quiet:
         cut = reach
         tally[t.STRAY] += len(pieces) - believed
         for p in range(believed, len(pieces)):
             tally[t.STRAYED] += pieces[p, END] - pieces[p, BEGIN]
+    elif block.full:
+        cut = t.settle(tally, pieces, believed, low, reach, t.came_behind(mine, number, block.begin, position, edge, reach))
     else:
-        behind = t.came_behind(mine, held, position, t.edge_from(pieces, believed, low), reach)
-        cut = t.settle(tally, pieces, believed, low, reach, behind)
-    return Laid(tally, mine, pieces, losses, np.int64(believed), base, low, limit, reach, cut, quiet, edge_before, reach_before)
+        at = s.SIDES + side * s.WIDTH
+        heard = not block.last_wins and state[stream, at + s.ACK_SEEN]
+        cut = t.acknowledged(pieces, believed, position, wire, low, state[stream, at + s.ACKED]) if heard else np.int64(low)
+    return Laid(tally, mine, pieces, losses, np.int64(believed), base, low, limit, edge, reach, cut, quiet, edge_before, reach_before)
 
 
 @kernel
 def hand_on(
-    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, done: bool, extents: I64, n: Int, overlaps: I64,
-    lost: Int,
+    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, block: t.Block, done: bool, extents: I64, n: Int,
+    overlaps: I64, lost: Int,
 ) -> tuple[I64, Int, I64, Int]:  # fmt: skip
     """Give both sides their places in wire order, and append what is settled of them."""
     _, position, marks, wire, _, _, _, born, keep, _ = placed
-    places, cuts = interleave(state, stream, held, sides, placed, done)
+    places, cuts = interleave(state, stream, sides, placed, block, done)
     for side in range(2):
         one = sides[side]
         tally, cut = one.tally, cuts[side]
@@ -238,18 +232,16 @@ def hand_on(
             tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, one.base, cut, cut - one.base
             tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
             state[stream, s.HANDED_ON] = 1
-        if cut < one.cut:
+        if block.full and cut < one.cut:
             tally[t.EDGE], tally[t.REACH] = one.edge_before, one.reach_before  # as it was: it is examined again
         if not one.quiet:
-            t.keep_open(tally, one.mine, held, position, wire, marks, born, keep)
+            t.keep_open(tally, one.mine, held, position, wire, marks, born, keep, block)
     return extents, n, overlaps, lost
 
 
 @kernel
-def order(
-    state: State, tallies: I64, starts: I64, rows: I64, held: Int, placed: Placed, last_wins: bool, final: bool
-) -> tuple[I64, I64]:
-    """Extents and overlaps of all sides, up to where each is settled: to its end if `final`.
+def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, placed: Placed, block: t.Block) -> tuple[I64, I64]:
+    """Extents and overlaps of all sides, up to where each is settled: to its end if the block is `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
     to skip, and the place in wire order; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is
@@ -260,11 +252,11 @@ def order(
     extents, overlaps = np.empty((len(rows) + 16, 7), np.int64), np.empty((16, 7), np.int64)
     n = lost = np.int64(0)
     for stream in range(streams):
-        done = bool(final or stream < streams - RECENT)
+        done = bool(block.final or stream < streams - RECENT)
         first, middle, end = starts[2 * stream], starts[2 * stream + 1], starts[2 * stream + 2]
         if first == end and not done:
             continue
-        low = lay_out(state, tallies[2 * stream], stream, 0, rows[first:middle], held, placed, last_wins, done)
-        high = lay_out(state, tallies[2 * stream + 1], stream, 1, rows[middle:end], held, placed, last_wins, done)
-        extents, n, overlaps, lost = hand_on(state, stream, held, (low, high), placed, done, extents, n, overlaps, lost)
+        low = lay_out(state, tallies[2 * stream], stream, 0, rows[first:middle], held, placed, block, done)
+        high = lay_out(state, tallies[2 * stream + 1], stream, 1, rows[middle:end], held, placed, block, done)
+        extents, n, overlaps, lost = hand_on(state, stream, held, (low, high), placed, block, done, extents, n, overlaps, lost)
     return extents[:n], overlaps[:lost]

@@ -18,7 +18,7 @@ from stompcap.tcp.block import nothing_carried, reassemble_block
 from stompcap.tcp.machine import Reassembler, Settled, demand_policy
 from stompcap.tcp.matching import IDLE_NS
 from stompcap.tcp.results import Reassembly
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.settle import BLOCK, Block
 
 
 def reassemble_columns(
@@ -57,7 +57,7 @@ def _whole(segments: pa.Table, source: str, overlap: str, block: int, idle_ns: i
     """Reassemble small flows together, or a large one block by block."""
     if segments.num_rows <= block or column(segments, "flow")[0] != column(segments, "flow")[-1]:
         number = np.arange(segments.num_rows)
-        found, _, _ = reassemble_block(segments, nothing_carried(), number, source, overlap, final=True, idle_ns=idle_ns)
+        found, _, _ = reassemble_block(segments, nothing_carried(), number, source, Block(0, True, overlap == "last", True), idle_ns)
         return found
     return join.blocks(_steps(Reassembler(source, overlap, block, idle_ns), segments))
 

@@ -8,14 +8,19 @@ goes on before it were never sent by this side: they are strays.
 
 The rule counts packets of the flow alone, so the cutting of the input changes nothing; a flow of at most a block is settled at
 its end. A block is far more than any TCP window.
+
+Between blocks octets are settled as soon as both sides have moved on: captured without a hole before them, and acknowledged by the
+receiver. With `--overlap first` nothing that comes later can change these.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
 from stompcap.kernel import kernel
-from stompcap.tcp.layout import BEGIN, END
+from stompcap.tcp.layout import BEGIN, CUT_OFF, END, PIECE_ROW, SORT
 from stompcap.tcp.state import COPY
 
 BLOCK = 1 << 13  # packets of a flow: with full segments and their acknowledgements more than Linux offers as a window by default, 6 MiB
@@ -26,7 +31,17 @@ OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2,
 # how far it is settled: from the base to the cut; a block ago octets came without a hole up to the edge, and with holes up to the reach
 EXAMINED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
 STRAYED = 16  # octets of strays
-TALLIES = 17
+NEWEST = 17  # 1 + number of the latest packet that brought it octets
+TALLIES = 18
+
+
+class Block(NamedTuple):
+    """What is settled now: a `full` block, or its packets up to now; the number of its first packet; the policy; the end of all flows."""
+
+    begin: Int
+    full: bool
+    last_wins: bool
+    final: bool
 
 
 @kernel
@@ -58,6 +73,18 @@ def settle(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, behind:
 
 
 @kernel
+def acknowledged(pieces: I64, believed: Int, position: I64, wire: I64, low: Int, acked: Int) -> Int:
+    """Up to where octets are captured without a hole and acknowledged; segments are not split."""
+    cut = low
+    for p in range(believed):
+        row = pieces[p, PIECE_ROW]
+        if pieces[p, BEGIN] > cut or pieces[p, SORT] == CUT_OFF or position[row] + wire[row] > acked:
+            break
+        cut = max(cut, pieces[p, END])
+    return cut
+
+
+@kernel
 def edge_after(pieces: I64, believed: Int, cut: Int) -> Int:
     """How far pieces continue without a hole behind a cut."""
     first = 0
@@ -67,10 +94,10 @@ def edge_after(pieces: I64, believed: Int, cut: Int) -> Int:
 
 
 @kernel
-def came_behind(rows: I64, held: Int, position: I64, edge: Int, reach: Int) -> bool:
-    """Whether a row that came in this block lies behind the first hole."""
+def came_behind(rows: I64, number: I64, begin: Int, position: I64, edge: Int, reach: Int) -> bool:
+    """Whether a row of the block that begins with packet `begin` lies behind the first hole."""
     for i in range(len(rows) - 1, -1, -1):
-        if rows[i] < held:
+        if number[rows[i]] < begin:
             return False
         if edge < position[rows[i]] < reach:
             return True
@@ -87,16 +114,17 @@ def keep_open(
     marks: U8,
     born: I64,
     keep: U8,
+    block: Block,
 ) -> None:
     """Mark the rows that lie at least partly behind the cut: they are needed again, unless they have waited too long."""
     for row in rows:
         if row >= held:
             born[row] = tally[BLOCKS]
         if position[row] + wire[row] > tally[CUT] or not tally[BASED]:
-            if tally[BLOCKS] - born[row] < PATIENCE:
+            if not block.full or tally[BLOCKS] - born[row] < PATIENCE:
                 keep[row] = 1
             elif not marks[row] & COPY:
                 tally[STRAY] += 1
                 tally[STRAYED] += wire[row]
-    if len(rows) and rows[-1] >= held:
+    if block.full and tally[NEWEST] > block.begin:
         tally[BLOCKS] += 1

@@ -1,6 +1,5 @@
 """How connections begin: handshakes, ports that are used again, data with the first packet."""
 
-
 from tests.tcp.wire import START_NS, STEP_NS, Wire
 
 

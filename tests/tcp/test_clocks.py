@@ -75,8 +75,10 @@ def bounds(wire: Wire, tmp_path) -> tuple[list[int | None], list[tuple[int, int]
     client = int(found.streams.low_port[0] == 61613)  # which side the client is
     if client == 1:
         least, most = -most, -least
-    steps = [(int(side) if side == BOTH else int(side) ^ client, int(place) & 0xFFFF)
-             for side, place in zip(found.clock_steps.side, found.clock_steps.place, strict=True)]
+    steps = [
+        (int(side) if side == BOTH else int(side) ^ client, int(place) & 0xFFFF)
+        for side, place in zip(found.clock_steps.side, found.clock_steps.place, strict=True)
+    ]
     return [None if abs(one) == UNBOUNDED else one // MS for one in (least, most)], steps
 
 
