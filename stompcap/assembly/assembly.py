@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import tcp
-from stompcap.assembly.batch import Batch
+from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.large_flow import LargeFlow
 from stompcap.assembly.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
@@ -21,7 +21,7 @@ from stompcap.assembly.windows import windows
 from stompcap.capture.columns import KEPT, STATE
 from stompcap.columns import I64, column
 from stompcap.tcp.keep_alives import without_keep_alives
-from stompcap.transport import detect
+from stompcap.transport import detect, plain
 
 
 class Assembly(Task):
@@ -68,20 +68,20 @@ class Assembly(Task):
         """The rows of flows that are reassembled together."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
-        found = detect.detect(reassembly, flows, self.sources, self.options)
-        if (without := detect.not_kept(found.kept, reassembly, flows)).size:
+        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources), self.options)
+        if (without := detect.not_kept(found.is_stomp, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without))
             return
         reassembly = without_keep_alives(reassembly, flows, self.sources)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
-        batch = Batch(self, flows, reassembly, found, conflicts, going_on)
-        for window in windows(reassembly, found.kept, flows, self.sources, self.window, names=self.names):
-            yield from batch.parts(window)
-        others = np.flatnonzero(~found.kept)
+        rows = StreamRows(self, reassembly, found, conflicts, going_on)
+        for window in windows(found.carried, found.is_stomp, self.window, names=self.names):
+            yield from rows.parts(window)
+        others = np.flatnonzero(~found.is_stomp)
         if others.size:
-            yield batch.others(others)
+            yield rows.others(others)
         if going_on is not None and going_on.streams.any():
             yield going_on.part(self.capture_ids, self.sources)
 

@@ -20,8 +20,9 @@ from stompcap.codes import EOL, FRAME, GAP
 from stompcap.columns import I64, Bools, Octets, worded
 from stompcap.stomp import grammar
 from stompcap.tables import words
-from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport import client_side, detect
+from stompcap.transport.stretches import Stretches
 
 
 class Open(Protocol):
@@ -32,22 +33,20 @@ class Open(Protocol):
     def ids(self) -> pa.Array:
         """Their ids."""
 
-    def take(self, extents: Extents, octets: Octets) -> None:
-        """Take the octets of some extents, back to back, as tables show them."""
+    def take(self, stretches: Stretches, octets: Octets) -> None:
+        """Take the octets of some stretches, back to back, as tables show them."""
 
 
-class Batch:
-    """One reassembly, window by window; learns clients, protocols and versions.
+class StreamRows:
+    """The rows of the streams of one reassembly, window by window; learns clients, protocols and versions.
 
-    `segments` is what was reassembled, `detected` is from `detect.detect`, `conflicts` are per side of each stream. `lasting` are stalls
-    that have not ended: sessions get them as they stand, the table does not. `listing` is that of the segments, if some were left from
-    earlier.
+    `detected` is from `detect.detect`, `conflicts` are per side of each stream. `lasting` are stalls that have not ended: sessions get
+    them as they stand, the table does not. `listing` is that of the segments, if some were left from earlier.
     """
 
     def __init__(
         self,
-        assembly: Task,
-        segments: pa.Table,
+        task: Task,
         reassembly: Reassembly,
         detected: detect.Detected,
         conflicts: I64,
@@ -55,22 +54,24 @@ class Batch:
         lasting: ZeroWindows = NO_STALLS,
         listing: Listing | None = None,
     ) -> None:
-        self.assembly = assembly
+        self.task = task
         self.reassembly = reassembly
+        self.carried = detected.carried
         self.conflicts = conflicts
         self.lasting = lasting
         self.going_on = going_on if going_on is not None and going_on.streams.any() else None
         self.spoken = client_side.spoken_by(detected.roles)
         self.protocol = detect.protocols(detected)
-        self.transport = detect.transports(detected.roles)
-        self.client = client_side.clients(reassembly, self.spoken, assembly.options)
+        self.transport = detect.transports(detected)
+        self.client = client_side.clients(reassembly, self.spoken, task.options)
         self.passcodes: dict[int, frozenset[bytes]] = {}  # of streams that go on in another window
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
+        self.layered = np.zeros(len(self.carried), np.bool_)
+        self.layered[list(detected.stacks)] = True
+        segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
-        self.lineage = Lineage(ts_ns, packet, captured, assembly.capture_ids)
-        self.listing = listing or Listing.of(np.arange(segments.num_rows), reassembly.extents)
-        side = reassembly.extents.stream.astype(np.int64)
-        self.bounds = np.searchsorted(side, np.arange(len(reassembly.streams) + 1))
+        self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
+        self.listing = listing or Listing.of(np.arange(segments.num_rows), self.carried.stretches)
 
     def learned(self, stream: int) -> dict[str, int]:
         """What was learned of a stream."""
@@ -92,7 +93,7 @@ class Batch:
         return Part({"streams": self.streams(streams)}, going_on=self._ids())
 
     def _part(self, window: Window) -> Part:
-        a, streams = self.assembly, window.streams
+        a, streams = self.task, window.streams
         if window.first:
             self._learn(window)
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
@@ -100,7 +101,7 @@ class Batch:
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
         view = shown(window.octets, window.rows, a.options, self._passcodes(window))
         if self.going_on is not None:
-            self.going_on.take(window.extents, view.octets)
+            self.going_on.take(window.stretches, view.octets)
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
@@ -118,21 +119,21 @@ class Batch:
 
     def _passcodes(self, window: Window) -> stomp.Passcodes:
         """What the connections of a window have given as secrets so far, and under -1 all others; none where they are to be kept."""
-        if self.assembly.options.keep_credentials:
+        if self.task.options.keep_credentials:
             return {}
         known = {number: self.passcodes[stream] for number, stream in enumerate(window.streams.tolist()) if stream in self.passcodes}
-        before = self.assembly.passcodes
+        before = self.task.passcodes
         ends = [self._ends(stream) for stream in window.streams.tolist()] if before is not None else []
         for number, one in enumerate(ends):
             if before and one in before:
                 known[number] = known.get(number, frozenset()) | before[one]
-        found = stomp.passcodes_of(window.octets, window.rows, known, self.assembly.names)
-        self.assembly.given = self.assembly.given.union(*found.values())
+        found = stomp.passcodes_of(window.octets, window.rows, known, self.task.names)
+        self.task.given = self.task.given.union(*found.values())
         if before is not None:
             before.update((ends[number], passcodes) for number, passcodes in found.items())
         if not window.last:
             self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items()}
-        return {**found, -1: self.assembly.given}
+        return {**found, -1: self.task.given}
 
     def _ends(self, stream: int) -> bytes:
         """The endpoints of a stream, as SEGMENTS has them."""
@@ -154,23 +155,25 @@ class Batch:
         among = np.zeros(len(self.reassembly.streams), bool)
         among[streams] = True
         steps = self._in_wire_order(steps)
-        return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.assembly.batch_id)
+        return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.task.batch_id)
 
     def _in_wire_order(self, steps: ClockSteps) -> ClockSteps:
         """Steps of clocks by the places in wire order of the first octets that came behind them, not by the numbers of packets."""
-        e, place = self.reassembly.extents, self.reassembly.ordered[steps.stream] + 1
+        came, bounds, place = self.carried.stretches, self.carried.bounds[::2], self.reassembly.ordered[steps.stream] + 1
         for step, stream in enumerate(steps.stream.tolist()):
-            part = slice(int(self.bounds[stream]), int(self.bounds[stream + 1]))
-            behind = self.listing.number[e.row[part]] + 1 >= steps.place[step]
-            place[step] = e.order[part].min(where=behind, initial=place[step])
+            part = slice(int(bounds[stream]), int(bounds[stream + 1]))
+            behind = self.listing.number[came.row[part]] + 1 >= steps.place[step]
+            place[step] = came.order[part].min(where=behind, initial=place[step])
         return replace(steps, place=place)
 
     def streams(self, which: I64) -> pa.Table:
         """Rows of table streams."""
-        a = self.assembly
+        a = self.task
         final = np.ones(len(self.reassembly.streams), np.bool_) if self.going_on is None else ~self.going_on.streams
+        # inside TLS or WebSocket that nothing was read through, no octets are known
+        octets = np.where(((self.transport == codes.TRANSPORT_TCP) | self.layered)[:, None], self.carried.octets, 0)
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, self.conflicts, final, a.options.source, a.batch_id
+            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, a.options.source, a.batch_id
         )
 
     def _learn(self, window: Window) -> None:
@@ -185,7 +188,7 @@ class Batch:
         unclear = self.spoken[streams] < 0
         self.spoken[streams[unclear & (lead > 0)]] = 0
         self.spoken[streams[unclear & (lead < 0)]] = 1
-        self.client[streams] = client_side.clients(self.reassembly, self.spoken, self.assembly.options)[streams]
+        self.client[streams] = client_side.clients(self.reassembly, self.spoken, self.task.options)[streams]
         framed = np.zeros(2 * streams.size, bool)
         framed[rows.direction[is_frame]] = True
         odd = np.zeros(2 * streams.size, bool)
@@ -200,12 +203,10 @@ class Batch:
         )
 
     def _segments(self, window: Window) -> pa.Table:
-        """Rows of table segments: a segment whose new octets lie in several stretches is one row, at its first."""
-        streams = window.streams
-        begins, counts = self.bounds[streams], np.diff(self.bounds)[streams]
-        index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
-        came = self.listing.order[self.reassembly.extents.row[index]]
-        e = self.reassembly.extents.take(index[(came >= window.since) & (came < window.upto)])
+        """Rows of table segments: by which packet octets can be read. One by which several stretches can is one row, at its first."""
+        index = self.carried.of(window.streams)
+        came = self.listing.order[self.carried.stretches.row[index]]
+        e = self.carried.stretches.take(index[(came >= window.since) & (came < window.upto)])
         rows, first, inverse = np.unique(self.listing.packet[e.row], return_index=True, return_inverse=True)
         octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
         order = np.argsort(first, kind="stable")
@@ -220,7 +221,7 @@ class Batch:
             "capture_id": self.lineage.capture_ids.take(pa.array(self.lineage.capture[rows])),
             "packet": pa.array(self.lineage.packet[rows]),
             "wire_order": pa.array(self.listing.order[rows]),
-            "batch_id": constant(self.assembly.batch_id, rows.size),
+            "batch_id": constant(self.task.batch_id, rows.size),
         }
         return as_table("segments", columns)
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from stompcap import stomp, tcp
+from stompcap import stomp
 from stompcap.assembly.windows import Window
 from stompcap.capture.columns import NEW, SEGMENTS
 from stompcap.capture.files import Source
-from stompcap.columns import I32, column
+from stompcap.columns import column
 from stompcap.stomp.given import MOST, giving
 from stompcap.stomp.rows import Runs
 from stompcap.tcp.join import end_to_end
-from stompcap.tcp.results import NO_EXTENTS, Extents
+from stompcap.transport.octets import read
+from stompcap.transport.stretches import NO_STRETCHES, Stretches
 
 LARGEST = 1 << 16
 """Octets of a frame that is read again."""
@@ -24,9 +25,9 @@ LARGEST = 1 << 16
 
 @dataclass(frozen=True)
 class Connects:
-    """Extents, frame by frame, of rows of `segments`; `frames` of them."""
+    """Stretches, frame by frame, of rows of `segments`; `frames` of them."""
 
-    extents: Extents
+    stretches: Stretches
     segments: pa.Table
     frames: int
 
@@ -34,31 +35,29 @@ class Connects:
         """These and those that came later; of more than are searched for the last are left out."""
         if self.frames >= MOST:
             return self
-        extents = replace(more.extents, row=more.extents.row + self.segments.num_rows)
+        moved = more.stretches.moved(0, np.arange(more.segments.num_rows) + self.segments.num_rows)
         segments = pa.concat_tables([self.segments, more.segments]).combine_chunks()
-        return Connects(end_to_end([self.extents, extents]), segments, self.frames + more.frames)
+        return Connects(end_to_end([self.stretches, moved]), segments, self.frames + more.frames)
 
     def passcodes(self, sources: Mapping[int, Source], names: stomp.SecretNames) -> frozenset[bytes]:
         """The secrets given in them, where the captures are still there; what was kept of the octets of others has none."""
         there = column(self.segments, "earlier") == NEW
         if not self.frames or not there.all():
             return frozenset()
-        octets = tcp.gather(self.extents, self.segments, sources)
-        length, yes = np.array([octets.size]), np.ones(1, np.bool_)
-        none = np.zeros(1, np.int64)
-        rows = stomp.delimit(octets, Runs(none.astype(np.int32), none, length, none, yes, yes, length), names=names)
+        octets = read(self.stretches, self.segments, sources)
+        rows = stomp.delimit(octets, Runs.whole(octets), names=names)
         return stomp.passcodes_of(octets, rows, names=names).get(0, frozenset())
 
 
-NO_CONNECTS = Connects(NO_EXTENTS, SEGMENTS.empty_table(), 0)
+NO_CONNECTS = Connects(NO_STRETCHES, SEGMENTS.empty_table(), 0)
 
 
 def connects_of(window: Window, segments: pa.Table, known: Mapping[int, Connects]) -> dict[int, Connects]:
     """Those among the rows of a window, by stream, of streams of which no more than can be used are known.
 
-    `segments` is what the extents of the window are of.
+    `segments` is what the stretches of the window are of.
     """
-    rows, e = window.rows, window.extents
+    rows, all_of = window.rows, window.stretches
     found: dict[int, Connects] = {}
     wanted = [number for number, stream in enumerate(window.streams.tolist()) if known.get(stream, NO_CONNECTS).frames < MOST]
     if not wanted:
@@ -71,16 +70,14 @@ def connects_of(window: Window, segments: pa.Table, known: Mapping[int, Connects
     for row, stream in zip(which[among_first].tolist(), of[among_first].tolist(), strict=True):
         side = int(rows.direction[row] % 2)
         begin, end = int(rows.offset[row]), int(rows.offset[row] + rows.length[row])
-        mine = e.take(np.flatnonzero((e.stream == stream) & (e.side == side) & (e.offset < end) & (e.offset + e.length > begin)))
-        one = _of_frame(mine, begin, end, segments)
+        there = (all_of.offset < end) & (all_of.offset + all_of.length > begin)
+        mine = all_of.take(np.flatnonzero((all_of.stream == stream) & (all_of.side == side) & there)).between(begin, end)
+        one = _of_frame(mine, segments)
         found[stream] = found[stream].followed_by(one) if stream in found else one
     return found
 
 
-def _of_frame(e: Extents, begin: int, end: int, segments: pa.Table) -> Connects:
-    """The octets of a frame from `begin` to `end`, of extents that have them."""
-    start, stop = np.maximum(e.offset, begin), np.minimum(e.offset + e.length, end)
-    used, row = np.unique(e.row, return_inverse=True)
-    stream: I32 = np.zeros(len(e), np.int32)
-    found = replace(e, stream=stream, offset=start, length=stop - start, row=row, skip=e.skip + start - e.offset)
-    return Connects(found, segments.take(pa.array(used)), 1)
+def _of_frame(mine: Stretches, segments: pa.Table) -> Connects:
+    """A frame that consists of these stretches."""
+    found, rows = mine.with_own_rows()
+    return Connects(replace(found, stream=np.zeros(len(mine), np.int32)), segments.take(pa.array(rows)), 1)

@@ -22,7 +22,8 @@ from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS
 from stompcap.tcp.block import nothing_carried
 from stompcap.tcp.copies import empty_memory
-from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS
+from stompcap.transport.stretches import NO_STRETCHES
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -31,7 +32,7 @@ LAYOUT = "layout"
 MAPPED = ("protocol", "transport")
 """Codes that are in one place only, so that words may come and change places; other words must be the same."""
 
-PARTS = {"extents": NO_EXTENTS, "connect": NO_EXTENTS, "zero": NO_STALLS, "again": NO_REPEATS, "steps": NO_STEPS}
+PARTS = {"extents": NO_STRETCHES, "connect": NO_STRETCHES, "zero": NO_STALLS, "again": NO_REPEATS, "steps": NO_STEPS}
 """What is kept of a connection in columns of numbers, by name."""
 
 SESSION = (
@@ -180,8 +181,13 @@ def _reassembler(octets: Array, said: Said) -> Array:
 def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:
     """The columns of extents or stalls."""
     part, count = type(kind).__name__, len(found.get(f"{name}stream", ()))
-    lacking = [one for one in now().arrays[part] if name + one not in found]
-    return {name + one: np.full(count, _before(part, one, count) or 0, getattr(kind, one).dtype) for one in lacking}
+    columns = {one: found[name + one] for one in now().arrays[part] if name + one in found}
+    lacking = {}
+    for one in now().arrays[part]:
+        if one not in columns:
+            before = _before(part, one, count)
+            lacking[name + one] = before(columns) if callable(before) else np.full(count, before or 0, getattr(kind, one).dtype)
+    return lacking
 
 
 def _connections(state: Array, said: Said) -> Array:

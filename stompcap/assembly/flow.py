@@ -17,20 +17,25 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import tcp
-from stompcap.assembly.batch import Batch
+from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
 from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
+from stompcap.capture.files import Source
 from stompcap.codes import ROLE_EOLS, ROLE_OTHER, ROLE_UNKNOWN
 from stompcap.columns import I8, I64, Bools, Octets, column
-from stompcap.tcp.join import end_to_end, in_order
+from stompcap.tcp.join import end_to_end
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
-from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
-from stompcap.transport import detect
+from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows
+from stompcap.transport import detect, plain
+from stompcap.transport.carried import Carried
+from stompcap.transport.layers import read_on
+from stompcap.transport.state import Stack
+from stompcap.transport.stretches import NO_STRETCHES, Stretches
 from stompcap.wire_order import END
 
 Stalls = tuple[ZeroWindows, Retransmissions, ClockSteps]
@@ -43,18 +48,18 @@ NO_ROWS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Underway:
-    """A connection that goes on: stream 0 of its `extents`, which are of rows of `segments`, and of its stalls that have no rows yet.
+    """A connection that goes on: stream 0 of its `stretches`, which are of rows of `segments`, and of its stalls that have no rows yet.
 
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
     those that it gave, in memory alone; `connects` is where they stand. `missing` are octets of each side that an earlier run did not keep
     and that cannot be read again. `number` and `order` of each segment: that of its packet in the flow, and the place in wire order of the
-    first octets that it brought.
+    first octets that it brought. `layers` are those between TCP and STOMP; the stretches are what the innermost of them gives.
     """
 
     learned: dict[str, int] | None
     resumed: Resumed | None
     conflicts: I64
-    extents: Extents
+    stretches: Stretches
     segments: pa.Table
     number: I64
     order: I64
@@ -62,6 +67,7 @@ class Underway:
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS
     missing: I64 = field(default_factory=lambda: np.zeros(2, np.int64))
+    layers: Stack = ()
 
 
 class OpenFlow:
@@ -70,18 +76,18 @@ class OpenFlow:
     def __init__(self, together: Together, kept: Bools, roles: I8) -> None:
         self.together = together
         found = together.reassembly
-        side = np.where(column(together.segments, "forward"), 0, 1)
+        side = np.where(column(together.carried.segments, "forward"), 0, 1)
         self.role: I8 = roles[found.stream_of, side]
-        self.octets = KeptOctets(together.segments, kept[found.stream_of])
+        self.octets = KeptOctets(together.carried.segments, kept[found.stream_of])
         self.streams = np.ones(len(found.streams), np.bool_)
 
     def ids(self) -> pa.Array:
         """The ids of its connections."""
         return self.together.reassembly.streams.stream_id
 
-    def take(self, extents: Extents, octets: Octets) -> None:
-        """Take the octets of some extents, back to back, as tables show them."""
-        self.octets.take(extents, octets)
+    def take(self, stretches: Stretches, octets: Octets) -> None:
+        """Take the octets of some stretches, back to back, as tables show them."""
+        self.octets.take(stretches, octets)
 
 
 class Flow:
@@ -99,60 +105,64 @@ class Flow:
         a, found = self.assembly, without_keep_alives(step.reassembly, step.segments, self.assembly.sources)
         step = replace(step, reassembly=found)
         before = {number - step.first: one for number, one in self.underway.items()}
-        together = Together.of(step, before)
-        segments, reassembly = together.segments, together.reassembly
+        together = Together.of(step, before, a.sources)
+        reassembly = together.reassembly
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        shown = detect.detect(reassembly, segments, a.sources, a.options, unknown)
-        kept, detected, missing = shown.kept, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
+        shown = detect.detect(reassembly, together.carried, a.options, unknown, together.stacks)
+        together = together.through(shown.carried)
+        segments = shown.carried.segments
+        kept, detected, missing = shown.is_stomp, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
-            held, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
-            detected[stream] |= one.learned is not None or held > (MOST_UNDECIDED if waits else 0)
+            count, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
+            detected[stream] |= one.learned is not None or count > (MOST_UNDECIDED if waits else 0)
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
         if (without := detect.not_kept(kept, reassembly, segments)).size:
             a.unread.add(segments.column("endpoints")[0].as_py())
-        reassembly = _without(without, reassembly, missing)
+        reassembly, carried = _without(without, together.reassembly, shown.carried, missing)
+        listing = together.listing()
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
             ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (ROLE_UNKNOWN, ROLE_EOLS))
             self.open = OpenFlow(replace(together, reassembly=reassembly), kept, np.where(ended, np.int8(ROLE_OTHER), shown.roles))
-        batch = Batch(a, segments, reassembly, shown, conflicts, self.open, step.lasting, together.listing)
+        rows = StreamRows(a, reassembly, replace(shown, carried=carried), conflicts, self.open, step.lasting, listing)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
-            batch.passcodes[stream] = one.passcodes
+            rows.passcodes[stream] = one.passcodes
             if one.learned is not None:
-                batch.know(stream, one.learned)
+                rows.know(stream, one.learned)
         resumed = {stream: one.resumed for stream, one in before.items()}
         connects = {stream: one.connects for stream, one in before.items()}
         written = np.zeros(len(found.streams), np.bool_)
-        going = self._going(step, together, resumed)
-        for window in windows(reassembly, kept & detected, segments, a.sources, a.window, going, a.names):
-            yield from batch.parts(window)
+        going = self._going(step, together, listing, resumed)
+        for window in windows(carried, kept & detected, a.window, going, a.names):
+            yield from rows.parts(window)
             written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
-            for stream, more in connects_of(window, segments, connects).items():
+            for stream, more in connects_of(window, carried.segments, connects).items():
                 connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
-            yield batch.others(others)
+            yield rows.others(others)
         self.underway = {}
         for stream in np.flatnonzero(~found.over).tolist():
-            learned, position = (batch.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
+            learned, position = (rows.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
             dropped = detected[stream] and not kept[stream]
-            left, rows = (NO_EXTENTS, NO_ROWS) if dropped else _left(stream, reassembly, together.listing, position)
+            left, held = (NO_STRETCHES, NO_ROWS) if dropped else _left(stream, carried, listing, position)
             stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
-            passcodes = batch.passcodes.get(stream, frozenset())
+            passcodes = rows.passcodes.get(stream, frozenset())
             self.underway[step.first + stream] = Underway(
-                learned, position, conflicts[stream], left, segments.take(pa.array(rows)), together.number[rows],
-                together.listing.order[rows], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
+                learned, position, conflicts[stream], left, carried.segments.take(pa.array(held)), together.number[held],
+                listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
+                shown.stacks.get(stream, ()) if detected[stream] else (),
             )  # fmt: skip
 
-    def _going(self, step: Settled, together: Together, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
+    def _going(self, step: Settled, together: Together, listing: Listing, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
         """The connections that have no end yet, or that began earlier."""
-        found, extents, upto = step.reassembly, together.reassembly.extents, step.reassembly.ordered + 1
-        partly = together.number[extents.row] >= step.unsettled[extents.stream]  # more may come of the octets of these packets
-        np.minimum.at(upto, extents.stream[partly], together.listing.order[extents.row[partly]])
+        found, came, upto = step.reassembly, together.carried.stretches, step.reassembly.ordered + 1
+        partly = together.number[came.row] >= step.unsettled[came.stream]  # more may come of the octets of these packets
+        np.minimum.at(upto, came.stream[partly], listing.order[came.row[partly]])
         idle = np.ones((len(found.streams), 2), np.bool_)
         idle[found.extents.stream, found.extents.side] = False
         return {
@@ -166,66 +176,90 @@ class Flow:
 class Together:
     """The segments of a block and those left before, in wire order, and what was found of both.
 
-    `row` of each: first those of the block, in its order, then those left of each connection, in theirs. `number` of each row: that of its
-    packet in the flow.
+    `carried` has what the layers of connections give where these are known, and what TCP has of the others; `stacks` are those layers.
+    `row` of each segment: first those of the block, in its order, then those left of each connection, in theirs. Of each row, `number` is
+    that of its packet in the flow, and `before` the place in wire order that was found earlier, END where none was.
     """
 
-    segments: pa.Table
+    carried: Carried
     reassembly: Reassembly
+    stacks: Mapping[int, Stack]
     row: I64
     number: I64
-    listing: Listing
+    before: I64
 
     @staticmethod
-    def of(step: Settled, before: Mapping[int, Underway]) -> Together:
+    def of(step: Settled, left: Mapping[int, Underway], sources: Mapping[int, Source]) -> Together:
         """A block and the connections that went on, by their streams in it."""
-        found, tables, stream_of = step.reassembly, [step.segments], [step.reassembly.stream_of]
-        extents, stalls = [found.extents], [(found.zero_windows, found.retransmissions, found.clock_steps)]
-        row = step.segments.num_rows
-        number, listed = [step.number], [np.full(row, END)]
-        for stream, one in before.items():
-            of = np.int32(stream)
+        found = step.reassembly
+        new, stacks = read_on(plain.carried(found, step.segments, sources), {stream: one.layers for stream, one in left.items()})
+        stretches, stalls = [new.stretches], [(found.zero_windows, found.retransmissions, found.clock_steps)]
+        tables, row = [new.segments], new.segments.num_rows
+        stream_of, number = [found.stream_of, found.stream_of[new.opened]], [step.number, step.number[new.opened]]
+        before = [np.full(row, END)]
+        for stream, one in left.items():
+            count, of = one.segments.num_rows, np.int32(stream)
             tables.append(one.segments)
             number.append(one.number)
-            listed.append(one.order)
-            stream_of.append(np.full(one.segments.num_rows, of, np.int32))
-            extents.append(replace(one.extents, stream=one.extents.stream + of, row=one.extents.row + row))
+            before.append(one.order)
+            stream_of.append(np.full(count, of))
+            stretches.append(one.stretches.moved(stream, row + np.arange(count)))
             closed, again, steps = one.stalls
             closed, again = replace(closed, stream=closed.stream + of), replace(again, stream=again.stream + of)
             stalls.append((closed, again, replace(steps, stream=steps.stream + of)))
-            row += one.segments.num_rows
-        segments, merged = pa.concat_tables(tables).combine_chunks(), end_to_end(extents)
+            row += count
         numbers = np.concatenate(number)
         order = np.argsort(numbers, kind="stable")
         to = np.empty(len(order), np.int64)
         to[order] = np.arange(len(order))
-        merged = in_order(replace(merged, row=to[merged.row]))
-        overlaps = replace(found.overlaps, row=to[found.overlaps.row])
+        segments = pa.concat_tables(tables).take(pa.array(order)).combine_chunks()
+        carried = replace(
+            new, stretches=end_to_end(stretches).moved(0, to).in_order(), segments=segments, opened=np.empty(0, np.int64)
+        )  # fmt: skip
         zero_windows, retransmissions, clock_steps = zip(*stalls, strict=True)
         reassembly = replace(
-            found, extents=merged, overlaps=overlaps, zero_windows=end_to_end(zero_windows),
+            found, overlaps=replace(found.overlaps, row=to[found.overlaps.row]), zero_windows=end_to_end(zero_windows),
             retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
-        listing = Listing.of(numbers[order], merged, np.concatenate(listed)[order])
-        return Together(segments.take(pa.array(order)).combine_chunks(), reassembly, to, numbers[order], listing)
+        own = np.delete(to, step.segments.num_rows + np.arange(new.opened.size))
+        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order])
+
+    def through(self, carried: Carried) -> Together:
+        """The same, where more layers were opened."""
+        if not carried.opened.size:
+            return replace(self, carried=carried)
+        number, before = (np.append(values, values[carried.opened]) for values in (self.number, self.before))
+        stream_of = np.append(self.reassembly.stream_of, self.reassembly.stream_of[carried.opened])
+        return replace(self, carried=carried, reassembly=replace(self.reassembly, stream_of=stream_of), number=number, before=before)
+
+    def extents(self) -> Reassembly:
+        """What was found, with the octets of both."""
+        e = self.carried.stretches
+        return replace(self.reassembly, extents=Extents(e.stream, e.side, e.offset, e.length, e.at, e.skip, e.order))
+
+    def listing(self) -> Listing:
+        """Which segments table `segments` has, and where."""
+        return Listing.of(self.number, self.carried.stretches, self.before)
 
 
-def _without(rows: I64, reassembly: Reassembly, missing: I64) -> Reassembly:
-    """A reassembly in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
-    e, streams = reassembly.extents, reassembly.streams
-    gone = np.isin(e.row, rows)
-    np.add.at(missing, (e.stream[gone], e.side[gone]), e.length[gone])
+def _without(rows: I64, reassembly: Reassembly, carried: Carried, missing: I64) -> tuple[Reassembly, Carried]:
+    """Streams in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
+    found, streams = carried.stretches, reassembly.streams
+    gone = np.isin(found.at, rows)
+    np.add.at(missing, (found.stream[gone], found.side[gone]), found.length[gone])
+    if not missing.any():
+        return reassembly, carried
     sides = replace(streams.sides, gap_octets=streams.sides.gap_octets + missing)
-    return replace(reassembly, extents=e.take(~gone), streams=replace(streams, sides=sides)) if missing.any() else reassembly
+    return replace(reassembly, streams=replace(streams, sides=sides)), replace(carried, stretches=found.take(~gone))
 
 
-def _left(stream: int, reassembly: Reassembly, listing: Listing, position: Resumed | None) -> tuple[Extents, I64]:
-    """The extents of a stream that are needed again, and the rows of their segments."""
-    e = reassembly.extents.take(reassembly.extents.stream == stream)
+def _left(stream: int, carried: Carried, listing: Listing, position: Resumed | None) -> tuple[Stretches, I64]:
+    """The stretches of a stream that are needed again, and the rows of their segments."""
+    found = carried.stretches.take(slice(int(carried.bounds[2 * stream]), int(carried.bounds[2 * stream + 2])))
     if position is not None:
-        e = e.take((e.offset + e.length > position.state.pending[e.side]) | (listing.order[e.row] >= position.since))
-    rows, row = np.unique(e.row, return_inverse=True)
-    return replace(e, stream=e.stream - np.int32(stream), row=row), rows
+        undecided = found.offset + found.length > position.state.pending[found.side]
+        found = found.take(undecided | (listing.order[found.row] >= position.since))
+    return found.moved(-stream, np.arange(carried.segments.num_rows)).with_own_rows()
 
 
 def _stalls(stream: int, reassembly: Reassembly) -> Stalls:

@@ -29,7 +29,9 @@ from stompcap.columns import U8
 from stompcap.session import state as session_state
 from stompcap.stomp.rows import State
 from stompcap.tcp.machine import Saved
-from stompcap.tcp.results import ClockSteps, Extents, Retransmissions, ZeroWindows
+from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
+from stompcap.transport import state as transport_state
+from stompcap.transport.stretches import Stretches
 
 Arrays = dict[str, NDArray[Any]]
 Columns = TypeVar("Columns")
@@ -46,7 +48,7 @@ class FlowState:
 
 def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
     """A state as octets. `flow` has its segments, and the octets that were shown of them."""
-    segments, capture_ids, source = flow.together.segments, task.capture_ids, task.options.source
+    segments, capture_ids, source = flow.together.carried.segments, task.capture_ids, task.options.source
     ids = flow.ids().take(pa.array(flow.together.reassembly.stream_of))
     rows = state_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
     machine = state.machine
@@ -107,13 +109,14 @@ class _Context:
         resumed = None
         if name + "state" in found:
             resumed = Resumed(State(found[name + "state"]), int(found[name + "since"]), found[name + "wait"], found[name + "presented"])
-        connects = Connects(self._columns(Extents, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
+        connects = Connects(self._columns(Stretches, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
         closed, again = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         stalls = closed, again, self._columns(ClockSteps, name + "steps")
-        extents = self._columns(Extents, name + "extents")
+        stretches = self._columns(Stretches, name + "extents")
         passcodes = connects.passcodes(self.task.sources, self.task.names)
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
-        return Underway(learned, resumed, found[name + "conflicts"], extents, rows, *listed, stalls, passcodes, connects, missing)
+        layers = transport_state.unpacked(found, name)
+        return Underway(learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers)
 
     def paused(self, name: str) -> Paused:
         """A session."""
@@ -136,7 +139,8 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
         name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order,
     }  # fmt: skip
-    parts = {"extents": one.extents, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.extents}
+    arrays |= transport_state.packed(one.layers, name)
+    parts = {"extents": one.stretches, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.stretches}
     for part, columns in parts.items():
         arrays |= {f"{name}{part}.{field.name}": getattr(columns, field.name) for field in fields(cast("Any", columns))}
     if one.learned is not None:

@@ -15,7 +15,8 @@ from stompcap import tcp
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.tcp.octets import captured_twice, copy_again, copy_runs
-from stompcap.tcp.results import Extents, Reassembly
+from stompcap.tcp.results import Reassembly
+from stompcap.transport.stretches import Stretches
 
 
 class KeptOctets:
@@ -29,13 +30,13 @@ class KeptOctets:
         self._octets = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
         self._known = np.zeros(segments.num_rows, np.bool_)  # rows with an octet that was shown
 
-    def take(self, extents: Extents, octets: Octets) -> None:
-        """Take the octets of some extents, back to back, as tables show them."""
-        targets = self._place[extents.row]
+    def take(self, stretches: Stretches, octets: Octets) -> None:
+        """Take the octets of some stretches, back to back, as tables show them."""
+        targets = self._place[stretches.at]
         mine = np.flatnonzero(targets >= 0)
-        begins = np.cumsum(extents.length) - extents.length
-        copy_runs(octets, begins[mine], extents.length[mine], (targets + extents.skip)[mine], self._octets)
-        self._known[extents.row[mine]] = True
+        begins = np.cumsum(stretches.length) - stretches.length
+        copy_runs(octets, begins[mine], stretches.length[mine], (targets + stretches.skip)[mine], self._octets)
+        self._known[stretches.at[mine]] = True
 
     def complete(self, reassembly: Reassembly, sources: Mapping[int, Source]) -> None:
         """Take what no table shows: octets captured again."""

@@ -91,7 +91,7 @@ class LargeFlow:
         yield from self.flow.parts(step, stays_open=True)
         left = self.flow.open
         if left is not None:
-            left.octets.complete(left.together.reassembly, self.task.sources)
+            left.octets.complete(left.together.extents(), self.task.sources)
             octets = flow_state.packed(state, left, self.task)
             last = self._last | {"ts_ns": self.machine.last_ns}
             rows = state_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)

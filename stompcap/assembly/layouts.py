@@ -31,7 +31,8 @@ from stompcap.tables import TABLES, words
 from stompcap.tcp import copies, history, settle
 from stompcap.tcp import state as connection
 from stompcap.tcp.block import Carried
-from stompcap.tcp.results import ClockSteps, Extents, Retransmissions, ZeroWindows
+from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
+from stompcap.transport.stretches import Stretches
 
 
 class Nothing(Enum):
@@ -67,7 +68,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     },
     "tallies": {"strayed": 0},
     "Carried": {"heard": 0},
-    "Extents": {"order": LOST},
+    "Stretches": {"order": LOST, "at": lambda of: of["row"], "unsure": False},
     "session frames": {"place": LOST},
     "session rows": {"place": LOST},
     "session receipts": {"answered_order": -1},
@@ -78,8 +79,8 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 
-Of numbers it may be a function of the other columns, by name, in which it may change what has another meaning now; those of a connection's
-sides are `low ...` and `high ...`.
+Of numbers and arrays it may be a function of the other columns, by name, in which it may change what has another meaning now; those of
+a connection's sides are `low ...` and `high ...`.
 """
 
 MEANINGS: tuple[str, ...] = ()
@@ -129,7 +130,7 @@ def now() -> Layout:
     """The layout of the states that this version writes."""
     come = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in COME}
     of_sessions = {f"session {name}": schema for name, schema in session_state.SCHEMAS.items()}
-    named = (Carried, Extents, ZeroWindows, Retransmissions, ClockSteps)
+    named = (Carried, Stretches, ZeroWindows, Retransmissions, ClockSteps)
     return Layout(
         numbers={
             "connection": declared(connection, "FIRST_ROW", "SIDES"), "side": declared(connection, "SEEN", "COLUMNS"),

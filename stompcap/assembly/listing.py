@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stompcap.columns import I64
-from stompcap.tcp.results import Extents
+from stompcap.transport.stretches import Stretches
 from stompcap.wire_order import END
 
 
@@ -20,12 +20,12 @@ class Listing:
     number: I64
 
     @staticmethod
-    def of(number: I64, extents: Extents, before: I64 | None = None) -> Listing:
+    def of(number: I64, stretches: Stretches, before: I64 | None = None) -> Listing:
         """Those of rows by the number of their packet in its flow, ascending; `before` are the places that were found earlier, else END."""
         rows = np.arange(len(number))
         packet = np.maximum.accumulate(np.where(np.diff(number, prepend=-1) != 0, rows, 0))
         order = np.full(len(number), END)
         if before is not None:
             np.minimum.at(order, packet, before)
-        np.minimum.at(order, packet[extents.row], extents.order)
+        np.minimum.at(order, packet[stretches.row], stretches.order)
         return Listing(packet, order[packet], number)

@@ -20,8 +20,9 @@ from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.options import Options
 from stompcap.tcp.matching import may_go_on
-from stompcap.tcp.results import Extents, Reassembly
+from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
+from stompcap.transport.stretches import Stretches
 
 MOST_PACKETS = 1 << 18
 MOST_OCTETS = 1 << 27
@@ -37,7 +38,7 @@ class OpenFlows:
         flow_of_row = flow_numbers(segments)
         flow = np.zeros(len(reassembly.streams), np.int64)
         flow[reassembly.stream_of] = flow_of_row
-        kept_octets = np.bincount(flow_of_row, np.where(detected.kept[reassembly.stream_of], captured, 0))
+        kept_octets = np.bincount(flow_of_row, np.where(detected.is_stomp[reassembly.stream_of], captured, 0))
         small = (np.bincount(flow_of_row) <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS)
         self.streams: Bools = small[flow] & may_go_on(reassembly.streams, flow, now_ns, options.idle_ns)
         """Of each stream, whether later segments may belong to it."""
@@ -45,16 +46,16 @@ class OpenFlows:
         self._rows: I64 = np.flatnonzero(self.streams[reassembly.stream_of])
         self._side: I64 = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
-        held[self._rows] = detected.kept[reassembly.stream_of[self._rows]]
+        held[self._rows] = detected.is_stomp[reassembly.stream_of[self._rows]]
         self._octets = KeptOctets(segments, held)
 
     def ids(self) -> pa.Array:
         """The ids of their streams."""
         return self.reassembly.streams.stream_id.filter(pa.array(self.streams))
 
-    def take(self, extents: Extents, octets: Octets) -> None:
-        """Take the octets of some extents, back to back, as tables show them."""
-        self._octets.take(extents, octets)
+    def take(self, stretches: Stretches, octets: Octets) -> None:
+        """Take the octets of some stretches, back to back, as tables show them."""
+        self._octets.take(stretches, octets)
 
     def part(self, capture_ids: pa.Array, sources: Mapping[int, Source]) -> Part:
         """The rows of table stream_state, when all octets were taken."""

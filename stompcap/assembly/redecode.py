@@ -15,6 +15,7 @@ from stompcap.columns import I64, U8, Bools, coded
 from stompcap.options import Options
 from stompcap.stomp.rows import Runs
 from stompcap.tables import words
+from stompcap.transport.octets import runs
 
 TOLD = int(stomp.Syntax.TOKEN_LOGIN)
 
@@ -64,15 +65,7 @@ def _synced(streams: pa.Table, names: pa.Array) -> Bools:
 def _runs(
     direction: I64, offset: I64, length: I64, held: Bools, synced: Bools, directions: int
 ) -> Runs:
-    """Rows that meet end to start as one run each; every direction ends where its rows do."""
+    """The octets that are held; every direction ends where its rows do."""
     total = np.zeros(directions, np.int64)
     np.maximum.at(total, direction, offset + length)
-    direction, offset, length = direction[held], offset[held], length[held]
-    begins = np.ones(direction.size, bool)
-    begins[1:] = (direction[1:] != direction[:-1]) | (offset[1:] != offset[:-1] + length[:-1])
-    starts = np.flatnonzero(begins)
-    position = np.cumsum(length) - length
-    lengths = np.add.reduceat(length, starts) if starts.size else np.empty(0, np.int64)
-    return Runs(
-        direction[starts].astype(np.int32), position[starts], lengths, offset[starts], synced, np.ones(directions, bool), total
-    )
+    return runs(direction[held], offset[held], length[held], synced, np.ones(directions, bool), total)

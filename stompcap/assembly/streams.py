@@ -8,7 +8,7 @@ import pyarrow as pa
 from stompcap.assembly import addresses
 from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.outer import encapsulation, vlan_ids
-from stompcap.codes import BOTH, TRANSPORT_TCP
+from stompcap.codes import BOTH
 from stompcap.columns import I8, I32, I64, U8, Bools, timestamps, worded
 from stompcap.tables import words
 from stompcap.tcp import history_for
@@ -22,12 +22,16 @@ def stream_rows(
     client: I8,
     protocol: I8,
     transport: I8,
+    octets: I64,
     conflicts: I64,
     final: Bools,
     source: str,
     batch_id: str,
 ) -> pa.Table:
-    """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams."""
+    """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams.
+
+    `octets` are what the innermost layer gives, or TCP where there is none.
+    """
     s = reassembly.streams
     low_is_client = client[which] == 0
     low = [addresses.text(bytes(address)) for address in s.low[which]]
@@ -68,21 +72,17 @@ def stream_rows(
     }
     for index, suffix in enumerate(words.DIRECTIONS):
         side = client[which].astype(np.int64) ^ index
-        columns |= _side(reassembly, which, side, suffix, transport[which], conflicts)
+        columns |= _side(reassembly, which, side, suffix, octets, conflicts)
     return as_table("streams", columns)
 
 
-def _side(
-    reassembly: Reassembly, which: I64, side: I64, suffix: str, transport: I8, conflicts: I64
-) -> dict[str, pa.Array]:
+def _side(reassembly: Reassembly, which: I64, side: I64, suffix: str, octets: I64, conflicts: I64) -> dict[str, pa.Array]:
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
-    outer = sides.octets[which, side]
     fin, closed = sides.fin_ns[which, side], sides.close_order[which, side]
     return {
-        # octets count the inner STOMP octets: none can be read inside TLS or WebSocket
-        f"octets_{suffix}": pa.array(np.where(transport == TRANSPORT_TCP, outer, 0)),
-        f"outer_octets_{suffix}": pa.array(outer),
+        f"octets_{suffix}": pa.array(octets[which, side]),
+        f"outer_octets_{suffix}": pa.array(sides.octets[which, side]),
         f"segments_{suffix}": pa.array(sides.segments[which, side]),
         f"retransmitted_octets_{suffix}": pa.array(sides.retransmitted_octets[which, side]),
         f"overlap_conflict_octets_{suffix}": pa.array(conflicts[which, side]),

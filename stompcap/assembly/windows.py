@@ -9,19 +9,19 @@ tell before it is delimited.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
-from stompcap import stomp, tcp
+from stompcap import stomp
 from stompcap.assembly.arrivals import Placed, place
-from stompcap.capture.files import Source
-from stompcap.columns import I64, U8, Bools, Octets
-from stompcap.stomp.rows import FRAME_LIMIT, Rows, Runs, State
+from stompcap.columns import I64, Bools, Octets
+from stompcap.stomp.rows import FRAME_LIMIT, Rows, State
 from stompcap.stomp.secret_names import SECRET_NAMES
 from stompcap.tcp.join import end_to_end
-from stompcap.tcp.results import Extents, Reassembly
+from stompcap.transport.carried import Carried
+from stompcap.transport.octets import runs
+from stompcap.transport.stretches import Stretches
 from stompcap.wire_order import END
 
 WINDOW = 64 * 1024 * 1024
@@ -66,7 +66,7 @@ class Window:
     octets: Octets
     rows: Rows
     placed: Placed
-    extents: Extents
+    stretches: Stretches
     first: bool = True  # the streams begin here
     fresh: bool = True  # no window of them came before of what was reassembled together
     since: int = 0  # of the segments of the streams, those from this place in wire order on come with this window,
@@ -80,24 +80,22 @@ class Window:
 
 
 def windows(
-    reassembly: Reassembly,
-    kept: Bools,
-    segments: pa.Table,
-    sources: Mapping[int, Source],
+    carried: Carried,
+    wanted: Bools,
     size: int,
     going: Mapping[int, Going] | None = None,
     names: stomp.SecretNames = SECRET_NAMES,
 ) -> Iterator[Window]:
-    """The kept streams, window by window, in order; a stream larger than `size` octets has windows of its own.
+    """The streams that are wanted, window by window, in order; one larger than `size` octets has windows of its own.
 
     Streams are whole but for those in `going`, which may have no window now.
     """
-    reader = _Reader(reassembly, segments, sources, names)
-    captured = np.zeros(len(reassembly.streams), np.int64)
-    np.add.at(captured, reassembly.extents.stream, reassembly.extents.length)
+    reader = _Reader(carried, names)
+    captured = np.zeros(len(carried), np.int64)
+    np.add.at(captured, carried.stretches.stream, carried.stretches.length)
     group: list[int] = []
     held = 0
-    for stream in np.flatnonzero(kept).tolist():
+    for stream in np.flatnonzero(wanted).tolist():
         octets = int(captured[stream])
         if group and held + octets > size:
             yield from reader.together(np.array(group), size)
@@ -117,29 +115,21 @@ WHOLE = Going(END, np.zeros(2, np.bool_))
 
 
 class _Reader:
-    """Gathers and delimits octets of one reassembly."""
+    """Gathers and delimits the octets of streams."""
 
-    def __init__(self, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], names: stomp.SecretNames) -> None:
-        self.names = names
-        self.reassembly = reassembly
-        self.segments = segments
-        self.sources = sources
-        self.ts_ns = segments.column("ts_ns").to_numpy()
-        side = reassembly.extents.stream.astype(np.int64) * 2 + reassembly.extents.side
-        self.bounds = np.searchsorted(side, np.arange(2 * len(reassembly.streams) + 1))
+    def __init__(self, carried: Carried, names: stomp.SecretNames) -> None:
+        self.carried, self.names = carried, names
+        self.ts_ns = carried.segments.column("ts_ns").to_numpy()
+        self.bounds = carried.bounds
 
     def together(self, streams: I64, size: int) -> Iterator[Window]:
         """Small streams, from beginning to end: as one window, or as several where it would have too many rows."""
-        begins, ends = self.bounds[2 * streams], self.bounds[2 * streams + 2]
-        counts = ends - begins
-        index = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
-        extents = self.reassembly.extents.take(index)
-        direction = np.repeat(np.arange(streams.size), counts) * 2 + extents.side
-        octets = self._gather(extents)
+        stretches = self.carried.stretches.take(self.carried.of(streams))
+        direction = np.repeat(np.arange(streams.size), self.bounds[2 * streams + 2] - self.bounds[2 * streams]) * 2 + stretches.side
+        octets = self.carried.read(stretches)
         if octets.size <= LEAST or not crowded(octets):
-            yield Window(
-                streams, octets, *self._delimited(streams, octets, extents, direction, None, np.ones(2 * streams.size, bool)), extents
-            )
+            found = self._delimited(streams, octets, stretches, direction, None, np.ones(2 * streams.size, bool))
+            yield Window(streams, octets, *found, stretches)
         elif streams.size == 1:
             yield from self.pieces(int(streams[0]), size, WHOLE)
         else:
@@ -148,9 +138,8 @@ class _Reader:
 
     def pieces(self, stream: int, size: int, going: Going) -> Iterator[Window]:
         """A large stream, `size` octets at a time as they crossed the wire, and more where a frame is larger."""
-        sides, streams = self.reassembly.streams.sides, np.array([stream])
-        total, over = sides.octets[stream], going.upto == END
-        state = stomp.beginning(sides.synced[stream])
+        streams, total, over = np.array([stream]), self.carried.octets[stream], going.upto == END
+        state = stomp.beginning(self.carried.synced[stream])
         position = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
         state = State(np.where(position.presented[:, None] > 0, position.state.numbers, state.numbers))
         arrived, came = self._arrivals(stream)
@@ -169,80 +158,63 @@ class _Reader:
             taken = max(taken + step, int(came[count - 1]) if came.size else 0)
             if not (final.any() or (reach > pending).any() or first):
                 continue
-            extents = end_to_end([self._clip(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)])
-            octets = self._gather(extents)
+            stretches = end_to_end([self._between(stream, side, int(pending[side]), int(reach[side])) for side in (0, 1)])
+            octets = self.carried.read(stretches)
             if step > LEAST and not position.wait.any() and crowded(octets):
                 step, taken, everything = max(step // 2, LEAST), waited, False
                 continue
             step = min(2 * step, size)
-            rows, placed = self._delimited(streams, octets, extents, extents.side.astype(np.int64), state, final)
+            rows, placed = self._delimited(streams, octets, stretches, stretches.side.astype(np.int64), state, final)
             state = rows.state
             # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
             undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
             wait = np.where(~due, position.wait, np.where(state.pending > pending, 0, undecided))
             upto = END if final.all() else going.upto if everything else min(going.upto, int(arrived[count]))
             since, position = position.since, Resumed(state, max(position.since, upto), wait, np.maximum(position.presented, reach))
-            yield Window(streams, octets, rows, placed, extents, first, fresh, since, upto, None if final.all() else position)
+            yield Window(streams, octets, rows, placed, stretches, first, fresh, since, upto, None if final.all() else position)
             first = fresh = False
             everything |= bool(final.all())
 
     def _side(self, stream: int, side: int) -> slice:
-        """The extents of one side."""
+        """The stretches of one side."""
         return slice(int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1]))
 
     def _arrivals(self, stream: int) -> tuple[I64, I64]:
         """The places of the octets of a stream in wire order, ascending, and how many octets had come with each."""
         both = slice(self._side(stream, 0).start, self._side(stream, 1).stop)
-        places, length = self.reassembly.extents.order[both], self.reassembly.extents.length[both]
+        places, length = self.carried.stretches.order[both], self.carried.stretches.length[both]
         order = np.argsort(places, kind="stable")
         return places[order], np.cumsum(length[order])
 
     def _reach(self, stream: int, until: int, total: I64) -> I64:
         """The offset, per side, up to which all octets stand at the place `until` in wire order or before."""
-        e, reach = self.reassembly.extents, total.copy()
+        found, reach = self.carried.stretches, total.copy()
         for side in (0, 1):
             part = self._side(stream, side)
-            later = np.flatnonzero(e.order[part] > until)
+            later = np.flatnonzero(found.order[part] > until)
             if later.size:
-                reach[side] = e.offset[part][later[0]]
+                reach[side] = found.offset[part][later[0]]
         return reach
 
-    def _clip(self, stream: int, side: int, begin: int, end: int) -> Extents:
-        """The extents of one side between two offsets."""
-        low, high = int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1])
-        e = self.reassembly.extents
-        first = low + int(np.searchsorted(e.offset[low:high] + e.length[low:high], begin, "right"))
-        last = low + int(np.searchsorted(e.offset[low:high], end, "left"))
-        piece = e.take(slice(first, max(first, last)))
-        start = np.maximum(piece.offset, begin)
-        stop = np.minimum(piece.offset + piece.length, end)
-        return replace(piece, offset=start, length=stop - start, skip=piece.skip + start - piece.offset)
-
-    def _gather(self, extents: Extents) -> U8:
-        return tcp.gather(extents, self.segments, self.sources)
+    def _between(self, stream: int, side: int, begin: int, end: int) -> Stretches:
+        """The stretches of one side between two offsets."""
+        part, found = self._side(stream, side), self.carried.stretches
+        first = part.start + int(np.searchsorted(found.offset[part] + found.length[part], begin, "right"))
+        last = part.start + int(np.searchsorted(found.offset[part], end, "left"))
+        return found.take(slice(first, max(first, last))).between(begin, end)
 
     def _delimited(
-        self, streams: I64, octets: Octets, extents: Extents, direction: I64, state: State | None, final: Bools
+        self, streams: I64, octets: Octets, found: Stretches, direction: I64, state: State | None, final: Bools
     ) -> tuple[Rows, Placed]:
-        sides = self.reassembly.streams.sides
-        runs = _runs(extents, direction, sides.synced[streams].reshape(-1), final, sides.octets[streams].reshape(-1))
-        rows = stomp.delimit(octets, runs, state, names=self.names)
+        synced, total = self.carried.synced[streams].reshape(-1), self.carried.octets[streams].reshape(-1)
+        captured = runs(direction, found.offset, found.length, synced, final, total)
+        rows = stomp.delimit(octets, captured, state, names=self.names)
         return rows, place(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
-            (direction, extents.offset, extents.length, extents.row), self.ts_ns, extents.order,
+            (direction, found.offset, found.length, found.row), self.ts_ns, found.order,
         )
 
 
 def crowded(octets: Octets) -> bool:
     """More rows may come of these octets than a window is to have."""
     return bool(octets.size - np.count_nonzero(octets) > MOST_NULS)
-
-
-def _runs(extents: Extents, direction: I64, synced: Bools, final: Bools, total: I64) -> Runs:
-    """Extents that meet end to start as one run each."""
-    begins = np.ones(len(extents), bool)
-    begins[1:] = (direction[1:] != direction[:-1]) | (extents.offset[1:] != extents.offset[:-1] + extents.length[:-1])
-    starts = np.flatnonzero(begins)
-    position = np.cumsum(extents.length) - extents.length
-    length = np.add.reduceat(extents.length, starts) if starts.size else np.empty(0, np.int64)
-    return Runs(direction[starts].astype(np.int32), position[starts], length, extents.offset[starts], synced, final, total)

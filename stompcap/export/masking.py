@@ -30,6 +30,7 @@ from stompcap.tcp import WIRE_ORDER, reassemble_columns
 from stompcap.tcp.flows import NEVER
 from stompcap.tcp.octets import STAR, captured_twice
 from stompcap.tcp.results import Extents, Reassembly
+from stompcap.transport import plain
 
 BATCH_PACKETS = 65536
 SMALLEST_HEAD, LARGEST_HEAD, CHECKSUM = 20, 60, 16  # octets of a TCP header, and where its checksum is
@@ -109,19 +110,17 @@ def _chunk(records: Records, row: int, base: int, tunnels: bool) -> Chunk | None
 def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: Sources) -> tuple[I64, I64]:
     """Where secrets are: rows of segments, and offsets in their payload."""
     kept, names = np.ones(len(found.streams), np.bool_), stomp.secret_header_names(options.settings.secrets)
-    parts, stretches = [], list[Extents]()
+    parts = []
     given: dict[int, frozenset[bytes]] = {}
-    for window in windows(found, kept, segments, sources, WINDOW, names=names):
+    for window in windows(plain.carried(found, segments, sources), kept, WINDOW, names=names):
         given = stomp.passcodes_of(window.octets, window.rows, given, names)
         view = shown(window.octets, window.rows, options, given)
-        extents = window.extents
-        ends = np.cumsum(extents.length)
+        lying = window.stretches
+        ends = np.cumsum(lying.length)
         masked = np.flatnonzero(view.octets != window.octets)
         at = np.searchsorted(ends, masked, "right")
-        into = masked - (ends - extents.length)[at]
-        side = 2 * extents.stream.astype(np.int64) + extents.side
-        parts.append(np.stack([side[at], extents.offset[at] + into, extents.row[at], extents.skip[at] + into]))
-        stretches.append(extents)
+        into = masked - (ends - lying.length)[at]
+        parts.append(np.stack([lying.direction[at], lying.offset[at] + into, lying.at[at], lying.skip[at] + into]))
     merged = np.concatenate([np.empty((4, 0), np.int64), *parts], axis=1)
     if not merged.shape[1] or not len(found.overlaps):
         return merged[2], merged[3]

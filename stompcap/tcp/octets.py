@@ -56,20 +56,24 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
     `segments` is the table that was reassembled, `sources` the captures by rank (those that the extents need), and under the
     rank SPILLED the spilled payload.
     """
-    ends = np.cumsum(extents.length)
-    targets = ends - extents.length
+    return octets_at(extents.row, extents.skip, extents.length, segments, sources)
+
+
+def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
+    """Stretches of the payload of segments back to back: of these rows, behind `skip` octets of it."""
+    ends = np.cumsum(lengths)
+    targets = ends - lengths
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    rows = extents.row
     capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
     spilled = place <= SPILLED
     place, capture = np.where(spilled, SPILLED - place, place), np.where(spilled, SPILLED, capture)
     in_file = place >= 0
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
-        copy_from(sources[rank], (place + extents.skip)[which], extents.length[which], targets[which], out)
+        copy_from(sources[rank], (place + skip)[which], lengths[which], targets[which], out)
     if not in_file.all():
         own = np.flatnonzero(~in_file)
-        copy_carried(segments.column("payload"), rows[own], extents.skip[own], extents.length[own], targets[own], out)
+        copy_carried(segments.column("payload"), rows[own], skip[own], lengths[own], targets[own], out)
     return out
 
 

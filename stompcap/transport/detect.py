@@ -1,8 +1,9 @@
-"""Which connections speak STOMP: their octets are kept, and those of no others.
+"""Which connections speak STOMP, and through which layers: their octets are kept, and those of no others.
 
-A connection is judged by the first octets of both sides, never by packet order. It speaks STOMP if a command's line is where a frame
-begins, or on a port where STOMP is not expected a whole frame is found, and if neither side begins as another protocol. EOLs and nothing
-else are believed to be heart-beats on a server's port where STOMP is expected. All others are listed, and what they say is not kept.
+A connection is judged by the first octets of both sides, never by packet order. Where they are those of a layer that can be read, it is
+judged by what that layer gives. It speaks STOMP if a command's line is where a frame begins, or on a port where STOMP is not expected a
+whole frame is found, and if neither side begins as another protocol. EOLs and nothing else are believed to be heart-beats on a server's
+port where STOMP is expected. All others are listed, and what they say is not kept.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from stompcap import codes, stomp, tcp
+from stompcap import codes, stomp
 from stompcap.capture.columns import NOT_KEPT
-from stompcap.capture.files import Source
 from stompcap.codes import (
     PROTOCOL_AMQP,
     PROTOCOL_CORE,
@@ -32,8 +32,13 @@ from stompcap.codes import (
 from stompcap.columns import I8, I64, Bools, column
 from stompcap.options import Options
 from stompcap.tables.words import ROLES
-from stompcap.tcp.results import Extents, Reassembly
+from stompcap.tcp.results import Reassembly
+from stompcap.transport.carried import Carried
 from stompcap.transport.client_side import stomp_expected
+from stompcap.transport.layers import LAYERS, MOST_LAYERS, opened, transport_of
+from stompcap.transport.octets import runs
+from stompcap.transport.state import NO_STACKS, Stack
+from stompcap.transport.stretches import Stretches
 
 GLANCE = 1 << 11
 DEEPER = 1 << 20
@@ -49,93 +54,114 @@ PROTOCOL_OF[[codes.ROLE_OPENWIRE, codes.ROLE_CORE]] = PROTOCOL_OPENWIRE, PROTOCO
 
 @dataclass(frozen=True)
 class Detected:
-    """What was found of streams: whether octets are kept, the role of each side of shape (streams, 2), and whether more may change that.
+    """What was found of streams.
 
-    A stream that is undecided is not kept, but for one of EOLs alone.
+    carried    what the innermost of their layers gives
+    is_stomp   whether they speak STOMP
+    roles      of each side, of shape (streams, 2): what its first octets show it to be
+    undecided  whether more octets may change that; such a stream speaks no STOMP, but for one of EOLs alone
+    stacks     the layers of those that have some
     """
 
-    kept: Bools
+    carried: Carried
+    is_stomp: Bools
     roles: I8
     undecided: Bools
+    stacks: dict[int, Stack]
 
 
-def first_stretches(extents: Extents, wanted: Bools, most: int) -> tuple[Extents, I64]:
-    """The first octets of the wanted sides, up to so many behind the first, and which side (2 * stream + side) each extent is of."""
-    side = extents.stream.astype(np.int64) * 2 + extents.side
+def first_stretches(stretches: Stretches, wanted: Bools, most: int) -> tuple[Stretches, I64]:
+    """The first octets of the wanted sides, up to so many behind the first, and which side (2 * stream + side) each stretch is of."""
+    side = stretches.direction
     chosen = np.flatnonzero(wanted[side])
-    side, offset = side[chosen], extents.offset[chosen]
+    side, offset = side[chosen], stretches.offset[chosen]
     first = np.ones(side.size, bool)
     first[1:] = side[1:] != side[:-1]
     into = offset - offset[first][np.cumsum(first) - 1]
-    keep = into < most
-    short = extents.take(chosen[keep])
-    return replace(short, length=np.minimum(short.length, most - into[keep])), side[keep]
+    near = into < most
+    short = stretches.take(chosen[near])
+    return replace(short, length=np.minimum(short.length, most - into[near])), side[near]
 
 
 def detect(
-    reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], options: Options, wanted: Bools | None = None
+    reassembly: Reassembly, carried: Carried, options: Options, wanted: Bools | None = None, known: Mapping[int, Stack] = NO_STACKS
 ) -> Detected:
-    """Which streams' octets are kept, and the role of each side. Only the `wanted` streams are examined. Roles found earlier stand."""
-    streams = reassembly.streams
+    """Which streams speak STOMP, and the role of each side. Only the `wanted` streams are examined. Roles found earlier stand.
+
+    `known` are the layers of streams that were found earlier, and that `carried` was read through.
+    """
     if wanted is None:
-        wanted = np.ones(len(streams), np.bool_)
-    expected = stomp_expected(streams, options)
-    said, unseen, reassembly = _found_earlier(reassembly, segments)
-    octets = streams.sides.octets
-    _enter_roles(said, np.repeat(wanted, 2) & (said.reshape(-1) == codes.ROLE_UNKNOWN), GLANCE, reassembly, segments, sources, expected)
+        wanted = np.ones(len(carried), np.bool_)
+    expected = stomp_expected(reassembly.streams, options)
     depth = DEEPEST if options.all_ports else DEEPER
-    open_still = (said == codes.ROLE_UNKNOWN) | (said == codes.ROLE_EOLS)
-    silent = wanted & (open_still | (said == codes.ROLE_OTHER)).all(axis=1)
-    longer = silent[:, None] & open_still & (octets > GLANCE)
-    _enter_roles(said, longer.reshape(-1), depth, reassembly, segments, sources, expected)
-    speaks = np.isin(said, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
-    refuses = (PROTOCOL_OF[said] != PROTOCOL_OTHER).any(axis=1)
-    beats = expected & ~unseen & ((said == codes.ROLE_EOLS) | (octets == 0)).all(axis=1) & (said == codes.ROLE_EOLS).any(axis=1)
-    over = (said == codes.ROLE_OTHER).all(axis=1) | (octets > depth).any(axis=1)
-    return Detected(wanted & ~refuses & (speaks | beats), said, wanted & ~refuses & ~speaks & ~over)
+    roles, unseen, looked_at = _found_earlier(reassembly, carried)
+    stacks = dict(known)
+    examined = wanted
+    for _ in range(MOST_LAYERS):
+        layer = _examine(roles, examined, depth, looked_at, expected)
+        examined = layer >= 0
+        if not examined.any():
+            break
+        for number in np.unique(layer[examined]).tolist():
+            carried = opened(carried, np.flatnonzero(layer == number), LAYERS[number], stacks)
+        roles[examined] = codes.ROLE_UNKNOWN
+        looked_at = carried
+    speaks = np.isin(roles, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
+    refuses = (PROTOCOL_OF[roles] != PROTOCOL_OTHER).any(axis=1)
+    beats = expected & ~unseen & ((roles == codes.ROLE_EOLS) | (carried.octets == 0)).all(axis=1) & (roles == codes.ROLE_EOLS).any(axis=1)
+    over = (roles == codes.ROLE_OTHER).all(axis=1) | (carried.octets > depth).any(axis=1)
+    return Detected(carried, wanted & ~refuses & (speaks | beats), roles, wanted & ~refuses & ~speaks & ~over, stacks)
 
 
-def _found_earlier(reassembly: Reassembly, segments: pa.Table) -> tuple[I8, Bools, Reassembly]:
+def _examine(roles: I8, wanted: Bools, depth: int, carried: Carried, expected: Bools) -> I64:
+    """Enter the roles that the first octets of the wanted streams show; gives the number of the layer that each begins with, -1 if none."""
+    layers = np.full(roles.size, -1, np.int64)
+    _enter_roles(roles, layers, np.repeat(wanted, 2) & (roles.reshape(-1) == codes.ROLE_UNKNOWN), GLANCE, carried, expected)
+    open_still = (roles == codes.ROLE_UNKNOWN) | (roles == codes.ROLE_EOLS)
+    silent = wanted & (open_still | (roles == codes.ROLE_OTHER)).all(axis=1)
+    longer = silent[:, None] & open_still & (carried.octets > GLANCE)
+    _enter_roles(roles, layers, longer.reshape(-1), depth, carried, expected)
+    found: I64 = layers.reshape(-1, 2).max(axis=1)
+    return found
+
+
+def _found_earlier(reassembly: Reassembly, carried: Carried) -> tuple[I8, Bools, Carried]:
     """The roles that segments of earlier runs tell; which streams have octets that these did not keep; all without these octets."""
-    said, unseen = np.full((len(reassembly.streams), 2), codes.ROLE_UNKNOWN, np.int8), np.zeros(len(reassembly.streams), np.bool_)
-    earlier, extents = column(segments, "earlier"), reassembly.extents
+    roles, unseen = np.full((len(carried), 2), codes.ROLE_UNKNOWN, np.int8), np.zeros(len(carried), np.bool_)
+    earlier, stretches = column(carried.segments, "earlier"), carried.stretches
     rows = np.flatnonzero((earlier >= NOT_KEPT) & (earlier != NOT_KEPT + codes.ROLE_EOLS))
     if not rows.size:
-        return said, unseen, reassembly
-    side = np.where(column(segments, "forward")[rows], 0, 1)
-    np.maximum.at(said, (reassembly.stream_of[rows], side), earlier[rows] - np.int8(NOT_KEPT))
-    lost = earlier[extents.row] >= NOT_KEPT
-    unseen[extents.stream[lost]] = True
-    return said, unseen, replace(reassembly, extents=extents.take(~lost))
+        return roles, unseen, carried
+    side = np.where(column(carried.segments, "forward")[rows], 0, 1)
+    np.maximum.at(roles, (reassembly.stream_of[rows], side), earlier[rows] - np.int8(NOT_KEPT))
+    lost = earlier[stretches.at] >= NOT_KEPT
+    unseen[stretches.stream[lost]] = True
+    return roles, unseen, replace(carried, stretches=stretches.take(~lost))
 
 
-def not_kept(kept: Bools, reassembly: Reassembly, segments: pa.Table) -> I64:
-    """The segments of streams to be kept whose octets an earlier run did not keep."""
+def not_kept(is_stomp: Bools, reassembly: Reassembly, segments: pa.Table) -> I64:
+    """The segments of streams that speak STOMP whose octets an earlier run did not keep."""
     left_out = (column(segments, "earlier") >= NOT_KEPT) & (column(segments, "captured_octets") > 0)
-    return np.flatnonzero(left_out & kept[reassembly.stream_of])
+    return np.flatnonzero(left_out & is_stomp[reassembly.stream_of])
 
 
-def _enter_roles(
-    said: I8, wanted: Bools, most: int, reassembly: Reassembly, segments: pa.Table, sources: Mapping[int, Source], expected: Bools
-) -> None:
-    """Enter the roles that the first `most` octets of the wanted sides show; LOOKED_AT_ONCE octets are held at a time."""
-    streams = reassembly.streams
-    for sides in _some(np.flatnonzero(wanted), np.minimum(streams.sides.octets.reshape(-1), most)):
+def _enter_roles(roles: I8, layers: I64, wanted: Bools, most: int, carried: Carried, expected: Bools) -> None:
+    """Enter the roles and the layers that the first `most` octets of the wanted sides show; LOOKED_AT_ONCE octets are held at a time."""
+    for sides in _some(np.flatnonzero(wanted), np.minimum(carried.octets.reshape(-1), most)):
         now = np.zeros(wanted.size, bool)
         now[sides] = True
-        glances, side = first_stretches(reassembly.extents, now, most)
+        glances, side = first_stretches(carried.stretches, now, most)
         if not len(glances):
             continue
-        octets = tcp.gather(glances, segments, sources)
-        begins = np.ones(len(glances), np.bool_)
-        begins[1:] = (side[1:] != side[:-1]) | (glances.offset[1:] != glances.offset[:-1] + glances.length[:-1])
-        starts = np.flatnonzero(begins)
-        position = (np.cumsum(glances.length) - glances.length)[starts]
-        of = side[starts]
-        synced = streams.sides.synced.reshape(-1)[of] & (glances.offset[starts] == 0)
-        number, direction = np.unique(of, return_inverse=True)
-        lengths = np.add.reduceat(glances.length, starts)
-        said.reshape(-1)[number] = stomp.peek(octets, position, lengths, synced, expected[of // 2], direction)
+        octets = carried.read(glances)
+        number, direction = np.unique(side, return_inverse=True)
+        synced, ended = carried.synced.reshape(-1)[number], np.zeros(number.size, np.bool_)
+        glanced = runs(direction, glances.offset, glances.length, synced, ended, np.full(number.size, -1))
+        of = glanced.direction.astype(np.int64)
+        begins = synced[of] & (glanced.offset == 0)
+        roles.reshape(-1)[number] = stomp.peek(octets, glanced.position, glanced.length, begins, expected[number[of] // 2], of)
+        for at, layer in enumerate(LAYERS):
+            layers[number[layer.begins(octets, glanced)]] = at
 
 
 def _some(sides: I64, octets: I64) -> Iterator[I64]:
@@ -145,14 +171,17 @@ def _some(sides: I64, octets: I64) -> Iterator[I64]:
 
 
 def protocols(found: Detected) -> I8:
-    """The protocol of each stream by its first octets: STOMP if a side shows it; other streams that are kept are judged by their frames."""
-    speaks = found.kept & np.isin(found.roles, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
+    """The protocol of each stream by its first octets: STOMP if a side shows it; others that speak it are judged by their frames."""
+    speaks = found.is_stomp & np.isin(found.roles, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
     low, high = PROTOCOL_OF[found.roles].T
     return np.select([speaks, low != PROTOCOL_OTHER], [np.int8(PROTOCOL_STOMP), low], default=high)
 
 
-def transports(said: I8) -> I8:
-    """What carries each stream, by its first octets."""
-    upgraded = np.isin(said, (codes.ROLE_WEBSOCKET, codes.ROLE_WEBSOCKET_SERVER)).any(axis=1)
-    encrypted = (PROTOCOL_OF[said] == PROTOCOL_TLS).any(axis=1)
-    return np.select([encrypted, upgraded], [TRANSPORT_TLS, TRANSPORT_WEBSOCKET], default=TRANSPORT_TCP).astype(np.int8)
+def transports(found: Detected) -> I8:
+    """What carries each stream: by its layers, of others by their first octets."""
+    tls = (PROTOCOL_OF[found.roles] == PROTOCOL_TLS).any(axis=1)
+    websocket = np.isin(found.roles, (codes.ROLE_WEBSOCKET, codes.ROLE_WEBSOCKET_SERVER)).any(axis=1)
+    code = np.select([tls, websocket], [TRANSPORT_TLS, TRANSPORT_WEBSOCKET], default=TRANSPORT_TCP).astype(np.int8)
+    for stream, stack in found.stacks.items():
+        code[stream] = transport_of(stack, TRANSPORT_TCP)
+    return code
