@@ -20,7 +20,8 @@ from rich.table import Table
 
 from benchmarks.measure import tree
 from benchmarks.sessions import recorded
-from pipelines.run import STAGES, Run, execute
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
@@ -57,7 +58,7 @@ class Lakes:
         lakes.create(str(lake))
         processor, began = _processor(), time.monotonic()
         with open_tables.kept(str(lake)):  # as the command `run`
-            result = execute(Run(lambda: self._spark, str(lake), Options()), STAGES, [str(path)])
+            result = execute(Job(lambda: self._spark, str(lake), Options()), STAGES, [str(path)])
             overview(str(lake), lambda: self._spark)
         cost.seconds.append(time.monotonic() - began)
         cost.processor.append(_processor() - processor)

@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.sessions import busy
-from pipelines.run import STAGES, Run, execute
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.options import Options
 from stompcap.spark.session import get_session
@@ -70,12 +71,12 @@ def main() -> None:
         for run in range(wanted.runs):
             began = time.monotonic()
             captures = [str(path) for path in parts[run * each : (run + 1) * each]]
-            execute(Run(lambda: spark, str(folder / "lake"), Options()), STAGES, captures)
+            execute(Job(lambda: spark, str(folder / "lake"), Options()), STAGES, captures)
             if run in (0, 1) or (run + 1) % max(1, wanted.runs // 10) == 0:
                 kept = DeltaTable(str(folder / "lake" / "stream_state")).count()
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
                 shown.add_row(f"{run + 1:,}", f"{time.monotonic() - began:.1f}", f"{kept:,}", f"{peak:,}")
-        execute(Run(lambda: spark, str(folder / "one"), Options()), STAGES, [str(whole)])
+        execute(Job(lambda: spark, str(folder / "one"), Options()), STAGES, [str(whole)])
         differ = [name for name in TABLES if name not in OWN and rows(folder / "lake", name) != rows(folder / "one", name)]
     console = Console(width=120)
     console.print(shown)

@@ -1,177 +1,167 @@
-"""From captures to rows: what the files named bring that the lake has not, taken in as a batch, or what it has, computed again."""
+"""The stage extract of a run, whole or on its own: a batch is made of what the files named bring that the lake has not.
+
+Batches that a killed run left unfinished come first. Connections that are to be computed again come last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.forgetting import forget
-from pipelines.ingest import bronze, capture_points, ledger
-from pipelines.ingest.other_protocols import unread
-from pipelines.ingest.recorded_options import chosen, differing
-from pipelines.ingest.survey import Refused, survey
-from pipelines.ingest.unfinished import Unfinished, begin, open_prefixes, partly_in, read_again, unfinished
-from pipelines.passes import Pass
-from pipelines.recompute import late, reprocess
-from pipelines.recompute.abandoned import standing
+from pipelines.ingest import capture_points, ledger
+from pipelines.ingest.baseline import Baseline, baseline
+from pipelines.ingest.extract import extract, outputs
+from pipelines.ingest.other_protocols import not_read
+from pipelines.ingest.ranks import is_new, ranked
+from pipelines.ingest.recorded_options import differing, given_options
+from pipelines.ingest.survey import survey
+from pipelines.ingest.unfinished import Unfinished, begin, examined_again, open_prefixes, partly_in, unfinished
+from pipelines.metrics.aggregates import aggregate
+from pipelines.recompute import reprocess
+from pipelines.recompute.abandoned import ended
 from pipelines.recompute.old_captures import OldCaptures, of_source
+from pipelines.recompute.second_pass import reconciled
+from pipelines.result import Refused
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.capture_points import warnings
 from stompcap.lake import data_files, removal
 from stompcap.lake.open_state import has_states
-from stompcap.lake.places import OPEN, open_files
+from stompcap.lake.paths import OPEN, open_files
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Sequence
 
+    from pipelines.job import Job
     from pipelines.recompute.reprocess import Wanted
     from stompcap.capture import Survey
-    from stompcap.spark.slices import Slice
 
 WHOLE = ("decode", "correlate", "metrics")
 """Stages that a run from captures to metrics does in the same pass as extract."""
 
 
-class Intake(Pass):
-    """The stage extract of a run, whole or on its own."""
+def intake(job: Job, named: Sequence[str], *, whole: bool, wanted: Wanted | None = None) -> None:
+    """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass.
 
-    _whole = False
-    overtaken = False
-    """Whether a batch of later captures went on with open streams first: its rows of them stay."""
+    `wanted`: connections of the lake that are computed again then, of the captures named if there are any.
+    """
+    for batch in unfinished(job.lake):
+        _finish(job, batch, whole=whole)
+    held = _ingest(job, named, whole=whole, rows_stay=wanted is None) if named or wanted is None else []
+    if wanted is not None and (held or not named):
+        reprocess.reprocess(job, replace(wanted, captures=tuple(held)))
 
-    def extract(self, named: Sequence[str], *, whole: bool, wanted: Wanted | None = None) -> None:
-        """Captures to bronze; with `whole`, to silver and each session's metrics in the same pass.
 
-        `wanted`: connections of the lake that are computed again then, of the captures named if there are any.
-        """
-        self._whole = whole
-        for batch in unfinished(self.lake):
-            self._finish(batch)
-        again = self._take_in(named, whole=whole, anew=wanted is not None) if named or wanted is None else []
-        if wanted is not None and (again or not named):
-            reprocess.reprocess(self, replace(wanted, captures=tuple(again)))
+def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> list[str]:
+    """Make a batch of the new ones of the files named; returns the ids of the captures among them that the lake had.
 
-    def _take_in(self, named: Sequence[str], *, whole: bool, anew: bool) -> list[str]:
-        """Take in what is new of the files named; the ids of the captures that the lake had. `anew`: their rows do not stay as they are."""
-        paths = self._find(named)
-        if not paths:
-            self.result.warnings.append("no captures found: nothing to do")
-            return []
-        known = ledger.known(self.lake)
-        ids = {row["capture_id"] for row in known}
-        found = survey(paths, self.options, known, self.spark, self.progress)
-        self.refuse(found.refused)
-        self.result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
-        named_again = [again.row | {"path": again.path} for again in found.again]
-        for row in named_again:
-            self.result.enter(row["path"], row, "known")
-        for one in found.captures:
-            row, is_new = one.row, bronze.is_new(one, ids)
-            if is_new and changed(row, self._before(row["path"], known)):
-                says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
-                self.result.warnings.append(f"{row['path']}: {says}")
-            self.result.enter(row["path"], row, row["status"] if is_new else "known")
-            named_again += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
-        if named_again and not anew:
-            stages = ("extract", *WHOLE) if whole else ("extract",)
-            self.result.warnings += differing(chosen(self.options, stages), stages, named_again, self.lake)
-        self.result.captures.sort(key=lambda capture: capture["path"] or "")
-        new = bronze.ranked(found.captures, ids)
-        if new:
-            self.admit_captures(new, bronze.before(self.lake, self.options, [*known, *self._begun(known)]), whole=whole)
-        return sorted({row["capture_id"] for row in named_again if row["source"] == self.options.source})
+    `rows_stay`: the rows of these stay as they are, of which a warning tells where the options differ.
+    """
+    result = job.result
+    paths = find(named, lambda error: job.refuse([Refused.of(error)]))
+    if not paths:
+        result.warnings.append("no captures found: nothing to do")
+        return []
+    known = ledger.known(job.lake)
+    ids = {row["capture_id"] for row in known}
+    found = survey(paths, job.options, known, job.spark, job.progress)
+    job.refuse(found.refused)
+    result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
+    held = [one.row | {"path": one.path} for one in found.known]
+    for row in held:
+        result.enter(row["path"], row, "known")
+    for one in found.captures:
+        row, new = one.row, is_new(one, ids)
+        if new and changed(row, _known_by_path(job, row["path"], known)):
+            says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
+            result.warnings.append(f"{row['path']}: {says}")
+        result.enter(row["path"], row, row["status"] if new else "known")
+        held += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
+    if held and rows_stay:
+        stages = ("extract", *WHOLE) if whole else ("extract",)
+        result.warnings += differing(given_options(job.options, stages), stages, held, job.lake)
+    result.captures.sort(key=lambda capture: capture["path"] or "")
+    if batch := ranked(found.captures, ids):
+        _ingest_batch(job, batch, baseline(job.lake, job.options, [*known, *_of_unfinished(job, known)]), whole=whole)
+    return sorted({row["capture_id"] for row in held if row["source"] == job.options.source})
 
-    def _begun(self, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The captures of batches that cannot be finished, as rows: open streams may have their segments, behind those of the others."""
-        latest = max((row["last_ns"] or 0 for row in known if row["source"] == self.options.source), default=0)
-        return [
-            {**capture, "source": self.options.source, "first_ns": latest, "last_ns": latest}
-            for batch in unfinished(self.lake)
-            if batch.options.source == self.options.source
-            for capture in batch.captures
-        ]
 
-    def _finish(self, batch: Unfinished) -> None:
-        """Take in a batch that a run had begun when it was killed, as that run would have."""
-        job = copy(self)
-        job.options = batch.options
-        if batch.slice is not None:
-            reprocess.finish(job, batch)
-            return
-        known = ledger.known(self.lake)
-        captures, wrong = read_again(batch, known)
-        held = job.old_captures({capture["capture_id"] for capture in batch.again})
-        old = [row for row in held.rows if any(row["capture_id"] == one["capture_id"] for one in batch.again)]
-        held.examine(old)
-        wrong += [held.reasons([row]) for row in held.missing(old)]
-        past = bronze.before(self.lake, batch.options, known, batch.state_version, batch.streams_version)
-        if not data_files.exist(file.uri for file in past.files):
-            wrong.append("what it went on from is deleted")
-        if wrong:
-            if some := partly_in(self.lake, batch):
-                says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
-                self.result.warnings.append(f"run {batch.run_id} {says}: {'; '.join(wrong)}")
-            return
-        self.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        job.overtaken = not open_prefixes(self.lake).get(batch.batch_id, ("", True))[1]
-        if job.overtaken:
-            says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
-            self.result.warnings.append(f"run {batch.run_id}: {says}")
-        job.admit_captures(bronze.ranked(captures, ()), replace(past, overtaken=job.overtaken), whole=self._whole, old=held)
+def _known_by_path(job: Job, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
+    """What the lake has of a file of this path."""
+    rows = [row for row in known if (row["path"], row["source"]) == (path, job.options.source)]
+    return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in rows]
 
-    def _before(self, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
-        """What the lake has of a file of this path."""
-        mine = [row for row in known if (row["path"], row["source"]) == (path, self.options.source)]
-        return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in mine]
 
-    def old_captures(self, allowed: Container[str] | None = None) -> OldCaptures:
-        """The captures of the source that the lake has, to be read again; `allowed` are the ids of those that may be."""
-        return of_source(self.lake, ledger.known(self.lake), self.options, self.progress, allowed)
+def _of_unfinished(job: Job, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The captures of batches that cannot be finished, as rows: open streams may have their segments, behind those of the others."""
+    latest = max((row["last_ns"] or 0 for row in known if row["source"] == job.options.source), default=0)
+    return [
+        {**capture, "source": job.options.source, "first_ns": latest, "last_ns": latest}
+        for batch in unfinished(job.lake)
+        if batch.options.source == job.options.source
+        for capture in batch.captures
+    ]
 
-    def admit_captures(self, captures: Sequence[Survey], past: bronze.Before, *, whole: bool, old: OldCaptures | None = None) -> None:
-        """Take in captures; `old` has those of the lake that may be read again.
 
-        What is left of connections with many packets is the state of all machines: then they are gone through in one pass.
-        """
-        whole = whole or has_states(past.files)
-        outputs = self.outputs(whole=whole)
-        inputs = [one.row["capture_id"] for one in captures]
-        with self.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
-            made = bronze.extract(self.spark, self.lake, captures, past, self.options, outputs, self.progress)
+def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
+    """Finish a batch that a run had begun when it was killed, as that run would have; where its files are gone, a warning says so."""
+    warn = job.result.warnings.append
+    job = job.with_options(batch.options)
+    if batch.slice is not None:
+        reprocess.finish(job, batch)
+        return
+    known = ledger.known(job.lake)
+    captures, missing = examined_again(batch, known)
+    names = {capture["capture_id"] for capture in batch.reread}
+    old = of_source(job, known, names)
+    reread = [row for row in old.rows if row["capture_id"] in names]
+    old.examine(reread)
+    missing += [old.reasons([row]) for row in old.missing(reread)]
+    before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version)
+    if not data_files.exist(file.uri for file in before.files):
+        missing.append("what it went on from is deleted")
+    if missing:
+        if some := partly_in(job.lake, batch):
+            says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
+            warn(f"run {batch.run_id} {says}: {'; '.join(missing)}")
+        return
+    warn(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
+    superseded = not open_prefixes(job.lake).get(batch.batch_id, ("", True))[1]
+    if superseded:
+        says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
+        warn(f"run {batch.run_id}: {says}")
+    _ingest_batch(job, ranked(captures, ()), replace(before, superseded=superseded), whole=whole, old=old)
 
-            def once_more(made: bronze.Extracted, anew: bronze.Recomputed) -> bronze.Extracted:
-                more = bronze.extract(self.spark, self.lake, made.captures, past, self.options, outputs, self.progress, anew)
-                return replace(more, refused=[*made.refused, *more.refused])
 
-            def search(late: Sequence[Survey], chosen: Slice) -> pa.Array:
-                return bronze.endpoints(self.spark, late, chosen, self.options)
+def _ingest_batch(job: Job, captures: Sequence[Survey], before: Baseline, *, whole: bool, old: OldCaptures | None = None) -> None:
+    """Make a batch of captures and commit it; `old` are the captures of the lake that may be read again, all by default.
 
-            found = late.settled(self.lake, made, past, self.options, lambda: old or self.old_captures(), once_more, search)
-            made, anew = found.made, found.anew
-            self.result.warnings += found.warnings
-            inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
-            self.result.warnings += warnings(made.points)
-            if made.captures:
-                begin(self.lake, self.result.run_id, made.batch, made.captures, self.options, past, anew.captures if anew else ())
-                for table in forget.KEYED if anew and not whole else ():  # stages that come later make the rows of other tables
-                    if anew and table not in outputs:
-                        removal.remove(self.spark, self.lake, table, anew.gone, self.result.run_id)
-                files = [file for file in made.files if not (self.overtaken and file.path.startswith(OPEN))]
-                files += standing(self.lake, self.options, found.ended) if len(found.ended) else []
-                self.result.begun_anew += len(found.ended)
-                prefix = "" if self.overtaken else open_files(self.options)
-                self.admit(files, made.batch, rows, outputs, prefix, anew.gone if anew else None)
-                entered = capture_points.noted([one.row for one in made.captures], made.points)
-                rows["captures"] = ledger.enter(self.lake, entered, made.batch, self.result.run_id)
-        self.refuse(made.refused)
+    A saved state of an open connection is one of all machines: where there is one, the batch goes through all stages in one pass.
+    """
+    whole = whole or has_states(before.files)
+    tables = outputs(job, whole=whole)
+    inputs = [one.row["capture_id"] for one in captures]
+    with job.stage("extract", inputs, within=WHOLE if whole else ()) as rows:
+        first = extract(job, captures, before, tables)
+        found = reconciled(job, first, before, tables, old)
+        made, recomputed = found.extracted, found.recomputed
+        job.result.warnings += [*found.warnings, *warnings(made.points)]
+        inputs[:] = [one.row["capture_id"] for one in made.captures]  # the options of the others are those they are read with later
         if made.captures:
-            self.result.warnings += unread(self.lake, made.batch, self.options.ports, self.spark)
-            if whole:
-                self.aggregate([made.batch], {})
-
-    def _find(self, named: Sequence[str]) -> list[str]:
-        """The files meant; those that do not exist are refused, the rest goes on."""
-        return find(named, lambda error: self.refuse([Refused.of(error)]))
+            begin(job, made.batch, made.captures, before, recomputed.captures if recomputed else ())
+            for table in forget.KEYED if recomputed and not whole else ():  # stages that come later make the rows of other tables
+                if recomputed and table not in tables:
+                    removal.remove(job.spark, job.lake, table, recomputed.removed, job.result.run_id)
+            files = [file for file in made.files if not (before.superseded and file.path.startswith(OPEN))]
+            files += ended(job, found.abandoned) if len(found.abandoned) else []
+            job.result.abandoned += len(found.abandoned)
+            replaced = "" if before.superseded else open_files(job.options)
+            job.commit(files, made.batch, rows, tables, replaced, recomputed.removed if recomputed else None)
+            entered = capture_points.with_pairs([one.row for one in made.captures], made.points)
+            rows["captures"] = ledger.enter(job.lake, entered, made.batch, job.result.run_id)
+    job.refuse(made.refused)
+    if made.captures:
+        job.result.warnings += not_read(job.lake, made.batch, job.options.ports, job.spark)
+        if whole:
+            aggregate(job, [made.batch], {})

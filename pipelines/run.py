@@ -1,96 +1,38 @@
-"""A run: from captures to metrics, stage by stage or in one pass, each batch of captures admitted once.
+"""A run: from captures to metrics, stage by stage or in one pass, each batch of captures once.
 
 `run` makes bronze, silver and each session's metrics in one pass over the captures; a stage on its own does what is pending. The
-tables come out the same. Within a batch every table is committed under the batch's name, the table that admits it last.
+tables come out the same. Within a batch every table is committed under the batch's name, the table that completes it last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipelines.ingest import ledger, silver
-from pipelines.ingest.recorded_options import chosen
+from pipelines.ingest.recorded_options import given_options
 from pipelines.ingest.unfinished import open_prefixes
-from pipelines.intake import Intake
+from pipelines.intake import intake
 from pipelines.locking import lock
 from pipelines.metrics import gold
-from pipelines.result import Result
+from pipelines.metrics.aggregates import aggregate
 from pipelines.validation import validate
 from stompcap.errors import StompcapError
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import OPEN
+from stompcap.lake.paths import OPEN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.job import Job
     from pipelines.recompute.reprocess import Wanted
+    from pipelines.result import Result
 
 STAGES = ("extract", "decode", "correlate", "metrics", "validate")
 
 
-class Run(Intake):
-    """One run over a lake, by its stages: extract, and those that read the lake."""
-
-    def decode(self) -> None:
-        """Frames of every batch that has none yet."""
-        batches = ledger.pending(self.lake, ["frames"])
-        self._without_use("decode", batches)
-        for batch in batches:
-            self.progress.begin("decoding")
-            with self.stage("decode", [batch]) as rows:
-                prefix, latest = self._open_prefix(batch)
-                files = silver.decode(self.spark(), self.lake, [batch], prefix, self.options)
-                self.admit(files, batch, rows, ["frames"], prefix if latest else "")
-
-    def correlate(self) -> None:
-        """Sessions and what belongs to them, of every batch that was decoded but not correlated."""
-        batches = self._ready(silver.SESSION_TABLES, ["frames"], "decode")
-        self._without_use("correlate", batches)
-        for batch in batches:
-            self.progress.begin("correlating")
-            with self.stage("correlate", [batch]) as rows:
-                self._sessions(batch, silver.SESSION_TABLES, rows)
-
-    def metrics(self, tables: Sequence[str] = gold.TABLES) -> None:
-        """The metrics named, of every batch that was correlated and lacks them; then the aggregates over all."""
-        wanted = [table for table in gold.SESSION_TABLES if table in tables]
-        batches = self._ready(tables, silver.SESSION_TABLES, "correlate")
-        self._without_use("metrics", batches)
-        rows: dict[str, int] = {}
-        for batch in batches:
-            self.progress.begin("judging sessions")
-            self._sessions(batch, wanted, rows)
-        if batches:
-            self.aggregate(batches, rows, tables)
-
-    def _ready(self, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
-        """The batches that lack some of the tables and have all those needed for them; warns of others."""
-        waiting = set(ledger.pending(self.lake, needed))
-        if waiting:
-            self.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")
-        return [batch for batch in ledger.pending(self.lake, tables) if batch not in waiting]
-
-    def _without_use(self, stage: str, batches: Sequence[str]) -> None:
-        """Warn where options were given for a stage that finds nothing to do."""
-        given = chosen(self.options, [stage])
-        if given and not batches and not self._whole:
-            words = ", ".join(given.values())
-            self.result.warnings.append(f"{stage}: nothing is new, and {words} changes nothing in rows that are there; name another --lake")
-
-    def _sessions(self, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
-        """Compute and admit tables made session by session."""
-        prefix, latest = self._open_prefix(batch)
-        order = ledger.captures(self.lake)
-        files = silver.correlate(self.spark(), self.lake, [batch], order, prefix, self.options, tables)
-        self.admit(files, batch, rows, tables, prefix if latest else "")
-
-    def _open_prefix(self, batch: str) -> tuple[str, bool]:
-        """The prefix of a batch's files of open streams, and whether its stage replaces those that are there: no later batch has any."""
-        return open_prefixes(self.lake).get(batch, (OPEN, False))
-
-
 def execute(
-    job: Run,
+    job: Job,
     stages: Sequence[str],
     named: Sequence[str] = (),
     metric_tables: Sequence[str] | None = None,
@@ -114,24 +56,87 @@ def execute(
 
 
 def _execute(
-    job: Run, stages: Sequence[str], named: Sequence[str], metric_tables: Sequence[str] | None, whole: bool, wanted: Wanted | None
+    job: Job, stages: Sequence[str], named: Sequence[str], metric_tables: Sequence[str] | None, whole: bool, wanted: Wanted | None
 ) -> Result:
+    in_one_pass = "extract" in stages and "metrics" in stages
     try:
         if "extract" in stages:
-            job.extract(named, whole="metrics" in stages, wanted=wanted)
+            intake(job, named, whole=in_one_pass, wanted=wanted)
         if "decode" in stages:
-            job.decode()
+            _decode(job, alone=not in_one_pass)
         if "correlate" in stages:
-            job.correlate()
+            _correlate(job, alone=not in_one_pass)
         if "metrics" in stages:
-            job.metrics(metric_tables or gold.TABLES)
+            _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
         if "validate" in stages:
             validate(job, whole=whole)
     except StompcapError:
         job.result.status = "failed"
         raise
     if not job.result.stages:
-        job.lap("start")
+        job.result.lap("start")
     if job.result.refused:
         job.result.status = "incomplete"
     return job.result
+
+
+def _decode(job: Job, *, alone: bool) -> None:
+    """Make the frames of every batch that has none yet. `alone`: the stage was asked for, not a run that has done it already."""
+    batches = ledger.pending(job.lake, ["frames"])
+    _warn_of_unused(job, "decode", batches, alone=alone)
+    for batch in batches:
+        job.progress.begin("decoding")
+        with job.stage("decode", [batch]) as rows:
+            prefix, latest = _open_prefix(job, batch)
+            job.commit(silver.decode(job, [batch], prefix), batch, rows, ["frames"], prefix if latest else "")
+
+
+def _correlate(job: Job, *, alone: bool) -> None:
+    """Make sessions and what belongs to them, of every batch that was decoded but not correlated."""
+    batches = _ready(job, silver.SESSION_TABLES, ["frames"], "decode")
+    _warn_of_unused(job, "correlate", batches, alone=alone)
+    for batch in batches:
+        job.progress.begin("correlating")
+        with job.stage("correlate", [batch]) as rows:
+            _by_session(job, batch, silver.SESSION_TABLES, rows)
+
+
+def _metrics(job: Job, tables: Sequence[str], *, alone: bool) -> None:
+    """Make the metrics named, of every batch that was correlated and lacks them; then the aggregates over all."""
+    wanted = [table for table in gold.SESSION_TABLES if table in tables]
+    batches = _ready(job, tables, silver.SESSION_TABLES, "correlate")
+    _warn_of_unused(job, "metrics", batches, alone=alone)
+    rows: dict[str, int] = {}
+    for batch in batches:
+        job.progress.begin("judging sessions")
+        _by_session(job, batch, wanted, rows)
+    if batches:
+        aggregate(job, batches, rows, tables)
+
+
+def _ready(job: Job, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
+    """The batches that lack some of the tables and have all those needed for them; warns of others."""
+    waiting = set(ledger.pending(job.lake, needed))
+    if waiting:
+        job.result.warnings.append(f"captures that have not been through {stage} are left out; run stompcap {stage} first")
+    return [batch for batch in ledger.pending(job.lake, tables) if batch not in waiting]
+
+
+def _warn_of_unused(job: Job, stage: str, batches: Sequence[str], *, alone: bool) -> None:
+    """Warn where options were given for a stage that finds nothing to do."""
+    given = given_options(job.options, [stage])
+    if given and not batches and alone:
+        words = ", ".join(given.values())
+        job.result.warnings.append(f"{stage}: nothing is new, and {words} changes nothing in rows that are there; name another --lake")
+
+
+def _by_session(job: Job, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
+    """Compute and commit tables that are made session by session."""
+    prefix, latest = _open_prefix(job, batch)
+    files = silver.correlate(job, [batch], ledger.captures(job.lake), prefix, tables)
+    job.commit(files, batch, rows, tables, prefix if latest else "")
+
+
+def _open_prefix(job: Job, batch: str) -> tuple[str, bool]:
+    """The prefix of a batch's files of open streams, and whether its stage replaces those that are there: no later batch has any."""
+    return open_prefixes(job.lake).get(batch, (OPEN, False))

@@ -69,13 +69,14 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
 
     Uses the given session, the active one or a new one. Raises StompcapError; unreadable inputs are named in the result.
     """
-    from pipelines.run import STAGES, Run, execute
+    from pipelines.job import Job
+    from pipelines.run import STAGES, execute
     from stompcap.options import Options
     from stompcap.spark.session import LazySession, active, get_session
 
     given = spark or active()  # the thread in which a new session is made has no active one
     session = LazySession(lambda: given) if given else LazySession(get_session)
-    return execute(Run(session, lake, options or Options()), STAGES, captures)
+    return execute(Job(session, lake, options or Options()), STAGES, captures)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:

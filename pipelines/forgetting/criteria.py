@@ -19,7 +19,7 @@ import pyarrow as pa
 from stompcap.assembly import addresses
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams
 

@@ -23,13 +23,13 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, delta_log, open_tables, removal
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from pipelines.forgetting.criteria import Criteria
+    from pipelines.job import Job
     from pipelines.metrics.gold import Aggregate
-    from pipelines.work import Work
 
 LAST = ("streams", "sessions")
 """Where connections are found; each of the two can find what the other no longer has."""
@@ -51,53 +51,53 @@ class Forgotten:
             self.rows[table] = self.rows.get(table, 0) + rows
 
 
-def count(work: Work, criteria: Criteria) -> Forgotten:
+def count(job: Job, criteria: Criteria) -> Forgotten:
     """What `forget` would take out of a lake, which is only read."""
     found = Forgotten()
-    with open_tables.kept(work.lake):
-        work.progress.begin("searching for connections")
-        for streams in parts(work.lake, criteria):
+    with open_tables.kept(job.lake):
+        job.progress.begin("searching for connections")
+        for streams in parts(job.lake, criteria):
             found.connections += len(streams.ids)
             for table in KEYED:
-                work.progress.begin(f"counting rows of {table}")
-                found.add(table, removal.count(work.lake, table, streams))
-        for table, rows in retention.outdated(work.lake, criteria.only_time).items():
+                job.progress.begin(f"counting rows of {table}")
+                found.add(table, removal.count(job.lake, table, streams))
+        for table, rows in retention.outdated(job.lake, criteria.only_time).items():
             found.add(table, rows)
     return found
 
 
-def forget(work: Work, criteria: Criteria, wait_s: float = 0) -> Forgotten:
+def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
     """Take the connections that meet the criteria out of a lake, and enter that into table runs; what was taken out.
 
     Raises LakeBusy, and EnvironmentProblem where a run that was killed has left rows of connections that cannot be found yet.
     """
     found = Forgotten()
-    with _held(work, wait_s):
-        _demand_whole(work.lake)
-        with work.stage("forget", criteria.kinds) as rows:
-            for streams in parts(work.lake, criteria):
+    with _held(job, wait_s):
+        _demand_whole(job.lake)
+        with job.stage("forget", criteria.kinds) as rows:
+            for streams in parts(job.lake, criteria):
                 found.connections += len(streams.ids)
                 for table in FIRST:
-                    _remove(work, table, streams, found)
-                retention.clear_examples(work.lake, streams, work.result.run_id)
-                _refresh(work)
+                    _remove(job, table, streams, found)
+                retention.clear_examples(job.lake, streams, job.result.run_id)
+                _refresh(job)
                 for table in LAST:
-                    _remove(work, table, streams, found)
-            _refresh(work)  # also for one that was killed; and it notes versions of tables that the log may be cut at
-            for table, gone in retention.drop_outdated(work.lake, criteria.only_time, work.result.run_id).items():
+                    _remove(job, table, streams, found)
+            _refresh(job)  # also for one that was killed; and it notes versions of tables that the log may be cut at
+            for table, gone in retention.drop_outdated(job.lake, criteria.only_time, job.result.run_id).items():
                 found.add(table, gone)
             rows.update({"connections": found.connections} | found.rows)
-        retention.show_checks(work.lake)
+        retention.show_checks(job.lake)
     return found
 
 
 @contextmanager
-def _held(work: Work, wait_s: float) -> Iterator[None]:
+def _held(job: Job, wait_s: float) -> Iterator[None]:
     """The lake, for this process alone, with the tables and columns that an older version did not make."""
-    lakes.demand(work.lake)
-    with open_tables.kept(work.lake), lock.held(work.lake, wait_s, work.progress):
-        lakes.create(work.lake)
-        lakes.bring_up(work.lake)
+    lakes.demand(job.lake)
+    with open_tables.kept(job.lake), lock.held(job.lake, wait_s, job.progress):
+        lakes.create(job.lake)
+        lakes.bring_up(job.lake)
         yield
 
 
@@ -109,18 +109,18 @@ def _demand_whole(lake: str) -> None:
             raise EnvironmentProblem(f"{says}; finish it first, with any stompcap run CAPTURE... --lake {lake}, then forget")
 
 
-def _remove(work: Work, table: str, streams: removal.Streams, found: Forgotten) -> None:
+def _remove(job: Job, table: str, streams: removal.Streams, found: Forgotten) -> None:
     """Take the rows of streams out of a table."""
-    work.progress.begin(f"deleting rows of {table}")
-    found.add(table, removal.remove(work.spark, work.lake, table, streams, work.result.run_id))
+    job.progress.begin(f"deleting rows of {table}")
+    found.add(table, removal.remove(job.spark, job.lake, table, streams, job.result.run_id))
 
 
-def _refresh(work: Work) -> None:
+def _refresh(job: Job) -> None:
     """Bring the aggregates to what they are without the rows that have gone."""
     for one in gold.AGGREGATES:
-        if _made(work.lake, one):
-            work.progress.begin(f"recomputing {one.name}")
-            refresh(work.lake, one, [], work.result.run_id, work.spark)
+        if _made(job.lake, one):
+            job.progress.begin(f"recomputing {one.name}")
+            refresh(job.lake, one, [], job.result.run_id, job.spark)
 
 
 def _made(lake: str, one: Aggregate) -> bool:

@@ -21,7 +21,7 @@ from stompcap.lake import data_files, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, read, replace_files
 from stompcap.lake.files import write
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.query import Query
 
 if TYPE_CHECKING:

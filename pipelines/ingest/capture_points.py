@@ -16,8 +16,8 @@ from stompcap.tables import TABLES
 from stompcap.visible import visible
 
 
-def noted(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
-    """New rows of table captures with their `other_points`; a pair is noted in one row of it that is new."""
+def with_pairs(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """New rows of table captures with their `other_points`; a pair stands in one new row of the two."""
     found = {row["capture_id"]: dict(row) for row in rows}
     for first, other, packets in pairs:
         one, two = first["capture_id"], other["capture_id"]

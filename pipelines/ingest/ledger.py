@@ -85,7 +85,7 @@ def computed_again(lake: str, table: str) -> list[str]:
     """The batches in which connections were only computed again that a table has not taken in."""
     rows = lakes.small(lake, "batches", ["batch_id", "slice"])
     names = rows.column("batch_id").filter(pc.is_valid(rows.column("slice"))).to_pylist()
-    return [name for name in names if lakes.has_taken_in(lake, "captures", name) and not lakes.has_taken_in(lake, table, name)]
+    return [name for name in names if lakes.has_committed(lake, "captures", name) and not lakes.has_committed(lake, table, name)]
 
 
 def record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stompcap.lake import data_files, open_tables, query
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.units import count, size
 from stompcap.unread import kinds
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 4
 
 
-def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], SparkSession]) -> list[str]:
+def not_read(lake: str, batch: str, ports: Collection[int], spark: Callable[[], SparkSession]) -> list[str]:
     """Lines on the connections of a batch of which no octets are read; `ports` are those where STOMP is expected."""
     sql = f"""
         SELECT protocol, transport, server_port, count(*) AS connections FROM streams
@@ -32,9 +32,9 @@ def unread(lake: str, batch: str, ports: Collection[int], spark: Callable[[], Sp
     """  # noqa: S608  too
     files = data_files.of(open_tables.table(location(lake, "streams")), ["batch_id"])
     mine = {"streams": data_files.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
-    asked = [query.Query("unread", ("streams",), sql), query.Query("stray", ("streams",), left_out)]
+    asked = [query.Query("other", ("streams",), sql), query.Query("stray", ("streams",), left_out)]
     found = query.ask(lake, asked, spark, mine)
-    return [*lines(found["unread"].to_pylist(), ports), *(stray(**row) for row in found["stray"].to_pylist() if row["octets"])]
+    return [*lines(found["other"].to_pylist(), ports), *(stray(**row) for row in found["stray"].to_pylist() if row["octets"])]
 
 
 def stray(segments: int, octets: int) -> str:

@@ -21,7 +21,7 @@ BY_STAGE = {
 """Which options change the tables that a stage writes. Those of the capture point are part of a row's key and not among them."""
 
 
-def chosen(options: Options, stages: Iterable[str]) -> dict[str, str]:
+def given_options(options: Options, stages: Iterable[str]) -> dict[str, str]:
     """The options that change what these stages write, as the command line has them; those that are not as by default."""
     wanted = dict.fromkeys(name for stage in stages for name in BY_STAGE.get(stage, ()))
     standard = Options()
@@ -58,7 +58,7 @@ def _settings(settings: Settings) -> str:
 
 
 def recorded(lake: str) -> dict[str, dict[str, str]]:
-    """What was chosen for each capture and each batch, by its id; those whose options were not recorded are left out."""
+    """The options that were given for each capture and each batch, by its id; those whose options were not recorded are left out."""
     rows = lakes.small(lake, "runs", ["stage", "inputs", "options", "status", "ended_ts"]).to_pylist()
     found: dict[str, dict[str, str]] = {}
     for row in sorted(rows, key=itemgetter("ended_ts")):

@@ -9,23 +9,24 @@ from pyspark.sql import functions as f
 from stompcap.lake.manifest import MANIFEST, collected
 from stompcap.lake.tables import read
 from stompcap.spark import tasks
-from stompcap.tables import TABLES
+from stompcap.tables import TABLES as DECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from stompcap.lake.places import DataFile
-    from stompcap.options import Options
+    from pipelines.job import Job
+    from stompcap.lake.paths import DataFile
 
 SESSION_TABLES = ("sessions", "subscriptions", "deliveries", "transactions", "receipts")
+TABLES = ("frames", *SESSION_TABLES)
 
 
-def of_batches(spark: SparkSession, lake: str, table: str, batches: Sequence[str], *without: str) -> DataFrame:
+def of_batches(job: Job, table: str, batches: Sequence[str], *without: str) -> DataFrame:
     """The rows of a table that certain batches brought, as one struct column named like the table, beside their stream."""
-    columns = [c.name for c in TABLES[table].columns if c.name not in without]
-    rows = read(spark, lake, table).where(f.col("batch_id").isin(list(batches)))
+    columns = [c.name for c in DECLARED[table].columns if c.name not in without]
+    rows = read(job.spark(), job.lake, table).where(f.col("batch_id").isin(list(batches)))
     return rows.select("stream_id", f.struct(*columns).alias(table))
 
 
@@ -37,37 +38,30 @@ def by_stream(parts: Sequence[DataFrame], partitions: int) -> DataFrame:
     return united.repartition(partitions, "stream_id").sortWithinPartitions("stream_id")
 
 
-def decode(spark: SparkSession, lake: str, batches: Sequence[str], prefix: str, options: Options) -> list[DataFile]:
+def decode(job: Job, batches: Sequence[str], prefix: str) -> list[DataFile]:
     """Write the frames of batches from their raw frames; names of files with rows of open streams begin with `prefix`."""
-    parts = [of_batches(spark, lake, "streams", batches), of_batches(spark, lake, "raw_frames", batches)]
-    work = tasks.Decode(lake, prefix, options)
-    return collected(by_stream(parts, _partitions(spark)).mapInArrow(work, MANIFEST).collect())
+    parts = [of_batches(job, "streams", batches), of_batches(job, "raw_frames", batches)]
+    return _written(job, parts, tasks.Decode(job.lake, prefix, job.options))
 
 
 def correlate(
-    spark: SparkSession,
-    lake: str,
-    batches: Sequence[str],
-    order: dict[str, int],
-    prefix: str,
-    options: Options,
-    outputs: Sequence[str] = SESSION_TABLES,
+    job: Job, batches: Sequence[str], order: dict[str, int], prefix: str, outputs: Sequence[str] = SESSION_TABLES
 ) -> list[DataFile]:
     """Write what the frames of batches mean, or the per-session metrics, by `outputs`.
 
     `order` ranks captures in wire order; names of files with rows of open streams begin with `prefix`.
     """
     parts = [
-        of_batches(spark, lake, "streams", batches),
-        of_batches(spark, lake, "raw_frames", batches, "raw"),
-        of_batches(spark, lake, "frames", batches),
-        of_batches(spark, lake, "segments", batches),
-        of_batches(spark, lake, "stalls", batches),
+        of_batches(job, "streams", batches),
+        of_batches(job, "raw_frames", batches, "raw"),
+        of_batches(job, "frames", batches),
+        of_batches(job, "segments", batches),
+        of_batches(job, "stalls", batches),
     ]
-    work = tasks.Correlate(lake, order, prefix, options, tuple(outputs))
-    return collected(by_stream(parts, _partitions(spark)).mapInArrow(work, MANIFEST).collect())
+    return _written(job, parts, tasks.Correlate(job.lake, order, prefix, job.options, tuple(outputs)))
 
 
-def _partitions(spark: SparkSession) -> int:
-    """Tasks for a stage that reads the lake."""
-    return max(2, spark.sparkContext.defaultParallelism)
+def _written(job: Job, parts: Sequence[DataFrame], task: tasks.Decode | tasks.Correlate) -> list[DataFile]:
+    """The files that a task writes of the rows of several tables."""
+    partitions = max(2, job.spark().sparkContext.defaultParallelism)
+    return collected(by_stream(parts, partitions).mapInArrow(task, MANIFEST).collect())

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipelines.result import Refused
 from stompcap.capture import Known, Survey, uris
 from stompcap.capture.find import sizes
 from stompcap.errors import CaptureError
@@ -34,23 +35,6 @@ READ_OCTETS = 1 << 24
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A named input that could not be read, and why; a capture has its id, and its row of table captures if the file is still that."""
-
-    path: str
-    remedy: str
-    capture_id: str | None = None
-    row: dict[str, Any] | None = None
-
-    @classmethod
-    def of(cls, found: Survey | CaptureError) -> Refused:
-        """What examining a file found."""
-        if isinstance(found, CaptureError):
-            return cls(found.path, found.remedy)
-        return cls(found.row["path"], found.row["damage"], found.row["capture_id"], found.row)
-
-
-@dataclass(frozen=True)
 class KnownFile:
     """A file whose octets are those of a capture of the lake: its path, and that capture's row."""
 
@@ -60,10 +44,10 @@ class KnownFile:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What examining the files found: captures, such as the lake has, empty files, files refused."""
+    """What examining the files found: captures, files of captures that the lake has, empty files, files that cannot be read."""
 
     captures: list[Survey]
-    again: list[KnownFile]
+    known: list[KnownFile]
     empty: list[str]
     refused: list[Refused]
 
@@ -85,17 +69,17 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
     counter = Counter(progress)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         digests = dict(zip(candidates, pool.map(lambda path: _digest(path, counter), candidates), strict=True))
-    again = [KnownFile(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
-    known_paths = {one.path for one in again}
+    held = [KnownFile(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
+    known_paths = {one.path for one in held}
     rest = [path for path in paths if path not in known_paths]
-    if len(again) + len(rest) > len(paths):
+    if len(held) + len(rest) > len(paths):
         raise AssertionError("a capture stands twice in the lake")
     if any(path in digests for path in rest):
         spark.begin()
     answers = _examine(rest, [octets[path] for path in rest], options, known, spark, counter) if rest else []
     return Surveyed(
         [found for _, found in answers if isinstance(found, Survey) and found.readable],
-        again,
+        held,
         [path for path, found in answers if found is None],
         [Refused.of(found) for _, found in answers if isinstance(found, CaptureError) or (found and not found.readable)],
     )
@@ -140,16 +124,16 @@ def _examine(
     before = beginnings(known, options.source)
     if sum(octets) <= DRIVER_OCTETS or (spark.local() and not any(map(uris.is_uri, paths))):
 
-        def look(place: int) -> tuple[str, Survey | CaptureError | None]:
-            path = paths[place]
+        def look(index: int) -> tuple[str, Survey | CaptureError | None]:
+            path = paths[index]
             return path, tasks.examined(path, options, before(path), counter.add)
 
-        largest_first = sorted(range(len(paths)), key=lambda place: -octets[place])
+        largest_first = sorted(range(len(paths)), key=lambda index: -octets[index])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
     session = spark()
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, session.sparkContext.defaultParallelism))
-    work = tasks.Survey([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
-    rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(work, "found BINARY").collect()
-    return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  our own tasks' words
+    task = tasks.Survey([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
+    rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(task, "found BINARY").collect()
+    return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  written by our own tasks
 

@@ -20,13 +20,14 @@ from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import as_json, from_json
-from stompcap.lake.places import open_files
+from stompcap.lake.paths import open_files
 from stompcap.spark.tasks import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
 
 if TYPE_CHECKING:
-    from pipelines.ingest.bronze import Before
+    from pipelines.ingest.baseline import Baseline
+    from pipelines.job import Job
     from stompcap.options import Options
 
 READERS = 8
@@ -46,7 +47,7 @@ class Unfinished:
     streams_version: int | None = None
     """Of table streams, in which the connections were found that the batch computes again; None in lakes of older versions."""
 
-    again: Sequence[Mapping[str, Any]] = ()
+    reread: Sequence[Mapping[str, Any]] = ()
     """Captures of earlier batches that are read again for these connections."""
 
     slice: str | None = None
@@ -55,37 +56,36 @@ class Unfinished:
     @property
     def files(self) -> list[str]:
         """The paths of all captures that it reads."""
-        return [capture["path"] for capture in (*self.captures, *self.again)]
+        return [capture["path"] for capture in (*self.captures, *self.reread)]
 
 
 def begin(
-    lake: str, run_id: str, batch: str, captures: Sequence[Survey], options: Options, past: Before,
-    again: Sequence[Survey] = (), which: str | None = None,
+    job: Job, batch: str, captures: Sequence[Survey], baseline: Baseline, reread: Sequence[Survey] = (), connections: str | None = None
 ) -> None:
     """Enter a batch into table batches, unless it is there.
 
-    `past` is what it goes on from. `again` are captures of earlier batches that it reads again for connections that it computes again;
-    where it does nothing else, `which` says what connections.
+    `baseline` is what it goes on from. `reread` are captures of earlier batches that it reads again for connections that it computes
+    again; where it does nothing else, `connections` says which these are.
     """
     row = {
         "batch_id": batch,
-        "run_id": run_id,
+        "run_id": job.result.run_id,
         "begun_ts": ledger.now(),
         "captures": _named(captures),
-        "options": as_json(options),
-        "state_version": past.version,
+        "options": as_json(job.options),
+        "state_version": baseline.version,
         "tool_version": version(),
-        "streams_version": past.streams_version,
-        "again": _named(again),
-        "slice": which,
+        "streams_version": baseline.streams_version,
+        "again": _named(reread),
+        "slice": connections,
     }
-    lakes.append(lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], run_id)
+    lakes.append(job.lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], job.result.run_id)
 
 
 def unfinished(lake: str) -> list[Unfinished]:
     """The batches that were begun and are not in table captures, in the order in which they were begun."""
     begun = lakes.small(lake, "batches", ["batch_id"]).column("batch_id").to_pylist()
-    names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_taken_in(lake, "batches", name)}
+    names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_committed(lake, "batches", name)}
     rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
     rows.sort(key=lambda row: row["begun_ts"])
     return [
@@ -107,14 +107,14 @@ def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
     """The tables that have rows of a batch."""
-    return [table for table in TABLES if table != "batches" and lakes.has_taken_in(lake, table, batch.batch_id)]
+    return [table for table in TABLES if table != "batches" and lakes.has_committed(lake, table, batch.batch_id)]
 
 
-def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:
+def examined_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:
     """The captures of a batch as they were then, and the errors of those that cannot be read again."""
     before = beginnings(known, batch.options.source)
 
-    def survey(capture: Mapping[str, Any]) -> Survey | str:
+    def examine(capture: Mapping[str, Any]) -> Survey | str:
         path = capture["path"]
         found = examined(path, batch.options, before(path), size=capture["size_octets"])
         if isinstance(found, CaptureError):
@@ -124,7 +124,7 @@ def read_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list
         return found
 
     with ThreadPoolExecutor(READERS) as pool:
-        answers = list(pool.map(survey, batch.captures))
+        answers = list(pool.map(examine, batch.captures))
     return [one for one in answers if not isinstance(one, str)], [one for one in answers if isinstance(one, str)]
 
 

@@ -21,7 +21,7 @@ from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
 from stompcap.lake import stores
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.paths import filesystem, location
 
 NAME = "_lock"
 BEAT_S = 15.0

@@ -9,13 +9,16 @@ longer has the commits or files since then, it is computed from all rows.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from pipelines.metrics import gold
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
+from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE, CommitInfo, replace_where
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -25,7 +28,31 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
+    from pipelines.job import Job
     from pipelines.metrics.gold import Aggregate
+
+
+def aggregate(job: Job, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
+    """Make the tables current that sum up all sessions, as the stage metrics; `written` are rows that it has written already."""
+    with job.stage("metrics", batches) as rows:
+        rows.update(written)
+        refresh_all(job, batches, rows, tables)
+
+
+def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
+    """Make the tables current that sum up all sessions; `rows` get how many were written."""
+    from stompcap.rules import catalogue_table
+
+    job.progress.begin("computing metrics")
+    run_id = job.result.run_id
+    wanted = [one for one in gold.AGGREGATES if one.name in tables]
+    with ThreadPoolExecutor(len(gold.AGGREGATES)) as pool:
+        made = pool.map(lambda one: refresh(job.lake, one, batches, run_id, job.spark), wanted)
+        for one, number in zip(wanted, made, strict=True):
+            rows[one.name] = rows.get(one.name, 0) + number
+    if "rules" in tables:
+        rows["rules"] = lakes.replace(job.lake, "rules", catalogue_table(job.options.settings), run_id)
+        lakes.commit(job.lake, "rules", [], batches, run_id)
 
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:

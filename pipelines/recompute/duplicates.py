@@ -26,22 +26,22 @@ NEAR_NS = 26 * 3600 * 10**9
 SAME_NS = 10_000_000  # what counts as the same difference, or as long
 LONG_NS = 10 * 10**9  # how long one connection must last to be told by itself
 SEVERAL = 3  # connections that have a difference in common
-TWINS = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64()),
+DUPLICATES = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64()),
                    ("final", pa.bool_())])  # fmt: skip
 
 
-def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
-    """Connections of the lake, TWINS, that `new` rows of table streams may be once more: `other_ns` is when these began.
+def duplicates(new: Files, held: Sequence[File], source: str) -> pa.Table:
+    """Connections of the lake, DUPLICATES, that `new` rows of table streams may be once more: `other_ns` is when these began.
 
     `held` are the files of table streams with bounds of `first_ns`.
     """
     if not new.uris:
-        return TWINS.empty_table()
+        return DUPLICATES.empty_table()
     with opened({"streams": new}) as database:
         [[begin, end]] = database.sql("SELECT min(first_ns), max(first_ns) FROM streams WHERE syn_seen").fetchall()
     near = data_files.overlapping(held, ["first_ns", "first_ns"], [(begin - NEAR_NS, end + NEAR_NS)], timeless=False) if begin else []
     if not near:
-        return TWINS.empty_table()
+        return DUPLICATES.empty_table()
     sql = f"""
     WITH pairs AS (
         SELECT held.stream_id, held.first_ns, held.last_ns, held.final, new.first_ns AS other_ns, new.first_ns - held.first_ns AS ahead,
@@ -57,19 +57,19 @@ def seen_twice(new: Files, held: Sequence[File], source: str) -> pa.Table:
     SELECT stream_id, min(first_ns) AS first_ns, min(last_ns) AS last_ns, min(other_ns) AS other_ns, bool_and(final) AS final
     FROM near WHERE alike OR several >= {SEVERAL} GROUP BY stream_id ORDER BY stream_id"""  # noqa: S608  our own names and numbers
     with opened({"streams": Files.of("streams", near), "new_streams": new, "sources": named(source)}) as database:
-        return database.sql(sql).to_arrow_table().cast(TWINS)
+        return database.sql(sql).to_arrow_table().cast(DUPLICATES)
 
 
 def pairs(
-    twins: pa.Table, before: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+    found: pa.Table, before: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
     """The captures, rows of table captures, of connections that stand in the lake twice; nobody counted what packets these share."""
-    found = {}
-    for twin in twins.to_pylist():
-        one, other = _during(before, twin["first_ns"]), _during(new, twin["other_ns"])
+    shared = {}
+    for row in found.to_pylist():
+        one, other = _during(before, row["first_ns"]), _during(new, row["other_ns"])
         if one is not None and other is not None:
-            found[one["capture_id"], other["capture_id"]] = one, other, 0
-    return list(found.values())
+            shared[one["capture_id"], other["capture_id"]] = one, other, 0
+    return list(shared.values())
 
 
 def _during(captures: Sequence[Mapping[str, Any]], ns: int) -> Mapping[str, Any] | None:

@@ -16,6 +16,7 @@ from stompcap.spark.tasks import examined
 from stompcap.units import count
 
 if TYPE_CHECKING:
+    from pipelines.job import Job
     from stompcap.capture import Survey
     from stompcap.options import Options
     from stompcap.progress import Progress
@@ -49,8 +50,8 @@ class OldCaptures:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             self._found.update(zip((row["capture_id"] for row in new), pool.map(self._examined, new), strict=True))
 
-    def spoil(self, why: Mapping[str, str]) -> None:
-        """Captures, by id, that turned out not to be readable."""
+    def exclude(self, why: Mapping[str, str]) -> None:
+        """Count captures, by id, as not readable, as a task failed at them."""
         self._found |= why
 
     def surveys(self, wanted: Iterable[Row]) -> list[Survey]:
@@ -81,9 +82,9 @@ class OldCaptures:
         return found if found.readable else f"({found.row['damage']})"
 
 
-def of_source(lake: str, rows: Iterable[Row], options: Options, progress: Progress, allowed: Container[str] | None = None) -> OldCaptures:
-    """The captures of the source among rows of table captures."""
-    batches = lakes.small(lake, "batches", ["captures"]).column("captures").to_pylist()
+def of_source(job: Job, rows: Iterable[Row], allowed: Container[str] | None = None) -> OldCaptures:
+    """The captures of the job's source among rows of table captures; `allowed` are the ids of those that may be read, None for all."""
+    batches = lakes.small(job.lake, "batches", ["captures"]).column("captures").to_pylist()
     files = {capture["capture_id"]: capture["path"] for captures in batches for capture in captures or ()}
-    mine = [row for row in rows if row["source"] == options.source]
-    return OldCaptures(mine, options, files, progress, allowed)
+    of_source = [row for row in rows if row["source"] == job.options.source]
+    return OldCaptures(of_source, job.options, files, job.progress, allowed)

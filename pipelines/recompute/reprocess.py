@@ -18,21 +18,24 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ingest import bronze, ledger
+from pipelines.ingest import ledger
+from pipelines.ingest.baseline import Baseline, baseline
+from pipelines.ingest.extract import Recomputed, RereadError, extract, outputs
 from pipelines.ingest.unfinished import Unfinished, begin, partly_in
+from pipelines.metrics.aggregates import refresh_all
 from pipelines.recompute import connection_groups, old_captures
 from stompcap.errors import UsageError
 from stompcap.lake import data_files, open_tables
 from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import from_json
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.query import whole
 from stompcap.spark.slices import Share
 from stompcap.units import count
 
 if TYPE_CHECKING:
-    from pipelines.passes import Pass
+    from pipelines.job import Job
     from pipelines.recompute.connection_groups import Connections
     from pipelines.recompute.old_captures import OldCaptures
 
@@ -53,9 +56,9 @@ class Wanted:
     captures: tuple[str, ...] = ()
 
     @staticmethod
-    def of(said: Mapping[str, Any]) -> Wanted:
+    def of(values: Mapping[str, Any]) -> Wanted:
         """As JSON gave it back."""
-        return Wanted(tuple(said["streams"]), said["since_ns"], said["until_ns"], tuple(said["captures"]))
+        return Wanted(tuple(values["streams"]), values["since_ns"], values["until_ns"], tuple(values["captures"]))
 
     @property
     def kinds(self) -> list[str]:
@@ -65,7 +68,7 @@ class Wanted:
 
     @property
     def sql(self) -> str:
-        """Whether a row of table streams is one of them; the words are in the tables `named`, `spoken` and `times`."""
+        """Whether a row of table streams is one of them, as SQL over the tables `named`, `with_stomp` and `times`."""
         terms = ["true"]
         if self.streams:
             terms.append("stream_id IN (SELECT stream_id FROM named)")
@@ -75,15 +78,15 @@ class Wanted:
             terms.append(f"first_ns < {self.until_ns}")
         if self.captures:
             during = "EXISTS (SELECT 1 FROM times WHERE first_ns <= times.until AND last_ns >= times.since)"
-            terms.append(f"(stream_id IN (SELECT stream_id FROM spoken WHERE capture_id IN (SELECT capture_id FROM times)) "
+            terms.append(f"(stream_id IN (SELECT stream_id FROM with_stomp WHERE capture_id IN (SELECT capture_id FROM times)) "
                          f"OR protocol <> 'stomp' AND {during})")  # fmt: skip
         return " AND ".join(terms)
 
 
-def reprocess(job: Pass, wanted: Wanted) -> None:
+def reprocess(job: Job, wanted: Wanted) -> None:
     """Compute connections again, and make the tables current that sum them up."""
     known = ledger.known(job.lake)
-    captures = old_captures.of_source(job.lake, known, job.options, job.progress)
+    captures = old_captures.of_source(job, known)
     if not captures.rows:
         job.result.warnings.append(f"no captures of source {job.options.source} in the lake: nothing to compute again")
         return
@@ -93,19 +96,18 @@ def reprocess(job: Pass, wanted: Wanted) -> None:
         connections = connection_groups.count(tables)
         parts = max(1, -(-connections // AT_ONCE))
         for number in range(parts):
-            past = bronze.before(job.lake, job.options, known)
-            _Part(job, wanted, Share(number, parts), captures, past).make(rows)
+            before = baseline(job.lake, job.options, known)
+            _Part(job, wanted, Share(number, parts), captures, before).make(rows)
 
 
-def finish(job: Pass, batch: Unfinished) -> None:
+def finish(job: Job, batch: Unfinished) -> None:
     """Finish what a run that was killed had begun to commit; where it had committed nothing, nothing is done, as if it had not begun."""
     partly = partly_in(job.lake, batch)
     known = ledger.known(job.lake)
     if partly and batch.slice is not None:
-        said = json.loads(batch.slice)
-        wanted = Wanted.of(said["wanted"])
-        names = {capture["capture_id"] for capture in batch.again}
-        captures = old_captures.of_source(job.lake, known, batch.options, job.progress, names)
+        which = json.loads(batch.slice)
+        names = {capture["capture_id"] for capture in batch.reread}
+        captures = old_captures.of_source(job, known, names)
         needed = [row for row in captures.rows if row["capture_id"] in names]
         captures.examine(needed)
         if missing := captures.missing(needed):
@@ -113,8 +115,9 @@ def finish(job: Pass, batch: Unfinished) -> None:
             job.result.warnings.append(f"run {batch.run_id} {says}: {captures.reasons(missing)}")
             return
         job.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        past = bronze.before(job.lake, batch.options, known, batch.state_version, batch.streams_version)
-        _Part(job, wanted, Share(said["number"], said["of"]), captures, past, said["everything"], said["segments"]).make({}, batch.batch_id)
+        before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version)
+        share, wanted = Share(which["number"], which["of"]), Wanted.of(which["wanted"])
+        _Part(job, wanted, share, captures, before, which["everything"], which["segments"]).make({}, batch.batch_id)
         return
     lakes.commit(job.lake, "captures", [], [batch.batch_id], job.result.run_id)
 
@@ -123,63 +126,62 @@ class _Part:
     """A share of what is computed again, as one batch."""
 
     def __init__(
-        self, job: Pass, wanted: Wanted, share: Share, captures: OldCaptures, past: bronze.Before, everything: bool | None = None,
-        segments: int | None = None,
+        self, job: Job, wanted: Wanted, share: Share, captures: OldCaptures, before: Baseline, everything: bool | None = None,
+        segments_version: int | None = None,
     ) -> None:
-        """`everything`: all flows of the share, also new ones; None to find out whether that may be. `segments`: version of that table."""
-        self.job, self.wanted, self.share, self.captures, self.past = job, wanted, share, captures, past
+        """`everything`: all flows of the share, also new ones; None to find out whether that may be. None: the latest table segments."""
+        self.job, self.wanted, self.share, self.captures, self.before = job, wanted, share, captures, before
         self.everything = not wanted.kinds and not _forgotten(job.lake) if everything is None else everything
-        self.segments = open_tables.table(location(job.lake, "segments")).version() if segments is None else segments
+        latest = open_tables.table(location(job.lake, "segments")).version
+        self.segments_version = latest() if segments_version is None else segments_version
 
     def make(self, rows: dict[str, int], batch: str | None = None) -> None:
-        """Extract the batch and admit it."""
-        job, options = self.job, self.captures.options
+        """Extract the batch and commit it; `rows` get how many rows were added. `batch`: its name, where a killed run had begun it."""
+        job = self.job
         job.progress.begin("searching for connections")
         found = self._find()
         if self.wanted.kinds and not len(found):
             return
         name = batch or hashlib.sha256(f"{job.result.run_id}:{self.share.number}".encode()).hexdigest()[:16]
-        outputs = job.outputs(whole=True)
-        while True:
-            anew, left = self._chosen(found)
-            if anew is None:
-                break
+        tables = outputs(job, whole=True)
+        recomputed, left = self._computable(found)
+        while recomputed is not None:
             try:
-                past = bronze.Before(self.past.version, (), self.past.captures)
-                made = bronze.extract(job.spark, job.lake, [], past, options, outputs, job.progress, anew, name)
+                made = extract(job, [], Baseline(self.before.version, (), self.before.captures), tables, recomputed, name)
                 break
-            except bronze.SpoiltError as error:
+            except RereadError as error:  # captures at which a task fails count as gone, so that less is computed again
                 if batch is not None:
                     raise
-                self.captures.spoil(error.why)
+                self.captures.exclude(error.why)
+                recomputed, left = self._computable(found)
         self._warn(left)
-        if anew is None:
+        if recomputed is None:
             return
-        which = {"wanted": asdict(self.wanted), "everything": self.everything, "segments": self.segments} | asdict(self.share)
-        begin(job.lake, job.result.run_id, name, [], options, self.past, anew.captures, json.dumps(which))
-        job.admit(made.files, name, rows, outputs, gone=anew.gone)
-        job.refresh([name], rows)
+        which = {"wanted": asdict(self.wanted), "everything": self.everything, "segments": self.segments_version} | asdict(self.share)
+        begin(job, name, [], self.before, recomputed.captures, json.dumps(which))
+        job.commit(made.files, name, rows, tables, removed=recomputed.removed)
+        refresh_all(job, [name], rows)
         lakes.commit(job.lake, "captures", [], [name], job.result.run_id)
 
     def _find(self) -> Connections:
-        """The connections meant, and those that must be computed together with them."""
-        lake, source, wanted = self.job.lake, self.captures.options.source, self.wanted
-        mine = [row for row in self.captures.rows if row["capture_id"] in wanted.captures and row["first_ns"] is not None]
+        """The connections wanted, and those that must be computed together with them."""
+        lake, source, wanted = self.job.lake, self.job.options.source, self.wanted
+        named = [row for row in self.captures.rows if row["capture_id"] in wanted.captures and row["first_ns"] is not None]
         times = {"capture_id": "capture_id", "since": "first_ns", "until": "last_ns"}
         tables: dict[str, Files | pa.Table] = {
-            "streams": Files.of("streams", data_files.of(open_tables.table(location(lake, "streams"), self.past.streams_version))),
+            "streams": Files.of("streams", data_files.of(open_tables.table(location(lake, "streams"), self.before.streams_version))),
             "sources": connection_groups.named(source),
             "named": pa.table({"stream_id": pa.array(wanted.streams, pa.string())}),
-            "spoken": _segments(lake, self.segments, mine),
+            "with_stomp": _segments(lake, self.segments_version, named),
             "times": pa.table({
-                name: pa.array([row[column] for row in mine], pa.string() if name == "capture_id" else pa.int64())
+                name: pa.array([row[column] for row in named], pa.string() if name == "capture_id" else pa.int64())
                 for name, column in times.items()
             }),
         }  # fmt: skip
-        return connection_groups.together(tables, wanted.sql, self.captures.options.idle_ns, share=self.share.sql)
+        return connection_groups.together(tables, wanted.sql, self.job.options.idle_ns, share=self.share.sql)
 
-    def _chosen(self, found: Connections) -> tuple[bronze.Recomputed | None, Connections]:
-        """What is computed again of the connections found, if anything, and those that stay as they are."""
+    def _computable(self, found: Connections) -> tuple[Recomputed | None, Connections]:
+        """What of the connections found is computed again, if anything, and those that stay as they are."""
         captures = self.captures
         needed = captures.rows if self.everything else found.overlapping(captures.rows)
         captures.examine(needed)
@@ -187,14 +189,14 @@ class _Part:
         can, left = found.split(missing)
         self.everything = self.everything and not missing
         if self.everything:
-            return bronze.Recomputed(can.streams, captures.surveys(needed), self.share), left
+            return Recomputed(can.streams, captures.surveys(needed), self.share), left
         if not len(can):
             return None, left
         self._demand_alike(can)
-        return bronze.Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
+        return Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
 
     def _warn(self, left: Connections) -> None:
-        """Say what stays as it is."""
+        """Report what stays as it is."""
         if len(left):
             missing = self.captures.missing(left.overlapping(self.captures.rows))
             says = f"{count(len(left))} connection{'s stay as they are' if len(left) > 1 else ' stays as it is'}"
@@ -204,7 +206,7 @@ class _Part:
         """Raise UsageError where connections were found otherwise in tunnels: then they cannot be told by their endpoints."""
         batches = set(pc.unique(found.rows.column("batch_id")).to_pylist())
         rows = lakes.small(self.job.lake, "batches", ["batch_id", "options"]).to_pylist()
-        if any(from_json(row["options"]).tunnels != self.captures.options.tunnels for row in rows if row["batch_id"] in batches):
+        if any(from_json(row["options"]).tunnels != self.job.options.tunnels for row in rows if row["batch_id"] in batches):
             says = "some of these connections were read with the other of --tunnels and --no-tunnels, which decides what they are"
             raise UsageError(f"{says}; name another --lake, or reprocess all of the source with all its captures in place")
 

@@ -9,19 +9,17 @@ what a round leaves out, a later one does, also if nothing is new by then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
-from pipelines.run import STAGES, Run
+from pipelines.run import STAGES
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.tables.words import UNREADABLE
 
 if TYPE_CHECKING:
     from pipelines.result import Result
     from pipelines.watching.rotating import Due, Rotating
-    from stompcap.lake.places import DataFile
-    from stompcap.lake.removal import Streams
 
 NOTHING = "no captures found"
 """How the warning of a run begins that was given no file; a round may be given none, and only finish what was begun."""
@@ -57,37 +55,6 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float, /) -> None:
         """Wait."""
-
-
-class Round(Run):
-    """A run whose commits of a batch are not interrupted half way: `uninterrupted` makes the context in which a signal has to wait.
-
-    A batch that was interrupted there would be whole with the next run, as after a kill; but most are committed in less than a second.
-    """
-
-    uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext
-    _commits: ExitStack | None = None
-
-    @contextmanager
-    def stage(self, name: str, inputs: Sequence[str], within: Sequence[str] = ()) -> Iterator[dict[str, int]]:
-        """As `Work.stage`; what it commits from its first `admit` to its end is not interrupted."""
-        with ExitStack() as self._commits, super().stage(name, inputs, within) as rows:
-            yield rows
-
-    def admit(
-        self,
-        files: Sequence[DataFile],
-        batch: str,
-        rows: dict[str, int],
-        tables: Sequence[str],
-        replaced: str = "",
-        gone: Streams | None = None,
-    ) -> None:
-        """As `Work.admit`, with the rest of its stage."""
-        if self._commits is not None:
-            self._commits.enter_context(self.uninterrupted())
-            self._commits = None
-        super().admit(files, batch, rows, tables, replaced, gone)
 
 
 class Watch:

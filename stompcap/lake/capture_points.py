@@ -5,7 +5,7 @@ from __future__ import annotations
 from stompcap.errors import UsageError
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.visible import visible
 
 MOST = 5

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stompcap.lake import open_tables
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.query import Query, in_process, whole
 from stompcap.units import count
 

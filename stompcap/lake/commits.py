@@ -18,7 +18,7 @@ from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.places import OPEN, DataFile, location
+from stompcap.lake.paths import OPEN, DataFile, location
 from stompcap.tables import TABLES
 from stompcap.version import version
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from stompcap.lake.data_files import is_remote
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

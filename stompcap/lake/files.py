@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stompcap.lake.places import DataFile, filesystem, location
+from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
 from stompcap.tables.times import without_zero
 

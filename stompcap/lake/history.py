@@ -14,7 +14,7 @@ from pyarrow import fs
 
 from stompcap.lake import delta_log, open_tables
 from stompcap.lake.commits import SOURCE, CommitInfo, replace_files
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.paths import filesystem, location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

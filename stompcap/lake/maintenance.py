@@ -19,7 +19,7 @@ from stompcap.lake.data_files import File, Files
 from stompcap.lake.files import TableWriter
 from stompcap.lake.history import expire
 from stompcap.lake.manifest import MANIFEST, as_manifest, collected
-from stompcap.lake.places import OPEN, DataFile, location
+from stompcap.lake.paths import OPEN, DataFile, location
 from stompcap.lake.query import opened
 from stompcap.tables import TABLES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.lake.places import DataFile
+from stompcap.lake.paths import DataFile
 from stompcap.tasks.failures import FAILURES, Failures
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stompcap.lake import open_tables
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.query import Query, in_process, whole
 from stompcap.options import Options
 from stompcap.tables import changes

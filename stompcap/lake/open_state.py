@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 
 if TYPE_CHECKING:
     from stompcap.lake.data_files import File

@@ -13,7 +13,7 @@ from threading import Lock
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.stores import explained, settings
 
 _KEPT: dict[str, DeltaTable] = {}

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from stompcap import zones
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.data_files import Files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.statement import REFUSED, calls, demand_reading, explained
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import parquet
 
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 

@@ -23,7 +23,7 @@ from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files
 from stompcap.lake.data_files import File
 from stompcap.lake.files import PART, TableWriter
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
-from stompcap.lake.places import DataFile, filesystem, location
+from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.tables import TABLES
 from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 

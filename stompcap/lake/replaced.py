@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from stompcap.lake import open_tables
 from stompcap.lake.data_files import is_remote
-from stompcap.lake.places import OPEN, filesystem, location
+from stompcap.lake.paths import OPEN, filesystem, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

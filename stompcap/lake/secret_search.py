@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 from stompcap.stomp.needles import Needles, packed, search
 from stompcap.stomp.secret_forms import LEAST, forms
 

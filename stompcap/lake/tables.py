@@ -19,7 +19,7 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
-from stompcap.lake.places import DataFile, filesystem, location
+from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.replaced import drop
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
@@ -114,7 +114,7 @@ def lacking(lake: str, table: str, units: frozenset[str]) -> frozenset[str]:
     return lacked & units
 
 
-def has_taken_in(lake: str, table: str, unit: str) -> bool:
+def has_committed(lake: str, table: str, unit: str) -> bool:
     """Whether a table has taken in a unit of work."""
     return open_tables.table(location(lake, table)).transaction_version(UNIT + unit) is not None
 

@@ -15,7 +15,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.files import PART, TableWriter
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.paths import filesystem, location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyarrow import fs
 
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.paths import filesystem, location
 from stompcap.quality import report
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.report import Report

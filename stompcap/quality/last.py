@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.places import filesystem, location
+from stompcap.lake.paths import filesystem, location
 
 
 def last(lake: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stompcap.columns import U64
-from stompcap.lake.places import filesystem
+from stompcap.lake.paths import filesystem
 from stompcap.quality import examples, invariants, measures, ranges
 from stompcap.quality.invariants import Invariant
 from stompcap.quality.ranges import Faults

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from stompcap.lake import data_files, query
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.quality import exact, invariants, kept
 from stompcap.quality.profiles import profiles
 from stompcap.settings import Quality

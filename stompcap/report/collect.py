@@ -31,7 +31,7 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], sour
     Raises as `stompcap.lake.tables.demand` where there is no lake.
     """
     from stompcap.lake import open_tables, query
-    from stompcap.lake.places import location
+    from stompcap.lake.paths import location
     from stompcap.lake.tables import demand
 
     demand(lake)
@@ -47,7 +47,7 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
     than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
     """
     from stompcap.lake import capture_points, open_tables, query
-    from stompcap.lake.places import location
+    from stompcap.lake.paths import location
 
     tables = {table for name in SUMMARY for table in QUERIES[name].tables}
     rows = sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table)))

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

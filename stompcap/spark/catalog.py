@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stompcap.errors import UsageError
 from stompcap.lake import remote
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.lake.tables import is_local
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS

@@ -91,16 +91,16 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Again:
+class Reread:
     """Of captures that are read again, by rank, only the chosen segments count; those that an earlier run left open do not count then."""
 
     ranks: frozenset[int]
-    chosen: Slice
+    segments: Slice
 
     def of(self, batch: pa.RecordBatch, rank: int) -> pa.RecordBatch:
         """What counts of segments of a capture."""
-        return batch.filter(pa.array(self.chosen.among(batch))) if rank in self.ranks else batch
+        return batch.filter(pa.array(self.segments.among(batch))) if rank in self.ranks else batch
 
     def left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """What counts of segments that were left open."""
-        return batch.filter(pa.array(~self.chosen.among(batch)))
+        return batch.filter(pa.array(~self.segments.among(batch)))

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.errors import CaptureError, NoCapture, unforeseen
-from stompcap.lake.places import open_files
+from stompcap.lake.paths import open_files
 from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.grouping import Limits, whole_groups
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stompcap.capture import Survey as Found
     from stompcap.lake.open_state import OpenState
     from stompcap.options import Options
-    from stompcap.spark.slices import Again
+    from stompcap.spark.slices import Reread
 
 Batches = Iterator[pa.RecordBatch]
 FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
@@ -104,7 +104,7 @@ class Survey:
 class Read:
     """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts.
 
-    The files of `state` are shared out among the tasks by number. `again`: which segments count, where connections are computed again.
+    The files of `state` are shared out among the tasks by number. `reread`: which segments count of captures that are read again.
     """
 
     packs: Sequence[Sequence[tuple[int, Split]]]
@@ -113,7 +113,7 @@ class Read:
     vlan: bool
     tunnels: bool
     meter: Meter = field(default_factory=Meter)
-    again: Again | None = None
+    reread: Reread | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the blocks of the packs whose numbers come as rows."""
@@ -130,11 +130,11 @@ class Read:
 
         for file in self.state.files[task :: len(self.packs)]:
             for batch in self.state.segments(file):
-                yield self.again.left(batch) if self.again else batch
+                yield self.reread.left(batch) if self.reread else batch
         for rank, split in self.packs[task]:
             try:
                 for batch in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels):
-                    yield self.again.of(batch, rank) if self.again else batch
+                    yield self.reread.of(batch, rank) if self.reread else batch
             except Exception as error:  # noqa: BLE001 - as in `examined`
                 failures.note(rank, error)
             self.meter.add("read", task, split.octets)
@@ -145,7 +145,7 @@ class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
     `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
-    they had in the run before. `overtaken`, `unused` and `clocks` as for the assembly.
+    they had in the run before. `superseded`, `unused` and `clocks` as for the assembly.
     """
 
     lake: str
@@ -155,7 +155,7 @@ class Extract:
     outputs: tuple[str, ...]
     now_ns: int
     before: Sequence[str] = ()
-    overtaken: bool = False
+    superseded: bool = False
     meter: Meter = field(default_factory=Meter)
     unused: frozenset[bytes] = frozenset()
     clocks: Sequence[int] = ()
@@ -174,8 +174,8 @@ class Extract:
                         self._count(some)
                 else:
                     self._large(made, flows, failures)
-        failures.lost.update(made.assembly.lost)
-        failures.unread.update(made.assembly.unread)
+        failures.unresumed.update(made.assembly.lost)
+        failures.recognised_late.update(made.assembly.unread)
         yield sink.manifest(failures, made.assembly.points.shared)
 
     def _large(self, made: _Made, flow: Iterator[pa.Table], failures: Failures) -> None:
@@ -195,7 +195,7 @@ class Extract:
             endpoints = given[0].column("endpoints")[0].as_py()
             if endpoints not in made.assembly.resumed:
                 return dict.fromkeys(ranks(given[0]), error)
-            failures.lost[endpoints] = why(error)
+            failures.unresumed[endpoints] = why(error)
             return {STATE: error}
 
         with failures.caught(blamed):
@@ -216,7 +216,7 @@ class _Made:
         self.analyser = SessionAnalyser(order, work.options, sink.wants)
         self.assembly = Assembly(
             work.captures, work.batch_id, work.options, spilled=lambda: spill.octets, now_ns=work.now_ns,
-            analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.overtaken,
+            analyser=self.analyser if sink.wants("sessions") else None, before=work.before, overtaken=work.superseded,
             unused=work.unused,
         ).with_clocks(work.clocks)  # fmt: skip
         self.sink = sink

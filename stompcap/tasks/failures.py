@@ -23,19 +23,18 @@ FAILURES = "failures"  # the column that reports them
 
 
 class Failures(dict[int, str]):
-    """What is wrong with captures, in words, by their rank.
-
-    `lost`: flows, by their endpoints, whose saved state could not be taken up, and why. `unread`: those with a connection that shows STOMP
-    only now, of which octets are in captures that were not read again.
-    """
+    """What is wrong with captures, in words, by their rank."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lost: dict[bytes, str] = {}
-        self.unread: set[bytes] = set()
+        self.unresumed: dict[bytes, str] = {}
+        """Flows, by their endpoints, whose saved state could not be gone on with, and why."""
+
+        self.recognised_late: set[bytes] = set()
+        """The endpoints of flows with a connection that shows STOMP only now, some octets of which were not kept and not read again."""
 
     def __bool__(self) -> bool:
-        return len(self) > 0 or len(self.lost) > 0 or len(self.unread) > 0
+        return len(self) > 0 or len(self.unresumed) > 0 or len(self.recognised_late) > 0
 
     def note(self, rank: int, error: Exception) -> None:
         """Take an error that reading a capture, or working on its segments, ended in."""
@@ -54,15 +53,16 @@ class Failures(dict[int, str]):
 
     def said(self) -> str:
         """All of them as text, for another process."""
-        return json.dumps([self, {endpoints.hex(): why for endpoints, why in self.lost.items()}, [one.hex() for one in self.unread]])
+        unresumed = {endpoints.hex(): why for endpoints, why in self.unresumed.items()}
+        return json.dumps([self, unresumed, [endpoints.hex() for endpoints in self.recognised_late]])
 
     def hear(self, said: Iterable[str | None]) -> None:
         """Take what others said."""
         for text in said:
-            captures, states, unread = json.loads(text or "[{}, {}, []]")
+            captures, states, late = json.loads(text or "[{}, {}, []]")
             self.update({int(rank): remedy for rank, remedy in captures.items()})
-            self.lost.update({bytes.fromhex(endpoints): why for endpoints, why in states.items()})
-            self.unread.update(map(bytes.fromhex, unread))
+            self.unresumed.update({bytes.fromhex(endpoints): why for endpoints, why in states.items()})
+            self.recognised_late.update(map(bytes.fromhex, late))
 
 
 def culprits(segments: pa.Table, attempt: Callable[[pa.Table], None], error: Exception) -> dict[int, Exception]:

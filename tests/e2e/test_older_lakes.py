@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 
 from stompcap.lake import commits, data_files
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import OPEN
+from stompcap.lake.paths import OPEN
 from stompcap.tables import TABLES
 from tests.e2e.runs import Lake
 from tests.lakes.make import MANY, OLDER

@@ -60,7 +60,7 @@ def row(path: Path, named: Path | None = None) -> dict[str, Any]:
 def test_all_is_new_to_an_empty_lake() -> None:
     found, begun, kept = look([ONE, OTHER], [])
     assert [one.row["path"] for one in found.captures] == sorted([str(ONE), str(OTHER)])
-    assert found.again == []
+    assert found.known == []
     assert begun == 1
     assert kept.octets == kept.told[-1] == ONE.stat().st_size + OTHER.stat().st_size
 
@@ -71,7 +71,7 @@ def test_a_known_capture_is_told_by_its_digest(named: str, tmp_path: Path, monke
     known = [row(ONE), row(OTHER)]
     monkeypatch.setattr(capture, "examine", pytest.fail)
     found, begun, kept = look([path], known)
-    assert [(one.path, one.row["capture_id"]) for one in found.again] == [(str(path), known[0]["capture_id"])]
+    assert [(one.path, one.row["capture_id"]) for one in found.known] == [(str(path), known[0]["capture_id"])]
     assert found.captures == []
     assert begun == 0
     assert kept.told[-1] == ONE.stat().st_size
@@ -81,7 +81,7 @@ def test_a_compressed_capture_is_known_again(tmp_path: Path) -> None:
     path = tmp_path / "one.pcap.gz"
     path.write_bytes(gzip.compress(ONE.read_bytes()))
     found, begun, _ = look([path], [row(path)])
-    assert (len(found.again), begun) == (1, 0)
+    assert (len(found.known), begun) == (1, 0)
 
 
 def test_as_long_as_a_known_one_but_another(tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_what_cannot_be_read_is_refused_and_the_rest_goes_on(tmp_path: Path) -> 
     found, begun, _ = look([text, empty, ONE, OTHER], [row(ONE)])
     assert [one.path for one in found.refused] == [str(text)]
     assert found.empty == [str(empty)]
-    assert [one.path for one in found.again] == [str(ONE)]
+    assert [one.path for one in found.known] == [str(ONE)]
     assert [one.row["path"] for one in found.captures] == [str(OTHER)]
     assert begun >= 1

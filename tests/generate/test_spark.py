@@ -7,7 +7,8 @@ import json
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.run import STAGES, Run, execute
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.generate.profiles import Wanted
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 def test_a_lake_of_rotated_files_agrees_with_the_truth(spark, tmp_path):  # noqa: F811
     made = generate(tmp_path / "made.pcap", Request("rotation", seed=3, wanted=Wanted(3, 20, 7_200)))
-    result = execute(Run(lambda: spark, str(tmp_path / "lake"), Options()), STAGES, [str(path) for path in made.paths])
+    result = execute(Job(lambda: spark, str(tmp_path / "lake"), Options()), STAGES, [str(path) for path in made.paths])
     assert result.status == "done"
     tables = {name: DeltaTable(str(tmp_path / "lake" / name)).to_pyarrow_table() for name in {*SOURCES.values(), "streams"}}
     check(json.loads(made.truth.read_text("utf-8")), tables)

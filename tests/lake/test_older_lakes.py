@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.ingest import bronze
+from pipelines.ingest.baseline import baseline
 from stompcap.lake import data_files, upgrade
 from stompcap.lake import tables as lakes
 from stompcap.lake.files import TableWriter
@@ -160,7 +160,7 @@ def test_rows_under_older_names_are_written_anew_in_files_of_the_same_kind(tmp_p
     assert (row["window_size"], row["layers"], row["place"], row["pieces"]) == (7, 3, -1, None)
     assert [field.name for field in table.schema().fields] == whole.arrow.names
     assert [file.name.startswith("open-x-part-") for file in data_files.of(table)] == [True]
-    assert lakes.has_taken_in(where, "stream_state", "u")
+    assert lakes.has_committed(where, "stream_state", "u")
 
 
 @pytest.mark.parametrize("commit", OLDER)
@@ -189,9 +189,9 @@ def test_a_batch_may_go_on_from_the_state_before_the_lake_was_brought_up(commit:
     order, paths = {row["capture_id"]: rank for rank, row in enumerate(captures)}, [row["path"] for row in captures]
     found = []
     for one in (version, None):
-        past = bronze.before(where, Options(), captures, one)
-        segments = OpenState(past.files, order, paths)
-        found.append(pa.Table.from_batches([batch for file in past.files for batch in segments.segments(file)]))
-        assert has_states(past.files) is (commit in ("6e2c5f8", "334e90f"))
+        before = baseline(where, Options(), captures, one)
+        segments = OpenState(before.files, order, paths)
+        found.append(pa.Table.from_batches([batch for file in before.files for batch in segments.segments(file)]))
+        assert has_states(before.files) is (commit in ("6e2c5f8", "334e90f"))
     assert found[0].num_rows > 0
     assert found[0].equals(found[1])

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.report.sample import table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stompcap.lake import open_tables
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 
 OF_THE_RUN = {"runs", "batches", "quality_results"}

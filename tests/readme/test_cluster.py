@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.generate import generate
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.spark import jars
 from stompcap.tables import TABLES
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from tests.e2e.truth import captures
 
@@ -31,7 +32,7 @@ def spark() -> Iterator[SparkSession]:
 def whole_run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Result:
     """What a run over every recorded capture did."""
     lake = str(tmp_path_factory.mktemp("lake"))
-    return execute(Run(lambda: spark, lake, Options()), STAGES, captures())
+    return execute(Job(lambda: spark, lake, Options()), STAGES, captures())
 
 
 @pytest.fixture(scope="session")

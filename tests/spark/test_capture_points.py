@@ -12,8 +12,9 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks.rotation import rotated
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.quality.words import ONE_POINT
@@ -32,7 +33,7 @@ Start = Callable[..., Result]
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Start:
     def start(lake: Path, *captures: str, stages: Sequence[str] = STAGES[:-1]) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options()), stages, captures)
+        return execute(Job(lambda: spark, str(lake), Options()), stages, captures)
 
     return start
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.rotation import rotated
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import Run, execute
+from pipelines.run import execute
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.tcp.settle import BLOCK
@@ -27,7 +28,7 @@ Start = Callable[..., Result]
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Start:
     def start(lake: Path, *captures: str) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options(idle_timeout=120)), WITHOUT_VALIDATION, captures)
+        return execute(Job(lambda: spark, str(lake), Options(idle_timeout=120)), WITHOUT_VALIDATION, captures)
 
     return start
 

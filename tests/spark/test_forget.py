@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import forget
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
-from pipelines.work import Work
+from pipelines.run import STAGES, execute
 from stompcap.cli import entry
 from stompcap.lake import data_files, removal
 from stompcap.lake.commits import read
@@ -52,7 +52,7 @@ def written(folder: Path, some: Iterable[Segment]) -> str:
 
 
 def run(spark: SparkSession, lake: Path, capture: str, stages: tuple[str, ...] = STAGES) -> Result:
-    return execute(Run(lambda: spark, str(lake), Options()), stages, [capture])
+    return execute(Job(lambda: spark, str(lake), Options()), stages, [capture])
 
 
 def rows_of(lake: Path) -> dict[str, list[str]]:
@@ -124,6 +124,6 @@ def test_tasks_of_spark_rewrite_what_is_much(
     run(spark, lake, written(tmp_path / "captures", packets()))
     monkeypatch.setattr(removal, "DRIVER_OCTETS", 0)
     ids = tuple(row["stream_id"] for row in theirs(lake))
-    done = forget(Work(lambda: spark, str(lake), Options()), Criteria(streams=ids))
+    done = forget(Job(lambda: spark, str(lake), Options()), Criteria(streams=ids))
     assert done.connections == len(GONE) == len(ids)
     assert rows_of(lake) == never

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from stompcap.lake import history
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, replace_files
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from tests.report.sample import table
 
 COMMITS = 25

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
@@ -51,7 +52,7 @@ def run(spark: SparkSession) -> Callable[..., Result]:
     """A run over captures into a lake."""
 
     def start(lake: Path, *captures: str, options: Options | None = None) -> Result:
-        return execute(Run(lambda: spark, str(lake), options or Options()), RUN_STAGES, captures)
+        return execute(Job(lambda: spark, str(lake), options or Options()), RUN_STAGES, captures)
 
     return start
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.agreement import differences
@@ -154,7 +155,7 @@ def test_a_second_run_adds_nothing_and_needs_no_spark(lake: Path) -> None:
         return {str(path) for path in lake.rglob("*.parquet") if path.relative_to(lake).parts[0] not in ("runs", "quality_results")}
 
     before, rows = files(), {name: read(lake, name).num_rows for name in TABLES if name not in ("runs", "quality_results")}
-    result = execute(Run(no_spark, str(lake), Options()), STAGES, captures())
+    result = execute(Job(no_spark, str(lake), Options()), STAGES, captures())
     assert [stage["name"] for stage in result.stages] == ["start"]
     assert {capture["status"] for capture in result.captures} == {"known"}
     assert files() == before
@@ -163,7 +164,7 @@ def test_a_second_run_adds_nothing_and_needs_no_spark(lake: Path) -> None:
 
 def test_captures_named_again_with_other_options_are_never_silently_known(lake: Path) -> None:
     named = captures()[:2]
-    assert execute(Run(no_spark, str(lake), Options()), STAGES, named).warnings == []
-    [warning] = execute(Run(no_spark, str(lake), Options(overlap="last")), STAGES, named).warnings
+    assert execute(Job(no_spark, str(lake), Options()), STAGES, named).warnings == []
+    [warning] = execute(Job(no_spark, str(lake), Options(overlap="last")), STAGES, named).warnings
     says = "taken in with the defaults: their rows stay as they are; to have --overlap last, add --reprocess to stompcap run"
     assert warning.endswith(says)

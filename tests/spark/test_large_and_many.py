@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.ingest import bronze
+from pipelines import intake
+from pipelines.ingest import extract as extraction
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import Run, execute
+from pipelines.run import execute
 from stompcap import capture
 from stompcap import spark as stompcap_spark
 from stompcap.options import Options
@@ -34,7 +36,7 @@ NUMBERS = ("packet", "first_packet", "last_packet")
 
 
 def run(spark: SparkSession, lake: Path, path: Path, *more: str) -> Result:
-    return execute(Run(lambda: spark, str(lake), Options(split_octets=1 << 16)), ("extract", *more), [str(path)])
+    return execute(Job(lambda: spark, str(lake), Options(split_octets=1 << 16)), ("extract", *more), [str(path)])
 
 
 def rows(table: pa.Table, *without: str) -> Counter[str]:
@@ -69,7 +71,7 @@ def test_parts_and_tasks_change_nothing(
     tables: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bronze, "tasks_for", lambda *_: tasks)
+    monkeypatch.setattr(extraction, "tasks_for", lambda *_: tasks)
     assert len(capture.examine(str(large), "s", 1 << 16).splits) > 5
     run(spark, tmp_path / "lake", large, *stages)
     for name in tables:
@@ -128,13 +130,13 @@ def test_a_growing_file_is_read_on(spark: SparkSession, tmp_path: Path, large: P
 def test_a_file_that_grows_while_it_is_read(spark: SparkSession, tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "growing.pcap"
     shutil.copy(ONE, path)
-    extract = bronze.extract
+    extract = extraction.extract
 
     def grown(*arguments: object) -> object:
         path.write_bytes(large.read_bytes())
         return extract(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bronze, "extract", grown)
+    monkeypatch.setattr(intake, "extract", grown)
     run(spark, tmp_path / "lake", path)
     plain = tables_of([str(ONE)])
     for name in BRONZE:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import Run, execute
+from pipelines.run import execute
 from stompcap.options import Options
 from tests.e2e.cutting import records
 from tests.examples import STRIDE
@@ -28,7 +29,7 @@ Start = Callable[..., Result]
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Start:
     def start(lake: Path, *captures: str, stages: Sequence[str] = WITHOUT_VALIDATION) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options(idle_timeout=120)), stages, captures)
+        return execute(Job(lambda: spark, str(lake), Options(idle_timeout=120)), stages, captures)
 
     return start
 

@@ -16,7 +16,7 @@ from pipelines.ingest import ledger
 from stompcap.cli import entry
 from stompcap.lake import data_files, delta_log, maintenance
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from tests.report.sample import START, table
 
 if TYPE_CHECKING:

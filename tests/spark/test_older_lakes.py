@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.job import Job
 from pipelines.recompute.reprocess import Wanted
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.lake import tables as lakes
 from stompcap.lake.older_rows import older_rows
 from stompcap.options import Options
@@ -37,7 +38,7 @@ Runs = Callable[..., Result]
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Runs:
     def start(lake: Path, captures: list[str], wanted: Wanted | None = None) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options()), STAGES[:-1], captures, wanted=wanted)
+        return execute(Job(lambda: spark, str(lake), Options()), STAGES[:-1], captures, wanted=wanted)
 
     return start
 

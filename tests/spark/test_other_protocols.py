@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pyarrow import parquet
 
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import Run, execute
+from pipelines.run import execute
 from stompcap.options import Options
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
@@ -30,7 +31,7 @@ ONLY_NOW = "shows STOMP only now"
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Start:
     def start(lake: Path, *captures: str) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options()), WITHOUT_VALIDATION, captures)
+        return execute(Job(lambda: spark, str(lake), Options()), WITHOUT_VALIDATION, captures)
 
     return start
 

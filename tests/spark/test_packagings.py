@@ -9,7 +9,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.intake import WHOLE
-from pipelines.run import Run, execute
+from pipelines.job import Job
+from pipelines.run import execute
 from stompcap.options import Options
 from tests.e2e.truth import DATA
 from tests.mangler.compare import Tables, differences, named, rows_of
@@ -36,7 +37,7 @@ def test_a_lake_of_another_packaging_has_the_same_tables(change, frames, written
     packaging = together(SEGMENTATIONS[change], ENCAPSULATIONS[frames], FILES[written])
     (folder := tmp_path / "captures").mkdir()
     paths = [str(path) for path in packaging.files(DATA / NAME, folder)]
-    result = execute(Run(lambda: spark, str(tmp_path / "lake"), Options()), ("extract", *WHOLE), paths)
+    result = execute(Job(lambda: spark, str(tmp_path / "lake"), Options()), ("extract", *WHOLE), paths)
     assert result.status == "done"
     (folder := tmp_path / "original").mkdir()
     original = rows_of(packaging.original().files(DATA / NAME, folder))

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from stompcap.lake import replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.files import TableWriter
-from stompcap.lake.places import DataFile
+from stompcap.lake.paths import DataFile
 from tests.report.sample import table
 
 PREFIX = "open-0-"

@@ -14,11 +14,11 @@ from deltalake import DeltaTable
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import forget
 from pipelines.ingest.unfinished import unfinished
+from pipelines.job import Job
 from pipelines.recompute import reprocess
 from pipelines.recompute.reprocess import Wanted
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
-from pipelines.work import Work
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from stompcap.settings import Settings, Thresholds
 from stompcap.tables import TABLES
@@ -72,7 +72,7 @@ def parts(folder: Path, capture: Path, cuts: Iterable[float]) -> list[str]:
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Callable[..., Result]:
     def start(lake: Path, *captures: str, options: Options | None = None, wanted: Wanted | None = None) -> Result:
-        return execute(Run(lambda: spark, str(lake), options or Options()), WITHOUT_VALIDATION, captures, wanted=wanted)
+        return execute(Job(lambda: spark, str(lake), options or Options()), WITHOUT_VALIDATION, captures, wanted=wanted)
 
     return start
 
@@ -182,7 +182,7 @@ def test_connections_of_named_captures(run: Callable[..., Result], files: list[s
 
 def test_what_was_forgotten_does_not_come_back(spark: SparkSession, run: Callable[..., Result], lake: Path) -> None:
     gone = sorted(set(column(lake, "streams", "stream_id")))[:3]
-    forget(Work(lambda: spark, str(lake), Options()), Criteria(streams=tuple(gone)))
+    forget(Job(lambda: spark, str(lake), Options()), Criteria(streams=tuple(gone)))
     left = sorted(column(lake, "streams", "stream_id"))
     run(lake, options=OTHER, wanted=Wanted())
     assert sorted(column(lake, "streams", "stream_id")) == left

@@ -11,8 +11,9 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks.rotation import rotated
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.tables import TABLES
@@ -35,7 +36,7 @@ def run(spark: SparkSession) -> Callable[..., Result]:
     """Some stages of a run over captures into a lake."""
 
     def start(lake: Path, captures: list[str], *stages: str) -> Result:
-        return execute(Run(lambda: spark, str(lake), Options()), stages or STAGES[:-1], captures)
+        return execute(Job(lambda: spark, str(lake), Options()), stages or STAGES[:-1], captures)
 
     return start
 

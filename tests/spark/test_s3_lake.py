@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.locking import lock
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
@@ -27,14 +27,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 # For each place: a lake by two runs, and one stage by stage.
 MAKES_LAKES = """
 import sys
-from pipelines.run import STAGES, Run, execute
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from stompcap.spark.session import get_session
 
 spark = get_session("local[2]")
 
 def do(lake, stages, *captures):
-    result = execute(Run(lambda: spark, lake, Options()), stages, captures, whole=stages == ["validate"])
+    result = execute(Job(lambda: spark, lake, Options()), stages, captures, whole=stages == ["validate"])
     assert result.status == "done" and not result.failed_expectations, (lake, stages, result.warnings)
 
 for place in sys.argv[1:]:

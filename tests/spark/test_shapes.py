@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.run import STAGES, Run, execute
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.runs import LINEAGE
@@ -110,7 +111,7 @@ def start(spark: SparkSession) -> Start:
     """Runs over captures into a lake, one after the other; their warnings."""
 
     def run(lake: Path, runs: Sequence[Sequence[Path]]) -> list[str]:
-        done = [execute(Run(lambda: spark, str(lake), Options()), STAGES[:-1], [str(path) for path in paths]) for paths in runs]
+        done = [execute(Job(lambda: spark, str(lake), Options()), STAGES[:-1], [str(path) for path in paths]) for paths in runs]
         return [warning for one in done for warning in one.warnings]
 
     return run

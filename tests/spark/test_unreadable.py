@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark import cloudpickle
 
-from pipelines.ingest import bronze, ledger
+from pipelines.ingest import extract, ledger
 from pipelines.intake import WHOLE
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import Run, execute
+from pipelines.run import execute
 from stompcap import capture
 from stompcap.lake import tables as lakes
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.options import Options
 from stompcap.spark import tasks
 from tests.e2e.truth import DATA
@@ -50,7 +51,7 @@ class Fails(tasks.Read):
 
 
 def run(spark: SparkSession, lake: Path, *paths: Path, **options: Any) -> Result:
-    return execute(Run(lambda: spark, str(lake), Options(**options)), ("extract", *WHOLE), [str(path) for path in paths])
+    return execute(Job(lambda: spark, str(lake), Options(**options)), ("extract", *WHOLE), [str(path) for path in paths])
 
 
 def captures(lake: Path) -> dict[str, dict[str, Any]]:
@@ -71,7 +72,7 @@ def statuses(result: Result) -> dict[str, str | None]:
 def test_a_capture_at_which_a_task_fails(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     cloudpickle.register_pickle_by_value(module)
-    monkeypatch.setattr(bronze.tasks, "Read", Fails)
+    monkeypatch.setattr(extract.tasks, "Read", Fails)
     again = Path(shutil.copy(BAD, tmp_path / AGAIN))
     lake, plain = tmp_path / "lake", tmp_path / "plain"
     try:

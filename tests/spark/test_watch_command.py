@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.job import Job
 from pipelines.locking import lock
-from pipelines.run import STAGES, Run, execute
+from pipelines.run import STAGES, execute
 from stompcap.options import Options
 from tests.cli.commands import ROOT, hears, in_session
 from tests.e2e.truth import DATA
@@ -103,7 +104,7 @@ def rotate(folder: Path, name: str) -> None:
 def expected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What one run over all files says."""
     lake = tmp_path_factory.mktemp("expected")
-    execute(Run(lambda: spark, str(lake), Options()), STAGES, [str(DATA / name) for name in NAMES])
+    execute(Job(lambda: spark, str(lake), Options()), STAGES, [str(DATA / name) for name in NAMES])
     return rows_of(lake)
 
 

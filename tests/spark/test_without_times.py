@@ -11,9 +11,9 @@ from deltalake import DeltaTable
 
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import forget, warnings
+from pipelines.job import Job
 from pipelines.result import Result
-from pipelines.run import STAGES, Run, execute
-from pipelines.work import Work
+from pipelines.run import STAGES, execute
 from stompcap import spark as stompcap_spark
 from stompcap.cli import entry
 from stompcap.options import Options
@@ -39,7 +39,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def result(path: Path, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return execute(Run(lambda: spark, str(tmp_path_factory.mktemp("lake")), Options()), STAGES, [str(path)])
+    return execute(Job(lambda: spark, str(tmp_path_factory.mktemp("lake")), Options()), STAGES, [str(path)])
 
 
 def test_the_gate_is_open_and_all_rows_are_there(result: Result) -> None:
@@ -85,10 +85,10 @@ def test_nothing_shown_is_of_1970(words: list[str], result: Result, tmp_path: Pa
 
 
 def test_a_moment_finds_none_of_them(result: Result, spark: SparkSession) -> None:
-    work = Work(lambda: spark, result.lake, Options())
+    job = Job(lambda: spark, result.lake, Options())
     before = Criteria(before=datetime.datetime.now(datetime.UTC))
     rows = DeltaTable(f"{result.lake}/streams").to_pyarrow_table().num_rows
-    assert forget(work, before).connections == 0
+    assert forget(job, before).connections == 0
     assert DeltaTable(f"{result.lake}/streams").to_pyarrow_table().num_rows == rows
     [said] = warnings(result.lake, before)
     assert said.startswith(f"{rows} connections of unknown time stay")

@@ -77,24 +77,24 @@ def forget(
     wanted = criteria(lake, which)
     session, began = common.session(where.master, where.conf), entered()
     from pipelines.forgetting import forget as forgetting
-    from pipelines.work import Work
+    from pipelines.job import Job
     from stompcap.options import Options
 
     with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
-        work = Work(session, lake, Options(), progress, began)
-        found = forgetting.count(work, wanted) if asks or dry_run else None
+        job = Job(session, lake, Options(), progress, began)
+        found = forgetting.count(job, wanted) if asks or dry_run else None
         warnings = forgetting.warnings(lake, wanted)
     if asks and found is not None and found.rows and not _confirmed(found):
         print("nothing was deleted")
         return
     if not dry_run:
         with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
-            work.progress = progress
-            found = forgetting.forget(work, wanted, where.wait)
+            job.progress = progress
+            found = forgetting.forget(job, wanted, where.wait)
     if found is None:
         raise AssertionError("neither counted nor deleted")
     if verbosity.as_json:
-        status, run_id = ("dry run", None) if dry_run else ("done", work.result.run_id)
+        status, run_id = ("dry run", None) if dry_run else ("done", job.result.run_id)
         said = {"run_id": run_id, "lake": lake, "status": status, "connections": found.connections, "rows": found.rows}
         print(json.dumps(said | {"warnings": warnings}))
         return

@@ -186,14 +186,15 @@ def perform(
     session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # in parallel with the imports that follow: everything is new to a lake that does not exist yet
-    from pipelines.run import Run, execute
+    from pipelines.job import Job
+    from pipelines.run import execute
     from stompcap.prepare import compiled
 
     if "extract" in stages and not quiet and not as_json and not compiled():
         print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
     # spark-submit mixes standard error into standard output, where --json promises a single object
     with shown(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
-        job = Run(session, lake, chosen, progress, began)
+        job = Job(session, lake, chosen, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
@@ -202,7 +203,7 @@ def perform(
 
             progress.begin("summing up")
             found = overview(lake, session)
-            job.lap("summary")
+            job.result.lap("summary")
     outcome = result.public()
     if as_json:
         print(json.dumps(outcome))

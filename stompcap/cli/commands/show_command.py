@@ -18,7 +18,7 @@ from stompcap.errors import UsageError
 from stompcap.lake import capture_points, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.older_rows import older_rows
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables.levels import SPELLED
 from stompcap.units import duration, moment, size
 from stompcap.visible import visible

@@ -65,9 +65,10 @@ def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, w
     """Start the session, then do round after round."""
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
+    from pipelines.job import Job
     from pipelines.run import execute
     from pipelines.watching.rotating import Rotating
-    from pipelines.watching.watch import Round, Watch
+    from pipelines.watching.watch import Watch
     from stompcap.prepare import compiled
     from stompcap.spark.session import lost
 
@@ -79,8 +80,7 @@ def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, w
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
         tell.begin()
         with shown(_steps_are_hidden(verbosity)) as progress:
-            job = Round(session, lake, chosen, progress)
-            job.uninterrupted = signals.put_off
+            job = Job(session, lake, chosen, progress, uninterrupted=signals.put_off)
             try:
                 return execute(job, stages, paths, wait_s=where.wait or every_s)
             except Exception:

@@ -11,13 +11,13 @@ from deltalake import DeltaTable
 
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import FIRST, LAST, Forgotten, forget
+from pipelines.job import Job
 from pipelines.metrics import aggregates, gold
-from pipelines.work import Work
 from stompcap.lake import data_files
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import ordered, read
 from stompcap.lake.maintenance import clustering
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.options import Options
 from tests.report.sample import START, table
 
@@ -82,12 +82,12 @@ def refresh(lake: Path) -> None:
         aggregates.refresh(str(lake), one, [], "run", no_spark)
 
 
-def work(lake: Path, spark: SparkSession | None = None) -> Work:
-    return Work(no_spark if spark is None else lambda: spark, str(lake), Options())
+def job(lake: Path, spark: SparkSession | None = None) -> Job:
+    return Job(no_spark if spark is None else lambda: spark, str(lake), Options())
 
 
 def forgotten(lake: Path, criteria: Criteria) -> Forgotten:
-    return forget(work(lake), criteria)
+    return forget(job(lake), criteria)
 
 
 def rows_of(lake: Path, *without: str) -> dict[str, list[str]]:

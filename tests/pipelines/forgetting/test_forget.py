@@ -17,20 +17,19 @@ from pipelines.forgetting import forget as forgetting
 from pipelines.forgetting.criteria import Criteria, parts
 from pipelines.forgetting.forget import FIRST
 from pipelines.ingest import ledger, unfinished
-from pipelines.ingest.bronze import Before
+from pipelines.ingest.baseline import Baseline
 from pipelines.metrics import aggregates, gold
 from stompcap.capture import examine
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import commits, data_files, delta_log, maintenance
 from stompcap.lake import tables as lakes
 from stompcap.lake.files import TableWriter
-from stompcap.lake.places import location
-from stompcap.options import Options
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
 from tests.examples import STRIDE
 from tests.killed import Killed, killed_at
-from tests.pipelines.forgetting.forgotten_lakes import KEYED, Connection, files_of, forgotten, holding, make, no_spark, rows_of, work
+from tests.pipelines.forgetting.forgotten_lakes import KEYED, Connection, files_of, forgotten, holding, job, make, no_spark, rows_of
 from tests.report.sample import START, table
 
 A = Connection("0a" * 10, "10.1.2.3", "alice", 0)
@@ -114,7 +113,7 @@ def test_connections_are_found_in_either_table(last: str, criteria: Criteria, la
 def test_the_lake_is_that_of_the_others(criteria: Criteria, gone: str, lake: Path, never: Callable[[str], dict[str, list[str]]]) -> None:
     """Counted before, deleted, and again without effect."""
     expected = {} if not gone else dict.fromkeys(KEYED, len(gone))
-    counted = forgetting.count(work(lake), criteria)
+    counted = forgetting.count(job(lake), criteria)
     done = forgotten(lake, criteria)
     assert (counted.connections, counted.rows) == (done.connections, done.rows) == (len(gone), expected)
     assert rows_of(lake) == never(gone)
@@ -252,10 +251,10 @@ def test_runs_say_which_kinds_of_criteria_and_how_many(lake: Path) -> None:
 def test_a_run_that_was_killed_is_to_be_finished_first(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options(), Before(0))
+    unfinished.begin(job(lake), "b", [found], Baseline(0))
     assert forgotten(lake, Criteria(streams=(A.name,))).connections == 1, "no table has rows of it"
     lakes.append(str(lake), "segments", table("segments", [B.row("segments")]), ["b"], "killed")
-    with pytest.raises(EnvironmentProblem, match=r"run killed was killed while it committed .*rabbitmq_midstream\.pcap; finish it first"):
+    with pytest.raises(EnvironmentProblem, match=r"run \w+ was killed while it committed .*rabbitmq_midstream\.pcap; finish it first"):
         forgotten(lake, Criteria(streams=(B.name,)))
     ledger.enter(str(lake), [found.row], "b", "killed")
     assert forgotten(lake, Criteria(streams=(B.name,))).connections == 1

@@ -13,14 +13,13 @@ import pytest
 from pipelines.forgetting import forget as forgetting
 from pipelines.forgetting.criteria import Criteria
 from pipelines.ingest import ledger, unfinished
-from pipelines.ingest.bronze import Before
+from pipelines.ingest.baseline import Baseline
 from stompcap.capture import examine
 from stompcap.lake import tables as lakes
-from stompcap.options import Options
 from stompcap.quality import last
 from stompcap.report.checks import write_checks
 from tests.e2e.truth import DATA
-from tests.pipelines.forgetting.forgotten_lakes import DAY_NS, Connection, forgotten, holding, make, work
+from tests.pipelines.forgetting.forgotten_lakes import DAY_NS, Connection, forgotten, holding, job, make
 from tests.report.sample import START, table
 
 OLD = Connection("0a" * 10, "10.1.2.3", "alice", 0)
@@ -73,7 +72,7 @@ def column(lake: Path, name: str, column: str) -> list[Any]:
 
 def test_what_is_older_goes_and_captures_stay_known(lake: Path) -> None:
     criteria = Criteria(before=day(5))
-    counted = forgetting.count(work(lake), criteria)
+    counted = forgetting.count(job(lake), criteria)
     done = forgotten(lake, criteria)
     assert counted.rows == done.rows
     assert {name: done.rows[name] for name in ("captures", "runs", "batches", "quality_results")} == {
@@ -127,7 +126,7 @@ def test_the_last_validation_stays_without_examples(lake: Path) -> None:
 def test_an_unfinished_batch_stays(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None
-    unfinished.begin(str(lake), "killed", "b", [found], Options(), Before(0))
+    unfinished.begin(job(lake), "b", [found], Baseline(0))
     forgotten(lake, Criteria(before=day(10_000)))
     assert column(lake, "batches", "batch_id") == ["b"]
     assert holding(lake, "rabbitmq_midstream.pcap")

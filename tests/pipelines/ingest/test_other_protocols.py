@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.ingest.other_protocols import lines, unread
+from pipelines.ingest.other_protocols import lines, not_read
 from stompcap.lake import tables as lakes
 from tests.report.sample import table
 
@@ -66,7 +66,7 @@ def test_only_connections_of_the_batch_with_octets_count(tmp_path: Path) -> None
     def no_spark() -> SparkSession:
         raise AssertionError("this lake is small")
 
-    assert unread(lake, "b", PORTS, no_spark) == [
+    assert not_read(lake, "b", PORTS, no_spark) == [
         "no connection spoke STOMP, but there were: 1 connection of TLS on port 61612, not decrypted"
     ]
 
@@ -85,6 +85,6 @@ def test_octets_that_were_left_out_are_told(tmp_path: Path) -> None:
     def no_spark() -> SparkSession:
         raise AssertionError("this lake is small")
 
-    [said] = unread(lake, "a", {80}, no_spark)
+    [said] = not_read(lake, "a", {80}, no_spark)
     assert said.startswith("3 segments of STOMP connections with 1.5 kB in impossible places of their streams")
-    assert unread(lake, "b", {61613}, no_spark) == []
+    assert not_read(lake, "b", {61613}, no_spark) == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.ingest import ledger
-from pipelines.ingest.recorded_options import BY_STAGE, chosen, differing
+from pipelines.ingest.recorded_options import BY_STAGE, differing, given_options
 from pipelines.run import STAGES
 from stompcap.lake import tables as lakes
 from stompcap.options import STOMP_PORTS, Options
@@ -40,8 +40,8 @@ def test_an_option_is_told_as_it_is_given(name: str) -> None:
     value, words = OTHER[name]
     given = Options(**{name: value})  # type: ignore[arg-type]
     for stage in BY_STAGE:
-        assert chosen(given, [stage]) == ({name: words} if name in BY_STAGE[stage] else {})
-    assert chosen(Options(), STAGES) == {}
+        assert given_options(given, [stage]) == ({name: words} if name in BY_STAGE[stage] else {})
+    assert given_options(Options(), STAGES) == {}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def lake(tmp_path: Path) -> str:
 
 
 def record(lake: str, stage: str, inputs: list[str], options: Options, *within: str, error: str | None = None) -> None:
-    ledger.record(lake, f"run {stage} {inputs} {error}", stage, ledger.now(), inputs, {}, chosen(options, (stage, *within)), error)
+    ledger.record(lake, f"run {stage} {inputs} {error}", stage, ledger.now(), inputs, {}, given_options(options, (stage, *within)), error)
 
 
 def row(name: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def row(name: str) -> dict[str, Any]:
 
 
 def told(lake: str, options: Options, *stages: str, names: str = "a") -> list[str]:
-    return differing(chosen(options, stages or STAGES), stages or STAGES, [row(name) for name in names], lake)
+    return differing(given_options(options, stages or STAGES), stages or STAGES, [row(name) for name in names], lake)
 
 
 LAST, CONNECTION = Options(overlap="last"), Options(ack_scope="connection")

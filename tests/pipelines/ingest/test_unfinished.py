@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest import ledger, unfinished
-from pipelines.ingest.bronze import Before
+from pipelines.ingest.baseline import Baseline
+from pipelines.job import Job
 from stompcap.capture import examine
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from tests.e2e.truth import DATA
+from tests.pipelines.forgetting.forgotten_lakes import no_spark
 
 CAPTURE = DATA / "rabbitmq_midstream.pcap"
 
@@ -24,14 +26,15 @@ def test_a_batch_is_unfinished_until_its_captures_are_in_the_lake(tmp_path: Path
     found = examine("growing.pcap", "tap")
     assert found is not None
     lakes.create(lake)
-    for run_id in ("first", "second"):
-        unfinished.begin(lake, run_id, "b", [found], Options(source="tap"), Before(0))
+    first, second = (Job(no_spark, lake, Options(source="tap")) for _ in range(2))
+    for job in (first, second):
+        unfinished.begin(job, "b", [found], Baseline(0))
     Path("growing.pcap").write_bytes(octets)
     monkeypatch.chdir("/")
     (batch,) = unfinished.unfinished(lake)
-    assert (batch.batch_id, batch.run_id, batch.options.source) == ("b", "first", "tap")
+    assert (batch.batch_id, batch.run_id, batch.options.source) == ("b", first.result.run_id, "tap")
     assert unfinished.partly_in(lake, batch) == []
-    (again,), wrong = unfinished.read_again(batch, [])
+    (again,), wrong = unfinished.examined_again(batch, [])
     assert wrong == []
     assert again.row == found.row | {"path": str(tmp_path / "growing.pcap")}
     ledger.enter(lake, [again.row], "b", "second")
@@ -47,10 +50,10 @@ def test_files_that_are_gone_or_others_are_named(tmp_path: Path) -> None:
         assert found is not None
         surveys.append(found)
     lakes.create(lake)
-    unfinished.begin(lake, "run", "b", surveys, Options(), Before(0))
+    unfinished.begin(Job(no_spark, lake, Options()), "b", surveys, Baseline(0))
     gone.unlink()
     other.write_bytes(CAPTURE.read_bytes()[:-100])
     (batch,) = unfinished.unfinished(lake)
-    found_again, wrong = unfinished.read_again(batch, [])
+    found_again, wrong = unfinished.examined_again(batch, [])
     assert found_again == []
     assert [line.partition(":")[0] for line in sorted(wrong)] == [str(gone), str(other)]

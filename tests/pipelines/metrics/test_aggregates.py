@@ -20,7 +20,7 @@ from pipelines.metrics import aggregates, gold
 from stompcap.lake import commits, data_files, delta_log, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE, UNIT, CommitInfo, ordered, read, replace_files, written
-from stompcap.lake.places import location
+from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.examples import one_in
 from tests.report.sample import table

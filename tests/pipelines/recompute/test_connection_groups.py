@@ -12,7 +12,7 @@ from pipelines.recompute.connection_groups import Connections, named, together
 from pipelines.recompute.reprocess import Wanted
 from stompcap.assembly.addresses import endpoints_of
 from stompcap.capture.columns import SEGMENTS
-from stompcap.spark.slices import Again, Periods, Share
+from stompcap.spark.slices import Periods, Reread, Share
 from tests.report.sample import table
 
 SECOND, HOUR = 10**9, 3600 * 10**9
@@ -96,7 +96,7 @@ def test_segments_of_flows_in_periods() -> None:
     batch = segments(*((ENDS, at) for at in (0, 10, 11, 20, 40, 41, 50, 51)), (OTHER, 5), (OTHER, 6), (ENDS | {"client_port": 1}, 5))
     assert chosen.among(batch).tolist() == [True, True, False, True, True, False, True, False, True, False, False]
     assert not Periods.of(pa.array([], pa.binary()), np.zeros(0, np.int64), np.zeros(0, np.int64)).among(batch).any()
-    again = Again(frozenset({3}), chosen)
+    again = Reread(frozenset({3}), chosen)
     assert [part.num_rows for part in (again.of(batch, 2), again.of(batch, 3), again.left(batch))] == [11, 6, 5]
 
 
@@ -127,7 +127,7 @@ def test_which_connections_are_meant(wanted: Wanted, expected: list[str]) -> Non
     rows = [life("a", 0, 20, client_port=1), life("b", 20, 30, client_port=2), life("c", 30, 40, client_port=3, protocol="other")]
     tables = {
         "streams": table("streams", rows), "sources": named("tap"), "named": pa.table({"stream_id": pa.array(wanted.streams, pa.string())}),
-        "spoken": table("segments", [{"stream_id": "a", "capture_id": "x"}, {"stream_id": "b", "capture_id": "y"}]),
+        "with_stomp": table("segments", [{"stream_id": "a", "capture_id": "x"}, {"stream_id": "b", "capture_id": "y"}]),
         "times": pa.table({"capture_id": ["x"], "since": [15], "until": [35]}),
     }  # fmt: skip
     found = together(tables, wanted.sql, IDLE)

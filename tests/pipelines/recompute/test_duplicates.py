@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.recompute.duplicates import NEAR_NS, pairs, seen_twice
+from pipelines.recompute.duplicates import NEAR_NS, duplicates, pairs
 from stompcap.lake.data_files import Bounds, File, Files
 from tests.report.sample import table
 
@@ -36,7 +36,7 @@ def found(held: Sequence[Row], new: Sequence[Row], folder: Path) -> list[str]:
         pq.write_table(table("streams", list(rows)), folder / name)
     times = [row["first_ns"] for row in held]
     file = File("held", str(folder / "held"), 1, len(held), 0, {"first_ns": Bounds(min(times), max(times), known=True, nulls=False)})
-    ids: list[str] = seen_twice(Files("streams", (str(folder / "new"),)), [file], "tap").column("stream_id").to_pylist()
+    ids: list[str] = duplicates(Files("streams", (str(folder / "new"),)), [file], "tap").column("stream_id").to_pylist()
     return ids
 
 
@@ -79,6 +79,6 @@ def test_the_captures_that_they_are_of_are_named(tmp_path: Path) -> None:
     pq.write_table(table("streams", THREE), tmp_path / "held")
     pq.write_table(table("streams", moved(THREE, 7200)), tmp_path / "new")
     held = File("held", str(tmp_path / "held"), 1, 3, 0, {"first_ns": Bounds(None, None, known=False, nulls=True)})
-    twins = seen_twice(Files("streams", (str(tmp_path / "new"),)), [held], "tap")
+    twins = duplicates(Files("streams", (str(tmp_path / "new"),)), [held], "tap")
     [(one, other, packets)] = pairs(twins, [untimed, captures[0]], captures[1:])
     assert (one["capture_id"], other["capture_id"], packets) == ("x", "z", 0)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines import run
-from pipelines.ingest import ledger
 from pipelines.result import Result
 from pipelines.watching.rotating import Due, Rotating
-from pipelines.watching.watch import Round, Watch
-from stompcap.errors import EnvironmentProblem, LakeBusy, StompcapError, UsageError
-from stompcap.options import Options
+from pipelines.watching.watch import Watch
+from stompcap.errors import EnvironmentProblem, LakeBusy, UsageError
 from tests.e2e.truth import DATA
 
 CAPTURE = (DATA / "rabbitmq_midstream.pcap").read_bytes()
@@ -198,30 +195,3 @@ def test_only_work_is_there_to_be_interrupted(tmp_path: Path) -> None:
 
     watched(tmp_path, Clock(lambda: seen.append(("sleep", waiting[0])), nothing), work, waiting=context)  # type: ignore[arg-type]
     assert seen[:3] == [("work", 0), ("sleep", 1), ("work", 0)]
-
-
-def test_a_signal_waits_from_the_first_commit_of_a_stage_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[str] = []
-
-    @contextmanager
-    def uninterrupted() -> Iterator[None]:
-        steps.append("hold")
-        yield
-        steps.append("release")
-
-    monkeypatch.setattr(ledger, "record", lambda *_, **__: steps.append("record"))
-    monkeypatch.setattr(run.lakes, "commit", lambda *_: steps.append("commit") or 0)
-    job = Round(lambda: pytest.fail("no session is needed"), str(tmp_path), Options())
-    job.uninterrupted = uninterrupted
-    with job.stage("extract", []) as rows:
-        steps.append("work")
-        job.admit([], "batch", rows, ["frames"])
-        job.admit([], "batch", rows, ["sessions"])
-        steps.append("enter")
-    with pytest.raises(StompcapError), job.stage("metrics", []):
-        raise StompcapError("no")
-    assert steps == ["work", "hold", "commit", "commit", "enter", "record", "release", "record"]
-
-
-def test_a_round_outside_a_command_needs_nothing_of_it(tmp_path: Path) -> None:
-    assert Round.uninterrupted is nullcontext
