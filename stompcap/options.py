@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stompcap.settings import Settings
@@ -10,22 +11,32 @@ from stompcap.settings import Settings
 # and STOMP inside WebSocket on RabbitMQ and ActiveMQ.
 STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673, 15674})
 
-SPLIT_OCTETS = 1 << 26
-
 LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
 """Environment variable: the octets that a compressed capture may decompress to, where no option sets it."""
 
 
+ACK_SCOPES = ("auto", "subscription", "connection")
+"""What a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ); `auto` goes by product."""
+
+OVERLAPS = ("first", "last")
+"""Which octets are kept where captured segments differ: those captured first or last."""
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Words that may be chosen, as messages have them: `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 @dataclass(frozen=True)
 class Options:
-    """Options that change the content of tables.
+    """Options that change the content of tables; their defaults are here and nowhere else.
 
     Except `split_octets`, how much of a capture one task reads, and `max_decompressed`, the size beyond which a compressed one is
     refused (None: the default of `stompcap.capture.compressed`).
 
     `ports` are those of servers on which a command's line shows STOMP where a frame may begin, or EOLs alone do; `all_ports` searches
     further for a whole frame. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
-    `ack_scope` is auto, subscription or connection. `overlap` is first or last. `settings` are severities and thresholds.
+    `ack_scope` is one of ACK_SCOPES, `overlap` one of OVERLAPS. `settings` are severities and thresholds.
     `idle_timeout`: seconds of silence after which packets of the same endpoints are another connection.
     `vlan`: VLAN ids separate connections. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
@@ -37,7 +48,7 @@ class Options:
     keep_credentials: bool = False
     ack_scope: str = "auto"
     overlap: str = "first"
-    split_octets: int = SPLIT_OCTETS
+    split_octets: int = 1 << 26
     settings: Settings = field(default_factory=Settings)
     vlan: bool = False
     tunnels: bool = True

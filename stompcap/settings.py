@@ -67,6 +67,22 @@ class Thresholds:
         seconds: float = getattr(self, name)
         return round(seconds * SECOND_NS)
 
+    def text(self, name: str) -> str:
+        """A threshold as texts have it: `10 s`, or the number."""
+        value: float = getattr(self, name)
+        unit = {"s": 1, "ms": 1000}.get(name.rpartition("_")[2])
+        return f"{value / unit:g} s" if unit else f"{value:g}"
+
+    @property
+    def heartbeat_severities(self) -> tuple[tuple[float, str], ...]:
+        """The severities of a gap between heart-beats, the mildest first, each with the number of intervals that it lies above."""
+        return (self.heartbeat_late, "late"), (self.heartbeat_violation, "violation"), (self.heartbeat_dead, "dead")
+
+
+def filled_in(text: str) -> str:
+    """A text of ours with the default of each threshold that it names in braces."""
+    return re.sub(r"\{(\w+)\}", lambda found: Thresholds().text(found[1]) if hasattr(Thresholds, found[1]) else found[0], text)
+
 
 @dataclass(frozen=True)
 class Quality:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from stompcap.errors import UsageError
 from stompcap.options import Options
 from stompcap.rules import RULES, catalogue_table, judge, list_rules, settings_of
 from stompcap.rules.engine import in_force
-from stompcap.settings import RuleSetting, Settings, Thresholds
+from stompcap.settings import RuleSetting, Settings, Thresholds, filled_in
 from tests.rules.transcript import analysed
 
 RAW_COLON = "in 1.2\nC: SEND⏎destination:/queue/a⏎time:12:30⏎⏎␀"
@@ -136,3 +138,14 @@ def test_thresholds_reach_the_rules(name: str, rule: str, transcript: str, value
 
     assert rule in found(Thresholds())
     assert rule not in found(Thresholds(**{name: value}))
+
+
+def test_texts_have_the_thresholds_in_force() -> None:
+    """Rules name a threshold with its default, which is filled in; the page on judging has those of heart-beats."""
+    text = filled_in("after `receipt_wait_s` ({receipt_wait_s}), above {heartbeat_late}, {heartbeat_sane_min_ms}, {header}")
+    assert text == "after `receipt_wait_s` (10 s), above 1.1, 1 s, {header}"
+    root = Path(__file__).resolve().parents[1]
+    by_hand = re.compile(rf"`({'|'.join(f.name for f in fields(Thresholds))})`[\s,(]*\d")
+    assert not [path.name for path in (root / "stompcap" / "rules").rglob("*.py") if by_hand.search(path.read_text("utf-8"))]
+    judging = (root / "docs" / "judging.md").read_text("utf-8")
+    assert all(f"| above {limit:g} | {severity} |" in judging for limit, severity in Thresholds().heartbeat_severities)

@@ -1,7 +1,7 @@
 """Which connections must be computed together: those between the same endpoints that follow each other without enough of a silence.
 
-Packets decide which connection of a flow they belong to by what came before them (`stompcap.tcp.matching`). What a flow was after it had
-been silent for the idle timeout, or after its connections had closed and the linger time was over, does not depend on what it was before.
+Packets decide which connection of a flow they belong to by what came before them (`stompcap.tcp.matching`). What a flow was
+after it had been idle (`stompcap.tcp.idle`) does not depend on what it was before.
 """
 
 # ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
@@ -23,10 +23,11 @@ from stompcap.lake.query import opened
 from stompcap.lake.removal import Streams, disjoint
 from stompcap.spark.slices import Periods
 from stompcap.tables import TABLES
-from stompcap.tcp.matching import CLOCK_STEP_NS, LINGER_NS
+from stompcap.tcp.idle import OPEN_SQL, over_sql
 
 ENDS = ("client_ip", "client_port", "server_ip", "server_port")
-COLUMNS = ("stream_id", "batch_id", *ENDS, "first_ns", "last_ns", "clock_steps_back", "close_kind", "fin_ns_c2s", "fin_ns_s2c", "rst_ns")
+COLUMNS = ("stream_id", "batch_id", *ENDS, "first_ns", "last_ns", "clock_steps_back", "close_kind", "fin_ns_c2s", "fin_ns_s2c", "rst_ns",
+           "history")  # fmt: skip
 LIFE = ("first_ns", "last_ns")
 FLOW = """CASE WHEN (client_ip, client_port) <= (server_ip, server_port)
     THEN concat_ws(' ', client_ip, client_port, server_ip, server_port)
@@ -120,13 +121,10 @@ def together(
     ), mine AS (
         SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
     ), silent AS (
-        SELECT *, first_ns - max(last_ns) OVER before AS silence, coalesce(bool_or(NOT closed) OVER before, false) AS some_open
-        FROM (SELECT *, (close_kind = 'rst' OR rst_ns IS NOT NULL
-            OR (fin_ns_c2s IS NOT NULL AND fin_ns_s2c IS NOT NULL)) AS closed FROM mine) judged
-        WINDOW before AS ({ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        SELECT *, first_ns - max(last_ns) OVER before AS silence, coalesce(bool_or({OPEN_SQL}) OVER before, false) AS some_open
+        FROM mine WINDOW before AS ({ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     ), parted AS (
-        SELECT *, sum(CASE WHEN silence IS NULL OR (silence > {idle_ns} AND silence < {CLOCK_STEP_NS})
-            OR (silence > {LINGER_NS} AND silence <= {idle_ns} AND NOT some_open) THEN 1 ELSE 0 END) OVER ({ORDER}) AS part
+        SELECT *, sum(CASE WHEN silence IS NULL OR {over_sql("silence", idle_ns, "some_open")} THEN 1 ELSE 0 END) OVER ({ORDER}) AS part
         FROM silent
     ), grouped AS (
         SELECT *, bool_or(chosen) OVER (PARTITION BY flow, part) AS wanted, bool_or(NOT came) OVER (PARTITION BY flow, part) AS held

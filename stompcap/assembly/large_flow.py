@@ -19,7 +19,7 @@ from stompcap.capture.files import Source
 from stompcap.columns import Octets, column
 from stompcap.errors import StompcapError
 from stompcap.tcp.file_steps import Passed
-from stompcap.tcp.matching import may_go_on
+from stompcap.tcp.idle import may_go_on
 from stompcap.tcp.octets import copy_from
 
 NAMED = ("flow", "endpoints", "forward")

@@ -19,7 +19,7 @@ from stompcap.assembly.parts import Part
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.options import Options
-from stompcap.tcp.matching import may_go_on
+from stompcap.tcp.idle import may_go_on
 from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches

@@ -20,7 +20,7 @@ from stompcap.capture.records import Walk
 from stompcap.capture.remote import Ranged
 from stompcap.capture.segments import Batch, Decoder
 from stompcap.capture.splits import Cuts, Split
-from stompcap.options import SPLIT_OCTETS
+from stompcap.options import Options
 from stompcap.tables.words import UNREADABLE
 
 HASH_OCTETS = 1 << 24
@@ -103,7 +103,7 @@ def survey(path: str, source: str, *, tunnels: bool = True) -> dict[str, Any] | 
 def examine(
     path: str,
     source: str,
-    split_octets: int = SPLIT_OCTETS,
+    split_octets: int = Options.split_octets,
     known: Iterable[Known] = (),
     *,
     tunnels: bool = True,

@@ -11,7 +11,7 @@ import typer
 
 from stompcap import units, zones
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.options import LIMIT_VARIABLE, SPLIT_OCTETS, STOMP_PORTS, Options
+from stompcap.options import ACK_SCOPES, LIMIT_VARIABLE, OVERLAPS, STOMP_PORTS, Options, one_of
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -86,15 +86,15 @@ Wait = Annotated[
 class Reading:
     """How captures are read."""
 
-    source: Source = "default"
-    overlap: Overlap = "first"
-    idle_timeout: IdleTimeout = "24h"
+    source: Source = Options.source
+    overlap: Overlap = Options.overlap
+    idle_timeout: IdleTimeout = f"{Options.idle_timeout // 3600}h"
     ports: Ports = ""
-    all_ports: AllPorts = False
-    vlan: Vlan = False
-    tunnels: Tunnels = True
-    split_octets: SplitOctets = SPLIT_OCTETS
-    max_decompressed: MaxDecompressed = None
+    all_ports: AllPorts = Options.all_ports
+    vlan: Vlan = Options.vlan
+    tunnels: Tunnels = Options.tunnels
+    split_octets: SplitOctets = Options.split_octets
+    max_decompressed: MaxDecompressed = Options.max_decompressed
 
 
 @dataclass(frozen=True)
@@ -151,16 +151,16 @@ class Again:
 def options(
     reading: Reading = Reading(),
     *,
-    body_preview: int = 256,
-    keep_credentials: bool = False,
-    ack_scope: str = "auto",
+    body_preview: int = Options.body_preview,
+    keep_credentials: bool = Options.keep_credentials,
+    ack_scope: str = Options.ack_scope,
     settings: str | None = None,
 ) -> Options:
     """The options as a record; raises UsageError for invalid words and numbers."""
-    if ack_scope not in ("auto", "subscription", "connection"):
-        raise UsageError(f"--ack-scope {ack_scope}: must be auto, subscription or connection")
-    if reading.overlap not in ("first", "last"):
-        raise UsageError(f"--overlap {reading.overlap}: must be first or last")
+    if ack_scope not in ACK_SCOPES:
+        raise UsageError(f"--ack-scope {ack_scope}: must be {one_of(ACK_SCOPES)}")
+    if reading.overlap not in OVERLAPS:
+        raise UsageError(f"--overlap {reading.overlap}: must be {one_of(OVERLAPS)}")
     extra = set()
     for word in filter(None, (part.strip() for part in reading.ports.split(","))):
         if not word.isdecimal() or not 0 < int(word) < 65536:

@@ -32,7 +32,7 @@ from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
 from stompcap.tcp.capture_points import CapturePoints
 from stompcap.tcp.file_steps import NO_CLOCKS
 from stompcap.tcp.flows import NEVER
-from stompcap.tcp.matching import IDLE_NS
+from stompcap.tcp.idle import IDLE_NS
 
 BATCH_PACKETS = 65536
 CHECKED = ("first_ns", "last_ns", "outer_octets_c2s", "outer_octets_s2c")

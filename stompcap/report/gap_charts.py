@@ -10,10 +10,12 @@ from markupsafe import Markup
 from stompcap.report.grouping import DIRECTIONS
 from stompcap.report.layout import Layout, Room, Rows, Spec, Y, amount, counts, drawn, layer, texts, word
 from stompcap.report.queries import RATIO_BINS
+from stompcap.settings import Thresholds, filled_in
 from stompcap.units import count, milliseconds
 from stompcap.visible import visible
 
-LIMITS = ((1.1, "late"), (1.5, "violation"), (3.0, "dead"))  # the severities of a gap, in intervals
+LIMITS = Thresholds().heartbeat_severities
+ABOVE = "above {heartbeat_late} is late, above {heartbeat_violation} a violation, above {heartbeat_dead} dead"
 COLOURS = {"ok": "ok", "late": "late", "violation": "violation", "dead": "dead", "not_evaluable": "soft"}
 ID_DIGITS = 8
 """Digits of a session's id in a label: enough for `stompcap export`."""
@@ -61,7 +63,7 @@ def _histogram(rows: Rows, layout: Layout) -> Markup:
     ]  # fmt: skip
     words = (
         f"Longest gap of each direction from {DIRECTIONS[direction]}, in negotiated intervals",
-        "Number of session directions by longest gap divided by interval; above 1.1 is late, above 1.5 a violation, above 3 dead.",
+        f"Number of session directions by longest gap divided by interval; {filled_in(ABOVE)}.",
     )
     return layout.markup(layers, f"gap-histogram-{direction}", words, 110, Room(60 if layout.names else 44, 20))
 

@@ -23,6 +23,7 @@ from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
 from stompcap.report.remarks import BREAKERS, remarks
+from stompcap.settings import Thresholds
 from stompcap.tables.levels import SPELLED, spelled
 from stompcap.tables.words import SIDES
 from stompcap.visible import visible
@@ -147,7 +148,7 @@ def build_parts(
         quality = answers["quality"]
     return render(
         "document.html", "STOMP traffic report",
-        lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality,
+        lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality, thresholds=Thresholds(),
     )
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from stompcap.lake import clocks
 from stompcap.report.ranking import ranked
+from stompcap.settings import Thresholds
 from stompcap.tables.levels import SPELLED
 from stompcap.units import count, duration, share, size
 
 Rows = list[dict[str, Any]]
 BREAKERS = {"client": "clients", "server": "brokers"}
+THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "bad",
-                f"{_number(dead, 'session direction', 'session directions')} fell silent for more than three heart-beat intervals.",
+                f"{_number(dead, 'session direction', 'session directions')} fell silent for more than {THRESHOLDS.text('heartbeat_dead')} "
+                "heart-beat intervals.",
                 "heartbeats",
             )
         )
@@ -70,7 +73,8 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
         found.append(
             Remark(
                 "warn",
-                f"{_number(violation, 'session direction', 'session directions')} exceeded the heart-beat interval by more than half.",
+                f"{_number(violation, 'session direction', 'session directions')} fell silent for more than "
+                f"{THRESHOLDS.text('heartbeat_violation')} heart-beat intervals.",
                 "heartbeats",
             )
         )

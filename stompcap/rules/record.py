@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from stompcap.columns import I64, Bools
+from stompcap.settings import filled_in
 
 ALL_VERSIONS = "1.0 1.1 1.2"
 LENIENCY = "M S I"  # strictest first
@@ -169,10 +170,13 @@ class Chapter:
         negotiated: bool = True,
         decide: Decide | None = None,
     ) -> Callable[[Verdict], Verdict]:
-        """Register the decorated function; its docstring is title, explanation and, where there are any, pitfalls."""
+        """Register the decorated function; its docstring is title, explanation and, where there are any, pitfalls.
+
+        A threshold's name in braces stands for its default.
+        """
 
         def register(judge: Verdict) -> Verdict:
-            title, explanation, pitfalls = [*(inspect.getdoc(judge) or "").split("\n\n"), "", ""][:3]
+            title, explanation, pitfalls = [*filled_in(inspect.getdoc(judge) or "").split("\n\n"), "", ""][:3]
             self.rules.append(
                 Rule(
                     rule_id, tuple(versions.split()), side, level, observed, clause, title.removesuffix("."),

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stompcap.columns import I8, I32, I64, Bools, Octets, worded
 from stompcap.kernel import kernel
+from stompcap.options import Options
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
 from stompcap.stomp.heads import Heads, split_heads
@@ -26,7 +27,6 @@ from stompcap.tables.schema import HEADER_MAP, HEADERS
 RULES = ("FR-02", "FR-03", "FR-04", "FR-07", "FR-08", "FR-15", "FR-17", "FR-18", "FR-19")
 """Rules that one frame's octets and the version decide, in the order of `decode_errors`."""
 
-BODY_PREVIEW = 256
 
 
 @kernel
@@ -152,7 +152,7 @@ def decode(
     octets: Octets,
     frames: Rows,
     versions: I8,
-    body_preview: int = BODY_PREVIEW,
+    body_preview: int = Options.body_preview,
     keep_credentials: bool = False,
     masked: Bools | None = None,
     names: SecretNames = SECRET_NAMES,

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from stompcap.codes import BY_CONTENT_LENGTH_SHORTENED, FRAME, PARTIAL
 from stompcap.columns import Octets
-from stompcap.stomp.decoder import BODY_PREVIEW, decode
+from stompcap.options import Options
+from stompcap.stomp.decoder import decode
 from stompcap.stomp.delimiter import delimit
 from stompcap.stomp.rows import Rows, Runs
 from stompcap.stomp.syntax import Syntax
@@ -43,7 +44,7 @@ def frames_of(octets: Octets, rows: Rows, version: str | None, offset: int = 0, 
     """The frames among `rows` as objects; `offset` is added to their offsets."""
     frames = rows.frames()
     code = -1 if version is None else words.VERSIONS.index(version)
-    batch = decode(octets, frames, np.full(len(frames), code, np.int8), BODY_PREVIEW, keep_credentials)
+    batch = decode(octets, frames, np.full(len(frames), code, np.int8), Options.body_preview, keep_credentials)
     result = []
     for number, row in enumerate(batch.to_pylist()):
         end = int(frames.position[number] + frames.length[number]) - 1

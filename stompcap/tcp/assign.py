@@ -19,7 +19,8 @@ from stompcap.tcp.clocks import Sent, take_clock, take_step
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
 from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
 from stompcap.tcp.history import note
-from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_syn, first_after_idle, idle, last_time
+from stompcap.tcp.idle import first_after_idle, idle, last_time
+from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_syn
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, State
 
 

@@ -17,8 +17,8 @@ from stompcap.tcp.assign import Assigned, Segments, assign
 from stompcap.tcp.clocks import OPEN_AT_ONCE, STEP
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
+from stompcap.tcp.idle import IDLE_NS, RECENT
 from stompcap.tcp.interleave import Placed
-from stompcap.tcp.matching import IDLE_NS, RECENT
 from stompcap.tcp.naming import as_streams
 from stompcap.tcp.order import grouped, order
 from stompcap.tcp.results import ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows, covering

@@ -15,7 +15,7 @@ from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
 from stompcap.columns import I32, I64, U8, Bools
 from stompcap.kernel import inline, kernel
-from stompcap.tcp.matching import LINGER_NS
+from stompcap.tcp.idle import LINGER_NS
 from stompcap.tcp.state import CLOSE_BY
 
 LINES = 64  # sequences of captures that a flow is merged from

@@ -4,7 +4,7 @@ It keeps the packets of at most one block that is not yet full, the few rows bef
 connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut, but for counters of
 octets that came again: `settle` makes octets final that both sides have left behind, and copies of them are compared with none.
 
-Where a flow was silent for so long that none of its connections goes on (stompcap.tcp.matching), it begins anew, and so does its
+Where a flow was silent for so long that none of its connections goes on (stompcap.tcp.idle), it begins anew, and so does its
 block: what comes behind the silence is settled as if nothing had been before it.
 """
 
@@ -20,19 +20,18 @@ import pyarrow as pa
 
 from stompcap.capture import SEGMENTS
 from stompcap.columns import I64, Bools, column
+from stompcap.options import OVERLAPS, one_of
 from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
-from stompcap.tcp.matching import IDLE_NS, LINGER_NS, may_go_on
+from stompcap.tcp.idle import IDLE_NS, LINGER_NS, may_go_on
 from stompcap.tcp.results import Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK, Block
 from stompcap.tcp.state import AFTER_IDLE, FIRST_CAPTURE, LATEST_CAPTURE
 
-POLICIES = ("first", "last")
-
 
 def demand_policy(overlap: str) -> None:
     """Raise ValueError for an unknown overlap policy."""
-    if overlap not in POLICIES:
-        raise ValueError(f"overlap is 'first' or 'last', not {overlap!r}")
+    if overlap not in OVERLAPS:
+        raise ValueError(f"overlap is {one_of(OVERLAPS)}, not {overlap}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ differ, files that begin again at an earlier time and neighbours that were writt
 tells, time decides, then rank of the capture and packet number. Where the clock is known to have stepped between two captures
 (stompcap.capture.rotation), the later one's packets come behind the other's, unless acknowledgements tell that both were taken at once.
 
-What was before a silence is forgotten, as flows begin anew behind it (stompcap.tcp.matching), so that cutting captures there changes
+What was before a silence is forgotten, as flows begin anew behind it (stompcap.tcp.idle), so that cutting captures there changes
 nothing. Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where
 packets wait for one another, the later one is a copy: its octets were acknowledged before it was captured, and come first.
 """
@@ -22,7 +22,7 @@ from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped
-from stompcap.tcp.matching import LINGER_NS
+from stompcap.tcp.idle import LINGER_NS
 from stompcap.tcp.settle import BLOCK
 from stompcap.tcp.state import CLOSE_BY
 

@@ -12,9 +12,9 @@ from stompcap.kernel import inline, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
+from stompcap.tcp.idle import RECENT
 from stompcap.tcp.interleave import Laid, Placed, interleave
 from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE_ROW, SORT, as_they_come, in_order, swept
-from stompcap.tcp.matching import RECENT
 from stompcap.tcp.state import State
 
 MID_STREAM_WINDOW = 1 << 20  # how far before its first captured segment a stream without a captured SYN may begin

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from stompcap.columns import column
 from stompcap.tcp import join
 from stompcap.tcp.block import nothing_carried, reassemble_block
+from stompcap.tcp.idle import IDLE_NS
 from stompcap.tcp.machine import Reassembler, Settled, demand_policy
-from stompcap.tcp.matching import IDLE_NS
 from stompcap.tcp.results import Reassembly
 from stompcap.tcp.settle import BLOCK, Block
 

@@ -135,7 +135,7 @@ SHOWN = (
     "By client library",
     "dead above 3×",
     "record cut short at octet 1,234,500",
-    "1 session direction fell silent for more than three heart-beat intervals.",
+    "1 session direction fell silent for more than 3 heart-beat intervals.",
     "expect_table_row_count_to_be_between",
     "Worst consumers",
     "Distribution by consumer",

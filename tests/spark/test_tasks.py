@@ -15,7 +15,7 @@ from stompcap.options import Options
 from stompcap.spark import tasks
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
-from stompcap.tcp.matching import IDLE_NS
+from stompcap.tcp.idle import IDLE_NS
 from tests.e2e.truth import DATA
 
 CAPTURES = [DATA / "activemq_dialogue.pcap", DATA / "rabbitmq_heartbeats.pcap"]

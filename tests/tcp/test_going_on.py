@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stompcap.tcp import join, reassemble_columns
-from stompcap.tcp.matching import IDLE_NS, LINGER_NS
+from stompcap.tcp.idle import IDLE_NS, LINGER_NS
 from tests.tcp.test_machine import ACK, FIN, RST, SYN, fed, rows_of
 
 SECOND = 1000  # in milliseconds, as rows_of takes them

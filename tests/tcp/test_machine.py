@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.tcp import Reassembler, count_conflicts, join, reassemble_columns
-from stompcap.tcp.matching import IDLE_NS
+from stompcap.tcp.idle import IDLE_NS
 from tests.examples import one_in
 from tests.tcp.test_properties import HIGH, LOW, known
 

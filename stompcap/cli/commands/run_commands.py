@@ -61,9 +61,9 @@ def run(
     captures: Some = None,
     again: common.Again = AGAIN,
     reading: common.Reading = READING,
-    body_preview: common.BodyPreview = 256,
-    keep_credentials: common.KeepCredentials = False,
-    ack_scope: common.AckScope = "auto",
+    body_preview: common.BodyPreview = Options.body_preview,
+    keep_credentials: common.KeepCredentials = Options.keep_credentials,
+    ack_scope: common.AckScope = Options.ack_scope,
     settings: common.SettingsFile = None,
     where: common.Where = WHERE,
     fail_on: FailOn = None,
@@ -106,7 +106,7 @@ def extract(
     captures: Captures,
     lake: common.Lake,
     reading: common.Reading = READING,
-    keep_credentials: common.KeepCredentials = False,
+    keep_credentials: common.KeepCredentials = Options.keep_credentials,
     where: common.Where = WHERE,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
@@ -116,8 +116,8 @@ def extract(
 
 def decode(
     lake: common.Lake,
-    body_preview: common.BodyPreview = 256,
-    keep_credentials: common.KeepCredentials = False,
+    body_preview: common.BodyPreview = Options.body_preview,
+    keep_credentials: common.KeepCredentials = Options.keep_credentials,
     where: common.Where = WHERE,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
@@ -128,7 +128,7 @@ def decode(
 
 def correlate(
     lake: common.Lake,
-    ack_scope: common.AckScope = "auto",
+    ack_scope: common.AckScope = Options.ack_scope,
     where: common.Where = WHERE,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
@@ -139,7 +139,7 @@ def correlate(
 def metrics(
     lake: common.Lake,
     only: Only = None,
-    ack_scope: common.AckScope = "auto",
+    ack_scope: common.AckScope = Options.ack_scope,
     settings: common.SettingsFile = None,
     where: common.Where = WHERE,
     verbosity: common.Verbosity = VERBOSITY,

@@ -104,7 +104,7 @@ def ds_03(ctx: RuleContext) -> Judged:
 
     Passes where the RECEIPT passed the capture point before the client's FIN or RST; fails where the client closed
     first and the RECEIPT came later, or, everything from the server having been captured, never. Not evaluable where
-    the server closed first, the client gave up after `receipt_wait_s` (10 s), or the clocks of both directions do not tell.
+    the server closed first, the client gave up after `receipt_wait_s` ({receipt_wait_s}), or the clocks of both directions do not tell.
     """
     index = _asking(ctx)
     session, asked, answered, place = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns", "answered_order"))

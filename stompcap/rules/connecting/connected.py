@@ -148,7 +148,7 @@ def cn_18(ctx: RuleContext) -> Judged:
 def cn_19(ctx: RuleContext) -> Judged:
     """CONNECT is answered in time.
 
-    By CONNECTED or ERROR, within `connect_answer_s`, 10 s by default. Not evaluable where the server was not heard of
+    By CONNECTED or ERROR, within `connect_answer_s`, {connect_answer_s} by default. Not evaluable where the server was not heard of
     after that time, octets of its side are missing, or the clocks of both directions cannot be compared.
 
     Brokers give a login 10 s (RabbitMQ) to 30 s (ActiveMQ) themselves.

@@ -138,7 +138,7 @@ def cn_11(ctx: RuleContext) -> Judged:
     """Without a common version the server says ERROR and closes.
 
     Judged where the client offers no version that exists, or the answer is an ERROR that lists versions. Fails
-    where the server closes without a word or keeps the connection for more than `refusal_close_s` (15 s) after
+    where the server closes without a word or keeps the connection for more than `refusal_close_s` ({refusal_close_s}) after
     its ERROR (RabbitMQ takes up to ten); what a capture shows less of is not evaluable. An unfit CONNECTED is CN-09b's.
     """
     accept = ctx.first["connect"].header("accept-version")
@@ -181,7 +181,7 @@ def cn_12(ctx: RuleContext) -> Judged:
     """A CONNECT refused is answered by ERROR, then a close.
 
     1.0 goes further: the server always acknowledges. Fails on silence, or where the connection lives on for more than
-    `refusal_close_s` (15 s) after the ERROR; not evaluable where the client gave up or the capture ends first.
+    `refusal_close_s` ({refusal_close_s}) after the ERROR; not evaluable where the client gave up or the capture ends first.
 
     A silent close is also what a plain connection to another service's port looks like. Where that answers in a language
     of its own, as a TLS port does with an alert, it is no STOMP server: not evaluable.

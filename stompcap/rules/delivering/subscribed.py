@@ -42,8 +42,9 @@ def sb_08(ctx: RuleContext) -> tuple[Judged, Judged]:
     comes within 65,536 frames of it. Not evaluable where a SUBSCRIBE of the same id may have been lost.
 
     Messages under way when UNSUBSCRIBE was sent are legal: until its RECEIPT, or where it asked for none until
-    `unsubscribe_grace_s` (2 s) and the round trip, as long as CONNECT took, have passed. Not evaluable after that where the
-    RECEIPT that it asked for had not been captured by then, nor where the clocks of both directions cannot be compared.
+    `unsubscribe_grace_s` ({unsubscribe_grace_s}) and the round trip, as long as CONNECT took, have passed. Not evaluable
+    after that where the RECEIPT that it asked for had not been captured by then, nor where the clocks of both directions
+    cannot be compared.
     """
     facts = ctx.facts
     late = ctx.of("MESSAGE") & (facts.subscription_state == ENDED)

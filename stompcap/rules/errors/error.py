@@ -74,7 +74,7 @@ def er_02(ctx: RuleContext) -> Judged:
     """The server closes the connection just after ERROR.
 
     In 1.2 after every ERROR, in 1.1 after one that refuses a SEND or SUBSCRIBE (known by its receipt-id); 1.0 has no
-    such rule. Passes where the server's FIN or RST comes within `error_close_s` (1 s), fails where the server was
+    such rule. Passes where the server's FIN or RST comes within `error_close_s` ({error_close_s}), fails where the server was
     heard, by octets or a FIN, after that. Where the client closed first, the capture ends, or the clocks of both directions cannot be
     compared, it is not evaluable.
 
@@ -141,7 +141,7 @@ def er_04(ctx: RuleContext) -> tuple[Judged, Judged]:
     """An ERROR over a frame with a receipt has its receipt-id.
 
     Passes where the receipt-id names a receipt asked for. Fails where the header is missing, the client's latest frame
-    asked for a receipt not longer than `error_cause_s` (1 s) before, and nothing ever answered it. Errors about heart-beats
+    asked for a receipt not longer than `error_cause_s` ({error_cause_s}) before, and nothing ever answered it. Errors about heart-beats
     concern no frame. Not evaluable where octets are missing that could tell better, the capture ended
     while the connection was open, or the clocks of both directions cannot be compared.
 
@@ -215,7 +215,7 @@ def er_06(ctx: RuleContext) -> Judged:
     """An ERROR over a frame has headers that identify it.
 
     Advice of the text: a receipt-id, or any other header that helps to find the frame. Judged on an ERROR within
-    `error_cause_s` (1 s) of a frame of the client, CONNECT apart; any header beside message, content-length,
+    `error_cause_s` ({error_cause_s}) of a frame of the client, CONNECT apart; any header beside message, content-length,
     content-type, version, server, session and heart-beat passes. Other ERRORs are not evaluable, for nothing says that a
     frame caused them; nor are those where the clocks of both directions cannot be compared.
 

@@ -31,7 +31,7 @@ def sn_05(ctx: RuleContext) -> Judged:
     """A SEND that cannot be processed is answered by ERROR, then a close.
 
     Judged at the ERROR that refuses a SEND: it carries the receipt-id the SEND asked for, or follows a SEND without
-    destination within `error_cause_s`. Passes where the server closes within `error_close_s` (1 s), fails where it was
+    destination within `error_cause_s`. Passes where the server closes within `error_close_s` ({error_close_s}), fails where it was
     heard after that; as ER-02.
 
     RabbitMQ keeps most connections open; Artemis passes over a SEND of an unknown transaction in silence.

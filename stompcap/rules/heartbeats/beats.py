@@ -121,8 +121,8 @@ def _missed_s2c(ctx: RuleContext) -> Bools:
 def hb_09(ctx: RuleContext) -> Judged:
     """The intervals announced are sane.
 
-    Below `heartbeat_sane_min_ms` (1 s) beats are a load and every delay a violation; above `heartbeat_sane_max_ms`
-    (60 s) load balancers cut the connection off before a beat comes. Judged where a well-formed heart-beat header
+    Below `heartbeat_sane_min_ms` ({heartbeat_sane_min_ms}) beats are a load and every delay a violation; above `heartbeat_sane_max_ms`
+    ({heartbeat_sane_max_ms}) load balancers cut the connection off before a beat comes. Judged where a well-formed heart-beat header
     announces anything but 0,0.
     """
     has = np.flatnonzero(ctx.has("heart-beat", ctx.handshake))

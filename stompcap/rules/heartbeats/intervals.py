@@ -94,7 +94,7 @@ def hb_01(ctx: RuleContext) -> tuple[Judged, Judged]:
 
     The interval is the larger of what the client can do and what the server wants, none if either is 0. Any new
     octet counts, so do fragments of a large frame; retransmissions and keep-alives do not. Judged from CONNECTED
-    on, gap by gap, from the table heartbeats: fails from severity violation (1.5 times the interval) on, since most
+    on, gap by gap, from the table heartbeats: fails from severity violation ({heartbeat_violation} times the interval) on, since most
     libraries beat exactly at the interval and so always a little late. Where the capture lost octets, or the peer's
     window was shut, a gap is excused: not evaluable.
     """

@@ -65,7 +65,7 @@ def hb_05(ctx: RuleContext) -> Judged:
     """The side that waits for beats is tolerant of delays.
 
     Judged where that side closed the connection and no DISCONNECT was sent. Passes where the other had been silent for
-    longer than the interval and its margin (`heartbeat_late`, 1.1 times); fails where it had not, and an ERROR of the
+    longer than the interval and its margin (`heartbeat_late`, {heartbeat_late} times); fails where it had not, and an ERROR of the
     server gives heart-beats as the reason. A close without a reason is not evaluable: most have another.
 
     RabbitMQ gives no reason at all. The closing side is the one whose FIN or RST came first.
@@ -106,7 +106,7 @@ def hb_05(ctx: RuleContext) -> Judged:
 def hb_06(ctx: RuleContext) -> Judged:
     """The side that waits for beats gives up a dead peer.
 
-    A peer silent for more than `heartbeat_dead` (3) intervals is as good as gone; who keeps such a connection does not
+    A peer silent for more than `heartbeat_dead` ({heartbeat_dead}) intervals is as good as gone; who keeps such a connection does not
     notice half-open ones. Judged at each gap that is a violation or worse: passes where the waiting side closed by one interval
     behind that limit, for a side that looks once an interval notices no sooner; fails where the gap went on. Gaps excused
     by loss or a closed window, and shorter ones that something else ended, are not evaluable. After how many intervals a
@@ -151,7 +151,7 @@ def hb_08(ctx: RuleContext) -> Judged:
     """A silent connection is not cut off where no heart-beats were agreed on.
 
     Judged at the close of a session in which the client owed no beats: fails where the server's side closed it, without
-    DISCONNECT or an ERROR about anything else, after both were silent for `idle_close_s` (10 s) or longer; other closes
+    DISCONNECT or an ERROR about anything else, after both were silent for `idle_close_s` ({idle_close_s}) or longer; other closes
     pass. Not evaluable where octets are missing, or the clocks of both directions cannot be compared.
 
     Artemis cuts off clients of 0,0 and of 1.0 after 60 s (connection-ttl), and says so in an ERROR first. A load balancer

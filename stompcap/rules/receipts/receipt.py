@@ -89,7 +89,7 @@ def rc_02(ctx: RuleContext) -> Judged:
 def rc_03(ctx: RuleContext) -> Judged:
     """Each frame that asks for a receipt gets one.
 
-    A RECEIPT, or an ERROR with its receipt-id. Fails where the server was still there `receipt_wait_s` (10 s) later and
+    A RECEIPT, or an ERROR with its receipt-id. Fails where the server was still there `receipt_wait_s` ({receipt_wait_s}) later and
     had not answered. Not evaluable where it was not heard after that time, where octets of its side are missing, where the clocks
     of both directions cannot be compared, or where an ERROR came after the frame and may have meant it. What is asked for behind the
     server's FIN, or a RST, is not judged: nothing can answer it. A DISCONNECT's receipt is DS-05's.

@@ -85,8 +85,9 @@ def tx_08(ctx: RuleContext) -> Judged:
     """Transactions are neither empty, nor long, nor large, nor many.
 
     Judged at each BEGIN: fails where the transaction held nothing, lasted longer than
-    `transaction_open_s` (60 s), held more than `transaction_actions` (1024) frames, or began while
-    `transactions_open` (16) others were open. Not evaluable where it was not ended, or octets of the client may be missing before its end.
+    `transaction_open_s` ({transaction_open_s}), held more than `transaction_actions` ({transaction_actions}) frames, or began while
+    `transactions_open` ({transactions_open}) others were open. Not evaluable where it was not ended, or octets of the
+    client may be missing before its end.
 
     The latter two are RabbitMQ's limits; other brokers have theirs. Outliers rather than breaches.
     """

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
 
 from pipelines.recompute.connection_groups import Connections, named, together
 from pipelines.recompute.reprocess import Wanted
 from stompcap.assembly.addresses import endpoints_of
 from stompcap.capture.columns import SEGMENTS
 from stompcap.spark.slices import Periods, Reread, Share
+from stompcap.tcp import reassemble_columns
 from tests.report.sample import table
+from tests.tcp.test_idle import FLOWS, flow
 
 SECOND, HOUR = 10**9, 3600 * 10**9
 IDLE = 24 * HOUR
@@ -23,7 +26,8 @@ OTHER = ENDS | {"client_port": 40001}
 
 
 def life(name: str, first: int, last: int, closed: bool = False, **more: Any) -> dict[str, Any]:
-    kind = {"close_kind": "rst" if closed else "open", "clock_steps_back": 0, "source": "tap", "protocol": "stomp"}
+    kind = {"close_kind": "rst" if closed else "open", "clock_steps_back": 0, "source": "tap", "protocol": "stomp",
+            "history": "ShAD"}  # fmt: skip
     return {"stream_id": name, "first_ns": first, "last_ns": last} | kind | ENDS | more
 
 
@@ -54,6 +58,26 @@ def groups(rows: list[dict[str, Any]], chosen: str, new: list[dict[str, Any]] | 
 )
 def test_connections_that_are_computed_together(rows: list[dict[str, Any]], expected: set[str]) -> None:
     assert groups(rows, "stream_id = 'a'") == [expected]
+
+
+@given(FLOWS)
+def test_sql_groups_as_packets_decide(episodes: list[tuple[str, int]]) -> None:
+    """A group never begins where packets of the one before go on; it begins wherever they do not, up to where an open one was left."""
+    streams = reassemble_columns(flow(*episodes), "tap").streams
+    rows = [
+        life(
+            f"{number:03}", int(streams.first_ns[number]), int(streams.last_ns[number]), history=streams.history[number],
+            rst_ns=1 if streams.rst_by[number] >= 0 else None,
+            fin_ns_c2s=1 if streams.sides.fin_ns[number, 0] >= 0 else None, fin_ns_s2c=1 if streams.sides.fin_ns[number, 1] >= 0 else None,
+        )
+        for number in range(len(streams))
+    ]  # fmt: skip
+    found = groups(rows, "true")
+    begins = {min(group) for group in found} - {"000"}
+    idle = {f"{number:03}" for number in np.flatnonzero(streams.after_idle).tolist()}
+    assert begins <= idle
+    if len(idle) == 1:
+        assert begins == idle
 
 
 def test_only_groups_with_a_chosen_connection_and_one_of_the_lake() -> None:
