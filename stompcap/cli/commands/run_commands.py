@@ -20,12 +20,12 @@ from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
+from stompcap.options import Options
 from stompcap.tables import words
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from pipelines.recompute.reprocess import Wanted
-    from stompcap.options import Options
 
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
 Some = Annotated[

@@ -15,10 +15,10 @@ from stompcap.cli.progress import shown
 from stompcap.cli.rounds import Rounds
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
+from stompcap.options import Options
 
 if TYPE_CHECKING:
     from pipelines.result import Result
-    from stompcap.options import Options
 
 Folders = Annotated[list[str], typer.Argument(metavar="FOLDER...", help="Folders, globs, URIs, or growing files.", show_default=False)]
 Every = Annotated[str, typer.Option("--every", help="How far apart rounds begin (10s, 5min), and how long a file stands still to be read.")]
