@@ -106,12 +106,11 @@ class Flow:
         step = replace(step, reassembly=found)
         before = {number - step.first: one for number, one in self.underway.items()}
         together = Together.of(step, before, a.sources)
-        reassembly = together.reassembly
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        shown = detect.detect(reassembly, together.carried, a.options, unknown, together.stacks)
-        together = together.through(shown.carried)
-        segments = shown.carried.segments
+        shown = detect.detect(together.reassembly, together.carried, a.options, unknown, together.stacks)
+        outer, together = together.carried, together.through(shown.carried)
+        reassembly, segments = together.reassembly, shown.carried.segments
         kept, detected, missing = shown.is_stomp, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
             count, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
@@ -120,7 +119,7 @@ class Flow:
             missing[stream] = one.missing
         if (without := detect.not_kept(kept, reassembly, segments)).size:
             a.unread.add(segments.column("endpoints")[0].as_py())
-        reassembly, carried = _without(without, together.reassembly, shown.carried, missing)
+        reassembly, outer, carried = _without(without, reassembly, outer, shown.carried, missing)
         listing = together.listing()
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stays_open:
@@ -149,7 +148,8 @@ class Flow:
         for stream in np.flatnonzero(~found.over).tolist():
             learned, position = (rows.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)
             dropped = detected[stream] and not kept[stream]
-            left, held = (NO_STRETCHES, NO_ROWS) if dropped else _left(stream, carried, listing, position)
+            # until it is detected, its layers begin again at its first octets
+            left, held = (NO_STRETCHES, NO_ROWS) if dropped else _left(stream, carried if detected[stream] else outer, listing, position)
             stalls = NOT_STALLED if written[stream] or dropped else _stalls(stream, reassembly)
             passcodes = rows.passcodes.get(stream, frozenset())
             self.underway[step.first + stream] = Underway(
@@ -242,15 +242,18 @@ class Together:
         return Listing.of(self.number, self.carried.stretches, self.before)
 
 
-def _without(rows: I64, reassembly: Reassembly, carried: Carried, missing: I64) -> tuple[Reassembly, Carried]:
+def _without(
+    rows: I64, reassembly: Reassembly, outer: Carried, inner: Carried, missing: I64
+) -> tuple[Reassembly, Carried, Carried]:
     """Streams in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
-    found, streams = carried.stretches, reassembly.streams
+    found, streams = outer.stretches, reassembly.streams
     gone = np.isin(found.at, rows)
     np.add.at(missing, (found.stream[gone], found.side[gone]), found.length[gone])
     if not missing.any():
-        return reassembly, carried
+        return reassembly, outer, inner
     sides = replace(streams.sides, gap_octets=streams.sides.gap_octets + missing)
-    return replace(reassembly, streams=replace(streams, sides=sides)), replace(carried, stretches=found.take(~gone))
+    outer, inner = (replace(one, stretches=one.stretches.take(~np.isin(one.stretches.at, rows))) for one in (outer, inner))
+    return replace(reassembly, streams=replace(streams, sides=sides)), outer, inner
 
 
 def _left(stream: int, carried: Carried, listing: Listing, position: Resumed | None) -> tuple[Stretches, I64]:

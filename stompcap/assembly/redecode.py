@@ -1,6 +1,6 @@
 """Frames from raw frames: the same delimiter and decoder over octets read back from the lake.
 
-The rows of a stream are put end to start again, gaps left out, and delimited anew: what comes out is what went in.
+The rows of a stream are put end to start again, gaps left out, and delimited once more: what comes out is what went in.
 """
 
 from __future__ import annotations
@@ -11,32 +11,27 @@ import pyarrow as pa
 from stompcap import stomp
 from stompcap.assembly.rows import frames, shown
 from stompcap.codes import FRAME
-from stompcap.columns import I64, U8, Bools, coded
+from stompcap.columns import I64, U8, coded
 from stompcap.options import Options
+from stompcap.stomp import Syntax
 from stompcap.stomp.rows import Runs
 from stompcap.tables import words
 from stompcap.transport.octets import runs
 
-TOLD = int(stomp.Syntax.TOKEN_LOGIN)
+AFTER_GAP, LENGTH_UNKNOWN, TOKEN_LOGIN = (int(one) for one in (Syntax.AFTER_GAP, Syntax.LENGTH_UNKNOWN, Syntax.TOKEN_LOGIN))
 
 
-def redecode(streams: pa.Table, raw: pa.Table, options: Options) -> pa.Table:
-    """Rows of table frames of whole streams from rows of `streams` and `raw_frames` (in any order)."""
+def redecode(raw: pa.Table, options: Options) -> pa.Table:
+    """Rows of table frames from rows of `raw_frames` (in any order), which are all of their streams."""
     names = pa.compute.unique(raw.column("stream_id").combine_chunks())
-    stream = pa.compute.index_in(raw.column("stream_id").combine_chunks(), names).to_numpy().astype(np.int64)
-    side = coded(raw.column("direction"), words.DIRECTIONS)
-    direction = 2 * stream + side
+    direction = 2 * coded(raw.column("stream_id"), names) + coded(raw.column("direction"), words.DIRECTIONS)
     order = np.lexsort((raw.column("stream_offset").to_numpy(), direction))
     raw, direction = raw.take(order), direction[order]
-    offset, length = raw.column("stream_offset").to_numpy(), raw.column("length_octets").to_numpy()
-    held = raw.column("raw").is_valid().to_numpy()
-    octets = _octets(raw.column("raw"))
-    secret = stomp.secret_header_names(options.settings.secrets)
-    rows = stomp.delimit(octets, _runs(direction, offset, length, held, _synced(streams, names), 2 * len(names)), names=secret)
-    # what only octets that are masked by now told
+    octets, secret = _octets(raw.column("raw")), stomp.secret_header_names(options.settings.secrets)
+    rows = stomp.delimit(octets, _runs(raw, direction, 2 * len(names)), names=secret)
+    # what only octets showed that are masked by now
     framed = np.asarray(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
-    told = raw.column("syntax").to_numpy()[framed] & TOLD
-    rows.syntax[rows.kind == FRAME] |= told
+    rows.syntax[rows.kind == FRAME] |= raw.column("syntax").to_numpy()[framed] & TOKEN_LOGIN
     sides = np.tile(np.array([0, 1], np.int8), len(names))
     of = np.repeat(np.arange(len(names)), 2)
     versions = stomp.negotiate(octets, rows, of, sides, len(names))
@@ -55,17 +50,12 @@ def _octets(raw: pa.ChunkedArray) -> U8:
     return np.concatenate(parts) if parts else np.empty(0, np.uint8)
 
 
-def _synced(streams: pa.Table, names: pa.Array) -> Bools:
-    """Per direction, whether its true beginning was captured."""
-    at = pa.compute.index_in(names, streams.column("stream_id").combine_chunks())
-    seen = [streams.column(name).take(at).to_numpy() for name in ("syn_seen", "synack_seen")]
-    return np.stack(seen, axis=1).reshape(-1).astype(bool)
-
-
-def _runs(
-    direction: I64, offset: I64, length: I64, held: Bools, synced: Bools, directions: int
-) -> Runs:
-    """The octets that are held; every direction ends where its rows do."""
-    total = np.zeros(directions, np.int64)
+def _runs(raw: pa.Table, direction: I64, directions: int) -> Runs:
+    """The octets of rows in order; every direction ends where its rows do, and begins as its first row says."""
+    offset, length, syntax = (raw.column(name).to_numpy() for name in ("stream_offset", "length_octets", "syntax"))
+    total, synced = np.zeros(directions, np.int64), np.ones(directions, np.bool_)
     np.maximum.at(total, direction, offset + length)
-    return runs(direction[held], offset[held], length[held], synced, np.ones(directions, bool), total)
+    synced[direction[(offset == 0) & (syntax & AFTER_GAP != 0)]] = False
+    unsure = np.roll(syntax & LENGTH_UNKNOWN != 0, 1)  # a gap says it of what is behind it
+    held = raw.column("raw").is_valid().to_numpy()
+    return runs(direction[held], offset[held], length[held], unsure[held], synced, np.ones(directions, bool), total)

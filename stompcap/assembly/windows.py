@@ -207,7 +207,7 @@ class _Reader:
         self, streams: I64, octets: Octets, found: Stretches, direction: I64, state: State | None, final: Bools
     ) -> tuple[Rows, Placed]:
         synced, total = self.carried.synced[streams].reshape(-1), self.carried.octets[streams].reshape(-1)
-        captured = runs(direction, found.offset, found.length, synced, final, total)
+        captured = runs(direction, found.offset, found.length, found.unsure, synced, final, total)
         rows = stomp.delimit(octets, captured, state, names=self.names)
         return rows, place(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),

@@ -255,7 +255,7 @@ class Decode:
         sink = Sink(self.lake, ("frames",), self.prefix)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = with_zero(tables_of(group))
-            sink.write("frames", redecode(tables["streams"], tables["raw_frames"], self.options), going_on(tables["streams"]))
+            sink.write("frames", redecode(tables["raw_frames"], self.options), going_on(tables["streams"]))
         yield sink.manifest()
 
 

@@ -107,8 +107,11 @@ def _stretch(
 
 
 @kernel
-def _gap(s: I64, direction: int, end: int, out: I64, count: int) -> int:
-    """Write the gap [DONE, end) and prepare to resynchronise behind it; places are stream offsets here."""
+def _gap(s: I64, direction: int, end: int, unsure: bool, out: I64, count: int) -> int:
+    """Write the gap [DONE, end) and prepare to resynchronise behind it; places are stream offsets here.
+
+    Where its length is `unsure`, no end of a body is expected behind it.
+    """
     out[:, count] = 0
     out[p.DIRECTION, count] = direction
     out[p.OFFSET, count] = s[r.DONE]
@@ -119,18 +122,21 @@ def _gap(s: I64, direction: int, end: int, out: I64, count: int) -> int:
     out[p.ROW_BODY, count] = -1
     out[p.ROW_COMMAND, count] = -1
     s[r.DONE] = end
+    if unsure:
+        out[p.ROW_SYNTAX, count] = p.LENGTH_UNKNOWN
+        s[r.EXPECTED] = -1
     p.lose(s)
     return count + 1
 
 
 @kernel
 def _walk(
-    octets: Octets, direction: I64, position: I64, length: I64, offset: I64, final: Bools, total: I64,
-    limits: I64, names: SecretNames, state: I64, start: int, out: I64,
+    octets: Octets, direction: I64, position: I64, length: I64, offset: I64, unsure: Bools, final: Bools, total: I64,
+    limits: I64, names: SecretNames, state: I64, out: I64,
 ) -> tuple[int, int]:
-    """Delimit runs from `start` on: (rows written, next run). The next run is below their number where `out` is full."""
+    """Delimit runs: (rows written, next run). The next run is below their number where `out` is full."""
     count = 0
-    run = start
+    run = 0
     while run < direction.size:
         d = direction[run]
         s = state[d]
@@ -138,7 +144,7 @@ def _walk(
         if count + SPARE > out.shape[1]:
             return count, run
         if offset[run] > s[r.DONE]:
-            count = _gap(s, d, offset[run], out, count)
+            count = _gap(s, d, offset[run], unsure[run], out, count)
         if end > s[r.DONE]:
             more = run + 1 < direction.size and direction[run + 1] == d
             missing = more or (final[d] and total[d] > end)
@@ -156,7 +162,7 @@ def _walk(
         if (run + 1 == direction.size or direction[run + 1] != d) and final[d] and total[d] > s[r.DONE]:
             if count + SPARE > out.shape[1]:
                 return count, run
-            count = _gap(s, d, total[d], out, count)
+            count = _gap(s, d, total[d], False, out, count)
         run += 1
     return count, run
 
@@ -194,6 +200,7 @@ def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
     return Runs(
         np.insert(direction, place, absent).astype(np.int32), np.insert(runs.position, place, 0), np.insert(runs.length, place, 0),
         np.insert(runs.offset, place, state.pending[absent]), runs.synced, runs.final, runs.stream_octets,
+        None if runs.unsure is None else np.insert(runs.unsure, place, False),
     )
 
 
@@ -230,13 +237,17 @@ def delimit(
     octets = readonly(octets)
     direction = runs.direction.astype(np.int64)
     parts: list[I64] = []
-    start, capacity = 0, int(runs.length.sum()) // 96 + 4 * direction.size + 64
-    while start < direction.size:
+    unsure = np.zeros(direction.size, np.bool_) if runs.unsure is None else runs.unsure
+    position, length, offset = runs.position, runs.length, runs.offset
+    capacity = int(runs.length.sum()) // 96 + 4 * direction.size + 64
+    while direction.size:
         out = np.empty((r.ROW_FIELDS, capacity), np.int64)
-        count, start = _walk(
-            octets, direction, runs.position, runs.length, runs.offset, runs.final, runs.stream_octets, np.array(limits, np.int64),
-            names, state.numbers, start, out,
+        count, done = _walk(
+            octets, direction, position, length, offset, unsure, runs.final, runs.stream_octets, np.array(limits, np.int64), names,
+            state.numbers, out,
         )
+        direction, position, length, offset = (values[done:] for values in (direction, position, length, offset))
+        unsure = unsure[done:]
         parts.append(out[:, :count])
     table = parts[0] if len(parts) == 1 else np.concatenate([np.empty((r.ROW_FIELDS, 0), np.int64), *parts], axis=1)
     direction, offset, position, length, kind, delimited_by, syntax, body, command, lines = table

@@ -23,7 +23,7 @@ from stompcap.stomp.secret_values import mask_values
 from stompcap.stomp.spelled import COMMA, ONE, ZERO, mask_spelled
 from stompcap.stomp.syntax import Syntax
 
-AFTER_GAP, TORN, PASSCODE = int(Syntax.AFTER_GAP), int(Syntax.TORN), int(Syntax.PASSCODE)
+AFTER_GAP, TORN, PASSCODE, LENGTH_UNKNOWN = (int(one) for one in (Syntax.AFTER_GAP, Syntax.TORN, Syntax.PASSCODE, Syntax.LENGTH_UNKNOWN))
 BLANK_PADDED = int(Syntax.BLANK_PADDED)
 HEAD_LINES = int(Syntax.LF_LINE | Syntax.CRLF_LINE)
 ODD_HEAD = int(Syntax.NUL_IN_HEAD | Syntax.BARE_CR) | BLANK_PADDED
@@ -145,8 +145,10 @@ def _tail(octets: Octets, begin: int, end: int) -> bool:
 
 
 @kernel
-def _behind_gap(place: int, length: int) -> int:
+def _behind_gap(place: int, length: int, syntax: int) -> int:
     """The value of PLACE behind a gap of so many octets."""
+    if syntax & LENGTH_UNKNOWN:
+        length = SHORTEST
     if place == IN_HEAD:
         return CUT if length >= SHORTEST else WHOLE
     return LEADING if place == WHOLE and length >= SHORTEST else place
@@ -161,7 +163,7 @@ def _mark(
     for row in range(direction.size):
         s = state[direction[row]]
         if kind[row] == codes.GAP:
-            s[r.PLACE] = _behind_gap(s[r.PLACE], length[row])
+            s[r.PLACE] = _behind_gap(s[r.PLACE], length[row], syntax[row])
             continue
         if s[r.PLACE] == NOTHING:
             s[r.PLACE] = LEADING if syntax[row] & AFTER_GAP else WHOLE

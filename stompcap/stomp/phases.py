@@ -32,7 +32,7 @@ LENGTH_INVALID, LENGTH_MISSED = int(Syntax.LENGTH_INVALID), int(Syntax.LENGTH_MI
 NUL_IN_HEAD, STRAY_NUL = int(Syntax.NUL_IN_HEAD), int(Syntax.STRAY_NUL)
 BEFORE_FIRST, AFTER_GAP = int(Syntax.BEFORE_FIRST), int(Syntax.AFTER_GAP)
 NON_ASCII, PASSCODE = int(Syntax.NON_ASCII), int(Syntax.PASSCODE)
-BLANK_PADDED, TOO_LARGE = int(Syntax.BLANK_PADDED), int(Syntax.TOO_LARGE)
+BLANK_PADDED, TOO_LARGE, LENGTH_UNKNOWN = int(Syntax.BLANK_PADDED), int(Syntax.TOO_LARGE), int(Syntax.LENGTH_UNKNOWN)
 
 OFFERS_MORE, EXACT_LENGTH = 1, 2
 """Bits of SEEN, what the head so far has had: a version other than 1.0; a content-length in lower case."""

@@ -35,6 +35,8 @@ class Runs:
     """Per direction: nothing follows; what is unfinished becomes `partial`."""
     stream_octets: I64
     """Per direction: length of the stream, gaps included; -1 if unknown. Used where final."""
+    unsure: Bools | None = None
+    """Per run: how many octets are missing before it is not known. None: for all it is."""
 
     @staticmethod
     def whole(octets: Octets) -> Runs:

@@ -24,6 +24,7 @@ class Syntax(IntFlag):
     BLANK_PADDED = 1 << 11  # the blank line behind the head has blanks: a blank line for peers of 1.0 only, and read so for them
     TOO_LARGE = 1 << 12  # cut off at a limit (`rows.FRAME_LIMIT`, `rows.HEAD_LIMIT`): the octets of the next row belong to it too
     TOKEN_LOGIN = 1 << 13  # the login of a CONNECT is a JSON Web Token (redacted unless asked for)
+    LENGTH_UNKNOWN = 1 << 14  # a gap that hides an unknown number of octets: its length is that of the gap in what carries the stream
     # by the decoder, on frames
     NO_COLON = 1 << 16  # a header line without a colon
     EMPTY_NAME = 1 << 17

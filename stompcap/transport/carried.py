@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets
+from stompcap.tcp.join import end_to_end
 from stompcap.transport.octets import read
 from stompcap.transport.stretches import Stretches
 
@@ -54,3 +56,25 @@ class Carried:
     def read(self, stretches: Stretches) -> Octets:
         """The octets of some stretches, back to back."""
         return read(stretches, self.segments, self.sources)
+
+    def adding(self, rows: I64, octets: pa.Array) -> tuple[Carried, I64]:
+        """The same with rows that carry octets which a layer has opened, each by one of the segments `rows`; and these rows."""
+        added = self.segments.take(pa.array(rows))
+        columns = {
+            "place": pa.array(np.full(rows.size, -1)), "captured_octets": pc.binary_length(octets), "payload": octets,
+        }  # fmt: skip
+        for name, values in columns.items():
+            field = added.schema.field(name)
+            added = added.set_column(added.schema.get_field_index(name), field, values.cast(field.type))
+        at = self.segments.num_rows + np.arange(rows.size)
+        segments = pa.concat_tables([self.segments, added]).combine_chunks()
+        return replace(self, segments=segments, opened=np.append(self.opened, rows)), at
+
+    def giving(self, streams: I64, stretches: Stretches, octets: I64, synced: Bools) -> Carried:
+        """The same with what a layer gives of these streams: their octets, how long each side is, and whether it is synced."""
+        others = np.ones(len(self), np.bool_)
+        others[streams] = False
+        found = end_to_end([self.stretches.take(others[self.stretches.stream]), stretches]).in_order()
+        lengths, beginnings = self.octets.copy(), self.synced.copy()
+        lengths[streams], beginnings[streams] = octets, synced
+        return replace(self, stretches=found, octets=lengths, synced=beginnings)

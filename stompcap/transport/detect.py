@@ -33,9 +33,9 @@ from stompcap.columns import I8, I64, Bools, column
 from stompcap.options import Options
 from stompcap.tables.words import ROLES
 from stompcap.tcp.results import Reassembly
+from stompcap.transport import layers
 from stompcap.transport.carried import Carried
 from stompcap.transport.client_side import stomp_expected
-from stompcap.transport.layers import LAYERS, MOST_LAYERS, opened, transport_of
 from stompcap.transport.octets import runs
 from stompcap.transport.state import NO_STACKS, Stack
 from stompcap.transport.stretches import Stretches
@@ -45,6 +45,7 @@ DEEPER = 1 << 20
 DEEPEST = 1 << 24
 """Octets of a direction that are examined: of every connection; where those decide nothing; and with `all_ports`."""
 LOOKED_AT_ONCE = 1 << 26  # octets
+NO_LAYER = np.int64(1 << 32)
 PROTOCOL_OF = np.full(len(ROLES), PROTOCOL_OTHER, np.int8)
 PROTOCOL_OF[[codes.ROLE_TLS, codes.ROLE_TLS_CLIENT, codes.ROLE_TLS_SERVER]] = PROTOCOL_TLS
 PROTOCOL_OF[[codes.ROLE_HTTP, codes.ROLE_HTTP_SERVER, codes.ROLE_WEBSOCKET, codes.ROLE_WEBSOCKET_SERVER]] = PROTOCOL_HTTP
@@ -97,13 +98,13 @@ def detect(
     roles, unseen, looked_at = _found_earlier(reassembly, carried)
     stacks = dict(known)
     examined = wanted
-    for _ in range(MOST_LAYERS):
+    for _ in range(layers.MOST_LAYERS):
         layer = _examine(roles, examined, depth, looked_at, expected)
-        examined = layer >= 0
+        examined = layer != NO_LAYER
         if not examined.any():
             break
         for number in np.unique(layer[examined]).tolist():
-            carried = opened(carried, np.flatnonzero(layer == number), LAYERS[number], stacks)
+            carried = layers.opened(carried, np.flatnonzero(layer == number), layers.LAYERS[number], stacks)
         roles[examined] = codes.ROLE_UNKNOWN
         looked_at = carried
     speaks = np.isin(roles, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
@@ -114,14 +115,17 @@ def detect(
 
 
 def _examine(roles: I8, wanted: Bools, depth: int, carried: Carried, expected: Bools) -> I64:
-    """Enter the roles that the first octets of the wanted streams show; gives the number of the layer that each begins with, -1 if none."""
-    layers = np.full(roles.size, -1, np.int64)
-    _enter_roles(roles, layers, np.repeat(wanted, 2) & (roles.reshape(-1) == codes.ROLE_UNKNOWN), GLANCE, carried, expected)
+    """Enter the roles that the first octets of the wanted streams show; gives the layer that each begins with, by number, or NO_LAYER.
+
+    Where one side has the layer below already, as behind a header that only the client sends, it is the first that either shows.
+    """
+    layer_of = np.full(roles.size, NO_LAYER)
+    _enter_roles(roles, layer_of, np.repeat(wanted, 2) & (roles.reshape(-1) == codes.ROLE_UNKNOWN), GLANCE, carried, expected)
     open_still = (roles == codes.ROLE_UNKNOWN) | (roles == codes.ROLE_EOLS)
     silent = wanted & (open_still | (roles == codes.ROLE_OTHER)).all(axis=1)
     longer = silent[:, None] & open_still & (carried.octets > GLANCE)
-    _enter_roles(roles, layers, longer.reshape(-1), depth, carried, expected)
-    found: I64 = layers.reshape(-1, 2).max(axis=1)
+    _enter_roles(roles, layer_of, longer.reshape(-1), depth, carried, expected)
+    found: I64 = layer_of.reshape(-1, 2).min(axis=1)
     return found
 
 
@@ -145,7 +149,7 @@ def not_kept(is_stomp: Bools, reassembly: Reassembly, segments: pa.Table) -> I64
     return np.flatnonzero(left_out & is_stomp[reassembly.stream_of])
 
 
-def _enter_roles(roles: I8, layers: I64, wanted: Bools, most: int, carried: Carried, expected: Bools) -> None:
+def _enter_roles(roles: I8, layer_of: I64, wanted: Bools, most: int, carried: Carried, expected: Bools) -> None:
     """Enter the roles and the layers that the first `most` octets of the wanted sides show; LOOKED_AT_ONCE octets are held at a time."""
     for sides in _some(np.flatnonzero(wanted), np.minimum(carried.octets.reshape(-1), most)):
         now = np.zeros(wanted.size, bool)
@@ -156,12 +160,12 @@ def _enter_roles(roles: I8, layers: I64, wanted: Bools, most: int, carried: Carr
         octets = carried.read(glances)
         number, direction = np.unique(side, return_inverse=True)
         synced, ended = carried.synced.reshape(-1)[number], np.zeros(number.size, np.bool_)
-        glanced = runs(direction, glances.offset, glances.length, synced, ended, np.full(number.size, -1))
+        glanced = runs(direction, glances.offset, glances.length, glances.unsure, synced, ended, np.full(number.size, -1))
         of = glanced.direction.astype(np.int64)
         begins = synced[of] & (glanced.offset == 0)
         roles.reshape(-1)[number] = stomp.peek(octets, glanced.position, glanced.length, begins, expected[number[of] // 2], of)
-        for at, layer in enumerate(LAYERS):
-            layers[number[layer.begins(octets, glanced)]] = at
+        for at, layer in reversed(list(enumerate(layers.LAYERS))):
+            layer_of[number[layer.begins(octets, glanced)]] = at
 
 
 def _some(sides: I64, octets: I64) -> Iterator[I64]:
@@ -183,5 +187,5 @@ def transports(found: Detected) -> I8:
     websocket = np.isin(found.roles, (codes.ROLE_WEBSOCKET, codes.ROLE_WEBSOCKET_SERVER)).any(axis=1)
     code = np.select([tls, websocket], [TRANSPORT_TLS, TRANSPORT_WEBSOCKET], default=TRANSPORT_TCP).astype(np.int8)
     for stream, stack in found.stacks.items():
-        code[stream] = transport_of(stack, TRANSPORT_TCP)
+        code[stream] = layers.transport_of(stack, TRANSPORT_TCP)
     return code

@@ -34,8 +34,8 @@ class Layer(Protocol):
         """
 
 
-LAYERS: list[Layer] = []
-"""All kinds. One that is added goes here."""
+LAYERS: tuple[Layer, ...] = ()
+"""All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8
 """Layers of a connection: what lies deeper is not looked at."""

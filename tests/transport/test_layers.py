@@ -1,0 +1,68 @@
+"""A layer between TCP and STOMP is added by one line: the same octets give the same tables, whatever carries them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from stompcap.assembly import Assembly
+from stompcap.transport import layers
+from tests.assembly.test_flow import InBlocks, rows
+from tests.e2e.pure import Wire, wire_of
+from tests.e2e.truth import DATA
+from tests.mangler.losses import lost
+from tests.mangler.packagings import Packaging
+from tests.mangler.segmentations import smaller
+from tests.transport import made_up
+from tests.transport.made_up import wrapped
+
+STACKS = [("greeting",), ("records",), ("greeting", "records"), ("records", "greeting"), ("records", "records")]
+OUTER = [f"{name}_{way}" for way in ("c2s", "s2c") for name in ("outer_octets", "retransmitted_octets")]
+"""Columns that count TCP's octets."""
+
+
+@pytest.fixture(autouse=True)
+def made_up_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "LAYERS", (*layers.LAYERS, *made_up.LAYERS))
+
+
+class Ended(Assembly):
+    """No capture is to come that goes on with a flow."""
+
+    def __init__(self, *arguments, now_ns, **more):
+        super().__init__(*arguments, **more)
+
+
+def inner(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """What tables say of the octets inside, and by which packets; not which file these are in."""
+    return {
+        name: table.drop_columns([one for one in table.column_names if one.endswith("capture_id") or one in OUTER])
+        for name, table in tables.items()
+    }
+
+
+def wire(name: str, folder, *changes) -> Wire:
+    def change(packets):
+        for one in changes:
+            packets = one(packets)
+        return packets
+
+    return wire_of([str(path) for path in Packaging(change).files(DATA / name, folder)])
+
+
+@pytest.mark.parametrize("stack", STACKS, ids="+".join)
+def test_the_same_octets_give_the_same_tables(stack, tmp_path):
+    (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
+    plain, inside = wire("rabbitmq_heartbeats.pcap", tmp_path / "a"), wire("rabbitmq_heartbeats.pcap", tmp_path / "b", wrapped(*stack))
+    expected, found = rows(inner(plain.tables())), rows(inner(inside.tables()))
+    for name in expected:
+        assert found[name] == expected[name], name
+
+
+@pytest.mark.parametrize("stack", STACKS[:3], ids="+".join)
+@pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2)], ids=["records in several segments", "lost"])
+def test_blocks_change_nothing(stack, change, tmp_path):
+    found = wire("rabbitmq_heartbeats.pcap", tmp_path, wrapped(*stack), change)
+    whole, in_blocks = rows(found.tables(block=20, assembly=Ended)), rows(found.tables(block=20, assembly=InBlocks))
+    for name in whole:
+        assert in_blocks[name] == whole[name], name
