@@ -71,7 +71,7 @@ class SessionAnalyser:
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
         from stompcap.assembly import pieces
-        from stompcap.session import Batch
+        from stompcap.session import StepInput
         from stompcap.wire_order import END
 
         (stream,) = sessions.streams.column("stream_id").to_pylist()
@@ -81,7 +81,7 @@ class SessionAnalyser:
             self.states[stream], self.come[stream] = before, come
             return {}
         rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
-        batch = Batch(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
+        batch = StepInput(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
         tables, after = pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
         if upto != END:
             self.states[stream] = after

@@ -71,11 +71,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     "Stretches": {"order": LOST, "at": lambda of: of["row"], "unsure": False},
     "session frames": {"place": LOST},
     "session rows": {"place": LOST},
-    "session receipts": {"answered_order": -1},
-    "session counters": {"unmeasured": 0, "hidden": 0, "renewed": 0, "unread": 0, "needless": 0},
-    "session subscriptions": {"hidden": 0, "ended_hidden": 0},
-    "session deliveries": {"unasked": 0, "unread": 0},
-    "session heartbeats": {"steps": 0},
+    **{f"session {name}": layout.before for name, layout in session_state.RECORDS.items()},
 }
 """By part of the layout (`numbers`, `arrays` and `schemas` below), what fields are in states that were written before there were these.
 

@@ -49,7 +49,7 @@ EMPTY = State(session.EMPTY, RuleState.empty())
 
 
 def resume(
-    batch: session.Batch, state: State, order: Mapping[str, int], options: session.Options, settings: Settings | None = None
+    batch: session.StepInput, state: State, order: Mapping[str, int], options: session.Options, settings: Settings | None = None
 ) -> tuple[dict[str, pa.Table], State]:
     """The rows that a piece makes final, by table, and the state of the sessions of its streams that go on.
 

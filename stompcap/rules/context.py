@@ -52,7 +52,7 @@ class RuleContext(FrameView):
             dialogue.session, dialogue.side, dialogue.offset, dialogue.at_ns, dialogue.version, trusted, dialogue.earlier
         )
         self.rows = Units(
-            raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], raw.trusted, raw.beside
+            raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], raw.trusted, raw.context
         )
 
     # frames by what came before them

@@ -16,14 +16,15 @@ from stompcap.session.layout import Records
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What has come of some streams; tables of the lake's columns, `rows` (raw_frames) need not have their octets.
+class StepInput:
+    """What is new of some streams; tables of the lake's columns, `rows` (raw_frames) need not have their octets.
 
     streams   one row per stream, by what is known of it now; of its close, all that was captured before `upto`. The times of FIN and RST
               stand in it as `fin_ns_c2s`, `fin_ns_s2c` and `rst_ns`
-    stalls    stream_id, direction, kind, begin_ns, end_ns: zero windows and retransmissions excuse silences; steps of clocks have a place
-    upto      per row of `streams`, a place in wire order: all rows whose last octet stands before it are here or came earlier
-    closing   per row of `streams`: it is over, or is to be given out as it stands
+    stalls    stream_id, direction, kind, begin_ns, end_ns: zero windows and retransmissions excuse silences; steps of clocks have a wire
+              order (`place`)
+    upto      per row of `streams`, in wire order: all rows whose last octet stands before it are here or were so in earlier steps
+    closing   per row of `streams`: it is over, or is to be emitted as it stands
     """
 
     streams: pa.Table
@@ -47,7 +48,7 @@ class Analysis:
     first     the first frames of each session by kind (stompcap.session.firsts.KINDS)
     closing   per session: it is over
     clocks    which times can be compared
-    subscriptions, transactions, receipts, deliveries  all that are open, or were so lately; `final` those given out in this step
+    subscriptions, transactions, receipts, deliveries  all that are open, or were so lately; `final` those emitted in this step
     """
 
     tables: dict[str, pa.Table] = field(repr=False)

@@ -5,34 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.codes import CLIENT, MODE_UNKNOWN, SERVER
-from stompcap.columns import I64, Bools, take_or
+from stompcap.columns import I64, Bools
 from stompcap.session.clocks import Clocks
 from stompcap.session.counters import Before
-from stompcap.session.deliveries import follow as deliveries
+from stompcap.session.deliveries.follow import FollowedDeliveries
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import ACTIVE, ENDED, UNNAMED, Facts
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Records
-from stompcap.session.receipts import follow as receipts
-from stompcap.session.subscriptions import follow as subscriptions
-from stompcap.session.transactions import follow as transactions
+from stompcap.session.receipts.follow import FollowedReceipts
+from stompcap.session.subscriptions.follow import FollowedSubscriptions
+from stompcap.session.transactions.follow import FollowedTransactions
 from stompcap.settings import Thresholds
 
 
-def facts(
-    dialogue: Dialogue, gaps: Gaps, before: Before, subs: subscriptions.Followed, txns: transactions.Followed, requests: receipts.Followed,
-    delivered: deliveries.Followed, round_trip: I64, clocks: Clocks, thresholds: Thresholds,
+def annotated(
+    dialogue: Dialogue, gaps: Gaps, before: Before, subs: FollowedSubscriptions, txns: FollowedTransactions, requests: FollowedReceipts,
+    delivered: FollowedDeliveries, round_trip: I64, clocks: Clocks, thresholds: Thresholds,
 ) -> Facts:
     """The facts about all frames; `round_trip` per session, in nanoseconds."""
-    count, found, rows = len(dialogue), delivered.found, delivered.rows
-    settling = dialogue.settling
-    named = found.delivery[settling]
+    count, found, rows = len(dialogue), delivered.facts, delivered.rows
+    acks = dialogue.acks
+    named = found.delivery[acks]
     row = subs.row.copy()
-    row[settling] = take_or(rows["subscription"], named)
+    row[acks] = rows.at("subscription", named)
     state = subs.state.copy()
-    ended = take_or(subs.rows["ended_ordinal"], row[settling])
-    over = (ended >= 0) & (ended < dialogue.ordinal[settling])
-    state[settling] = np.where(row[settling] < 0, UNNAMED, np.where(over, ENDED, ACTIVE))
+    ended = subs.rows.at("ended_ordinal", row[acks])
+    over = (ended >= 0) & (ended < dialogue.ordinal[acks])
+    state[acks] = np.where(row[acks] < 0, UNNAMED, np.where(over, ENDED, ACTIVE))
     mode = np.full(count, MODE_UNKNOWN, np.int64)
     meant = np.flatnonzero(found.delivery >= 0)
     mode[meant] = rows["mode"][found.delivery[meant]]
@@ -80,12 +80,12 @@ def _behind_unsubscribe(
     too_late, unanswered, untimed = np.zeros((3, len(dialogue)), np.bool_)
     of = row[at]
     request = requests.of(subs["session"][of], subs["ended_ordinal"][of])
-    answered = take_or(requests["answered_ordinal"], request)
-    come = (answered >= 0) & (answered < dialogue.ordinal[at])
+    answered = requests.at("answered_ordinal", request)
+    arrived = (answered >= 0) & (answered < dialogue.ordinal[at])
     grace = round_trip[dialogue.session[at]] + thresholds.ns("unsubscribe_grace_s")
-    limit = np.where(come, take_or(requests["answered_ns"], request), subs["ended_ns"][of] + grace)
-    told = come | clocks.comparable(dialogue.session[at], subs["ended_ordinal"][of], dialogue.ordinal[at])
-    too_late[at], untimed[at] = (dialogue.last_ns[at] > limit) & told, ~told
-    unanswered[at] = ~come & (subs["ended_asks"][of] == 1)
+    limit = np.where(arrived, requests.at("answered_ns", request), subs["ended_ns"][of] + grace)
+    timed = arrived | clocks.comparable(dialogue.session[at], subs["ended_ordinal"][of], dialogue.ordinal[at])
+    too_late[at], untimed[at] = (dialogue.last_ns[at] > limit) & timed, ~timed
+    unanswered[at] = ~arrived & (subs["ended_asks"][of] == 1)
     subs["late"][row[too_late]] = 1
     return too_late, unanswered, untimed

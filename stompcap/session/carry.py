@@ -8,9 +8,9 @@ import pyarrow as pa
 from stompcap.columns import I64, Bools, flat, integers, with_integers
 from stompcap.session import counters, firsts
 from stompcap.session.layout import Records
-from stompcap.session.lifetime import GIVEN_OUT, known
+from stompcap.session.lifetime import EMITTED, known
 from stompcap.session.options import Options
-from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, kept
+from stompcap.session.state import EMPTY, FRAMES, ROWS, SEGMENTS, State, in_schema
 from stompcap.session.step import Step
 from stompcap.session.wire import EARLIER, PLACE, WIRE_ORDER, directions
 from stompcap.wire_order import END
@@ -22,10 +22,10 @@ def carry(done: Step, options: Options) -> State:
     going = ~analysis.closing
     if not going.any():
         return EMPTY
-    rows, counted = done.open, done.counters
-    gives_up = _gives_up(done)
-    counters.keep(counted, "gaps", counters.both(counted, "gaps") + gives_up[:, None])
-    masks = known(rows, going & ~gives_up, analysis.sessions.frames.sum(axis=1), options.retention)
+    rows, counted = done.records, done.counters
+    evicted = _evicts(done)
+    counters.set_both(counted, "gaps", counters.both(counted, "gaps") + evicted[:, None])
+    masks = known(rows, going & ~evicted, analysis.sessions.frames.sum(axis=1), options.retention)
     names = ("subscriptions", "transactions", "receipts", "deliveries")
     tables = {
         "frames": _frames(done, going), "rows": _rows(done, going), "segments": _of_sessions(done.segments, SEGMENTS, ids, going),
@@ -37,17 +37,17 @@ def carry(done: Step, options: Options) -> State:
     return State({name: tables[name] for name in EMPTY.tables})
 
 
-def _gives_up(done: Step) -> Bools:
-    """Sessions that gave up in this step what they left open."""
-    given: Bools = done.counters["given_up"] > done.given_up_before
-    return given
+def _evicts(done: Step) -> Bools:
+    """Sessions of which this step evicted what they left open."""
+    found: Bools = done.counters["given_up"] > done.given_up_before
+    return found
 
 
 def _between(records: Records, done: Step) -> Records:
-    """Records as the state has them: what was given out is marked, and rows are named by the ordinal of their frame."""
-    numbers = records.numbers | {"final": np.where(records["final"] > 0, GIVEN_OUT, 0)}
-    if records is done.open.deliveries:
-        for name, of in (("subscription", done.open.subscriptions), ("transaction", done.open.transactions)):
+    """Records as the state has them: what was emitted is marked, and rows are named by the ordinal of their frame."""
+    numbers = records.numbers | {"final": np.where(records["final"] > 0, EMITTED, 0)}
+    if records is done.records.deliveries:
+        for name, of in (("subscription", done.records.subscriptions), ("transaction", done.records.transactions)):
             row = records[name]
             numbers[name] = np.where(row >= 0, of["ordinal"][row] if len(of) else -1, row)
     return Records(records.layout, numbers, records.text)
@@ -70,10 +70,10 @@ def _rows(done: Step, going: Bools) -> pa.Table:
     at = np.concatenate([last, np.flatnonzero(waits)])
     table = done.rows.take(pa.array(raw.row[at]))
     earlier = np.arange(len(at)) < len(last)
-    order = np.where(raw.order[at] < END, raw.order[at], -1)
-    for name, values in ((WIRE_ORDER, order), (PLACE, np.where(earlier, raw.place[at], -1)), (EARLIER, earlier.astype(np.int64))):
+    order = np.where(raw.wire_order[at] < END, raw.wire_order[at], -1)
+    for name, values in ((WIRE_ORDER, order), (PLACE, np.where(earlier, raw.rising_order[at], -1)), (EARLIER, earlier.astype(np.int64))):
         table = with_integers(table, name, values)
-    return kept(ROWS, table)
+    return in_schema(ROWS, table)
 
 
 def _frames(done: Step, going: Bools) -> pa.Table:
@@ -82,14 +82,14 @@ def _frames(done: Step, going: Bools) -> pa.Table:
     own = np.flatnonzero(going[d.session])
     last = own[_latest(d.session[own] * 2 + d.side[own], d.offset[own], 2 * len(going))]
     table = d.frames.take(pa.array(d.row[last]))
-    for name, values in ((PLACE, d.position[last]), ("ordinal", d.ordinal[last]), (EARLIER, np.ones(len(last), np.int64))):
+    for name, values in ((PLACE, d.wire_order[last]), ("ordinal", d.ordinal[last]), (EARLIER, np.ones(len(last), np.int64))):
         table = with_integers(table, name, values)
-    return pa.concat_tables([kept(FRAMES, table), kept(FRAMES, done.waiting_frames)]).combine_chunks()
+    return pa.concat_tables([in_schema(FRAMES, table), in_schema(FRAMES, done.waiting_frames)]).combine_chunks()
 
 
 def _of_sessions(table: pa.Table, schema: pa.Schema, ids: pa.Array, going: Bools) -> pa.Table:
     own = pa.compute.is_in(flat(table.column("stream_id")), value_set=ids.filter(pa.array(going)))
-    return kept(schema, table.filter(own))
+    return in_schema(schema, table.filter(own))
 
 
 def _stalls(done: Step, going: Bools) -> pa.Table:
@@ -100,4 +100,4 @@ def _stalls(done: Step, going: Bools) -> pa.Table:
     since[done.heartbeats["session"] * 2 + done.heartbeats["side"]] = done.heartbeats["now_ns"]
     wanted = (direction >= 0) & going[np.maximum(direction, 0) // 2]
     wanted &= integers(table.column("end_ns")) >= since[np.maximum(direction, 0)]
-    return kept(EMPTY["stalls"].schema, table.filter(pa.array(wanted)))
+    return in_schema(EMPTY["stalls"].schema, table.filter(pa.array(wanted)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +19,23 @@ import pyarrow.compute as pc
 from stompcap.codes import CLIENT, FRAME, SERVER, STALL_CLOCK_STEP
 from stompcap.columns import I64, Bools, first_above, flat, integers
 from stompcap.session.dialogue import Dialogue
-from stompcap.session.layout import KEY_BITS, Layout, Records, keys, opened
+from stompcap.session.layout import KEY_BITS, Field, Layout, Records, keys, opened
 from stompcap.session.wire import directions
 from stompcap.tables import words
 
-LAYOUT = Layout({"place": -1, "ordinal": -1, "sides": 0, "differed": 0, "torn": 0})
-"""One row per step: its place, the ordinal of the first frame behind it (-1: none so far), whose clocks stepped (1 << side), whether they
-differed until then, or a clock stepped somewhere before (UNKNOWN). And one per torn frame, by its ordinal.
-"""
+
+class ClockStep(NamedTuple):
+    """The steps of clocks and the torn frames, as columns of numbers."""
+
+    session: I64
+    place: Annotated[I64, Field()]  # in wire order
+    ordinal: Annotated[I64, Field()]  # of the first frame behind a step, -1 so far; of a torn frame
+    sides: Annotated[I64, Field(0)]  # whose clocks stepped, as bits 1 << side
+    differed: Annotated[I64, Field(0)]  # whether the clocks differed until then; UNKNOWN: a clock stepped somewhere before
+    torn: Annotated[I64, Field(0)]  # no step but a torn frame
+
+
+LAYOUT = Layout(ClockStep)
 STEP = words.STALLS[STALL_CLOCK_STEP]
 NEVER = (1 << KEY_BITS) - 2  # the ordinal of a frame behind all that came
 LAST = NEVER + 1  # and behind all steps
@@ -37,24 +47,20 @@ FAR_NS = FAR_US * 1000
 
 @dataclass(frozen=True)
 class Moment:
-    """When something was, in nanoseconds, -1 where it was not, 0 without times; and the ordinal of the frame that shows it, LAST: end."""
+    """When something was."""
 
-    ordinal: I64
-    ns: I64
+    ordinal: I64  # of the frame that shows it; LAST for the end of the connection
+    ns: I64  # in nanoseconds; -1 where it was not, 0 in captures without times
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """The clocks of sessions.
-
-    `least_ns`, `most_ns` per session: bounds of how far the server's clock is ahead of the client's, behind the last step; `unmeasured`:
-    durations that could not be told, so far.
-    """
+    """The clocks of sessions."""
 
     rows: Records
-    least_ns: I64
-    most_ns: I64
-    unmeasured: I64
+    least_ns: I64  # per session, how far the server's clock is at least ahead of the client's, behind the last step
+    most_ns: I64  # and at most
+    unmeasured: I64  # per session, durations that could not be told so far
 
     @cached_property
     def ahead_ns(self) -> I64:
@@ -68,21 +74,21 @@ class Clocks:
         return found
 
     def read_by(self, side: I64 | int, session: I64, client_ns: I64 | None = None, server_ns: I64 | None = None) -> I64:
-        """Times that one side's clock told, as the other's (`side`) would have: they are off by less than a round trip."""
+        """Times read off one side's clock, as the clock of `side` would have shown them; they are off by less than a round trip."""
         ahead = self.ahead_ns[session]
-        told, by = (client_ns, CLIENT) if client_ns is not None else (server_ns, SERVER)
-        assert told is not None
-        return np.where((side == by) | (told < 0), told, told + ahead if by == CLIENT else told - ahead)
+        read, by = (client_ns, CLIENT) if client_ns is not None else (server_ns, SERVER)
+        assert read is not None
+        return np.where((side == by) | (read < 0), read, read + ahead if by == CLIENT else read - ahead)
 
     def order(self, session: I64, client: Moment, server: Moment) -> tuple[Bools, Bools]:
         """Whether a moment of the client surely came before one of the server; and whether surely not."""
         timed = (client.ns > 0) & (server.ns > 0)
-        told = timed & self.comparable(session, client.ordinal, server.ordinal)
-        bounded = timed & ~told & self.together(session, client.ordinal, np.full(len(session), LAST))
+        compared = timed & self.comparable(session, client.ordinal, server.ordinal)
+        bounded = timed & ~compared & self.together(session, client.ordinal, np.full(len(session), LAST))
         bounded &= self.together(session, server.ordinal, np.full(len(session), LAST))
         passed = server.ns - client.ns
-        before = np.where(told, passed > 0, bounded & (passed > self.most_ns[session]))
-        behind = np.where(told, passed <= 0, bounded & (passed <= self.least_ns[session]))
+        before = np.where(compared, passed > 0, bounded & (passed > self.most_ns[session]))
+        behind = np.where(compared, passed <= 0, bounded & (passed <= self.least_ns[session]))
         return before, behind
 
     def together(self, session: I64, first: I64, second: I64) -> Bools:
@@ -148,7 +154,7 @@ def _bounds(table: pa.Table) -> tuple[I64, I64]:
     return least * 1000, most * 1000
 
 
-def follow(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I64) -> Clocks:
+def follow_clocks(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I64) -> Clocks:
     """The clocks of a step's sessions: `stalls` has the steps of clocks that are new, `before` is the state table."""
     d = dialogue
     least, most = _bounds(d.streams)
@@ -158,10 +164,10 @@ def follow(dialogue: Dialogue, stalls: pa.Table, before: pa.Table, unmeasured: I
     rows = rows.take(np.lexsort((rows["place"], rows["session"])))
     waiting = np.flatnonzero((rows["torn"] == 0) & (rows["ordinal"] < 0))
     fresh = np.flatnonzero(~d.earlier)
-    frame = first_above(rows["session"][waiting], rows["place"][waiting] - 1, d.session[fresh], d.position[fresh])
+    frame = first_above(rows["session"][waiting], rows["place"][waiting] - 1, d.session[fresh], d.wire_order[fresh])
     rows["ordinal"][waiting] = np.where(frame < 0, -1, d.ordinal[fresh[frame]]) if len(fresh) else -1
     torn = _torn(d, rows)
-    more = {"session": d.session[torn], "ordinal": d.ordinal[torn], "place": d.position[torn], "torn": np.ones(len(torn), np.int64)}
+    more = {"session": d.session[torn], "ordinal": d.ordinal[torn], "place": d.wire_order[torn], "torn": np.ones(len(torn), np.int64)}
     none = np.zeros(len(torn), np.int64)
     rows = Records(LAYOUT, {name: np.concatenate([values, more.get(name, none)]) for name, values in rows.numbers.items()}, {})
     order = np.lexsort((rows["place"], np.where(rows["ordinal"] < 0, NEVER, rows["ordinal"]), rows["session"]))
@@ -191,10 +197,10 @@ def _new(stalls: pa.Table, ids: pa.Array) -> Mapping[str, I64]:
 def _torn(d: Dialogue, rows: Records) -> I64:
     """The new frames of which a part came before a step, and a part behind it."""
     raw = d.rows
-    frame = np.flatnonzero((raw.kind == FRAME) & ~raw.beside)
+    frame = np.flatnonzero((raw.kind == FRAME) & ~raw.context)
     steps = rows.take(np.flatnonzero(rows["torn"] == 0))
     first, last = (
-        first_above(raw.session[frame], places[frame], steps["session"], steps["place"]) for places in (raw.first_order, raw.order)
+        first_above(raw.session[frame], octet[frame], steps["session"], steps["place"]) for octet in (raw.first_wire_order, raw.wire_order)
     )
     found = np.zeros(len(raw), np.bool_)
     found[frame] = first != last

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from stompcap.codes import CLIENT, EOL, FRAME, GAP, JUNK, PARTIAL, SERVER
+from stompcap.codes import CLIENT, FRAME, SERVER
 from stompcap.columns import I64, Bools, flat
 from stompcap.session.header_values import header_values
 from stompcap.stomp import grammar
@@ -40,25 +40,14 @@ COMMANDS = grammar.NAMES
 OTHER = len(COMMANDS)  # a command that no version knows
 
 __all__ = [
-    "ABORT", "ACK", "BEGIN", "CLIENT", "COMMANDS", "COMMIT", "CONNECT", "CONNECTED", "DISCONNECT", "EOL", "ERROR", "FRAME", "GAP", "JUNK",
-    "MESSAGE", "NACK", "OTHER", "PARTIAL", "RECEIPT", "SEND", "SERVER", "STOMP", "SUBSCRIBE", "UNSUBSCRIBE", "Dialogue", "RawRows",
-    "in_order",
+    "ABORT", "ACK", "BEGIN", "COMMANDS", "COMMIT", "CONNECT", "CONNECTED", "DISCONNECT", "ERROR", "MESSAGE", "NACK", "OTHER", "RECEIPT",
+    "SEND", "STOMP", "SUBSCRIBE", "UNSUBSCRIBE", "Dialogue", "RawRows", "in_order",
 ]
 
 
 @dataclass(frozen=True)
 class RawRows:
-    """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start.
-
-    `first_ns` and `last_ns` are -1 for gaps; `redacted`: a passcode was there; `shortened`: a frame cut before the end it declared.
-    `first_order`, `order`: the places in wire order of the first and the last octet, of a gap both that of the octet behind it, END where
-    there is none. `place`: that of the last octet, which for a gap is that of the row before. `placed`: the table says it, as it does
-    unless an older version wrote it. `joined`: the row before ends in the packet in which it begins. `row` is the index in the table that
-    was given.
-    `beside`: a row of an earlier step, or one that waits for a later one, there as the neighbour of others and not to be judged.
-    `unheard`: the other side was not captured behind it for long (stompcap.session.queue); `trusted`: it surely is what it seems
-    (stompcap.session.trust).
-    """
+    """Rows of table raw_frames as numbers, sorted by session, side and offset: all octets of every direction, end to start."""
 
     session: I64
     side: I64
@@ -66,19 +55,19 @@ class RawRows:
     length: I64
     kind: I64
     syntax: I64
-    shortened: Bools
-    first_ns: I64
+    shortened: Bools  # a frame that was cut before the end it declared
+    first_ns: I64  # -1 for gaps, as last_ns
     last_ns: I64
-    redacted: Bools
-    first_order: I64
-    order: I64
-    place: I64
-    placed: Bools
-    joined: Bools
-    row: I64
-    beside: Bools
-    unheard: Bools
-    trusted: Bools
+    redacted: Bools  # a passcode was there
+    first_wire_order: I64  # where its first octet stands; of a gap, where that behind it does, END where there is none
+    wire_order: I64  # where its last octet stands; of a gap as before
+    rising_order: I64  # where its last octet stands, never falling in a direction; of a gap, where the row before it does
+    has_order: Bools  # the table has its wire order; one that an older version wrote has it not
+    joined: Bools  # the row before ends in the packet in which it begins
+    row: I64  # index in the table that was given
+    context: Bools  # it is not to be judged: it was so in an earlier step, or waits for a later one, and is there as a neighbour
+    peer_unseen: Bools  # the other side was not captured behind it for long (stompcap.session.queue)
+    trusted: Bools  # it surely is what it seems (stompcap.session.trust)
 
     def __len__(self) -> int:
         return len(self.session)
@@ -110,7 +99,7 @@ class Dialogue:
     first_ns     capture time of the first octet
     last_ns      latest arrival among the octets
     syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
-    position     place in wire order of its last octet, never falling inside a direction
+    wire_order   where its last octet stands, never falling in a direction
     row          index of the frame in `frames`
     ordinal      how many frames of its session came before it
     earlier      an earlier step had it, and it is here as the last of its direction before the new ones
@@ -131,7 +120,7 @@ class Dialogue:
     first_ns: I64
     last_ns: I64
     syntax: I64
-    position: I64
+    wire_order: I64
     row: I64
     ordinal: I64
     earlier: Bools
@@ -164,7 +153,7 @@ class Dialogue:
         found = np.zeros(len(self), np.bool_)
         new = np.flatnonzero(~self.earlier)
         by_key = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]
-        found[by_key] = values[(self.rows.kind == FRAME) & ~self.rows.beside]
+        found[by_key] = values[(self.rows.kind == FRAME) & ~self.rows.context]
         return found
 
     def new(self, side: int, *commands: int) -> I64:
@@ -177,7 +166,7 @@ class Dialogue:
         return self.new(SERVER, MESSAGE)
 
     @cached_property
-    def settling(self) -> I64:
+    def acks(self) -> I64:
         """The new ACKs and NACKs of the client."""
         return self.new(CLIENT, ACK, NACK)
 

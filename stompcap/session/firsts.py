@@ -60,7 +60,7 @@ class OfSessions:
         return header_values(self.frames.column("header"), name, self.at[present]).take(pa.array(place, mask=place < 0))
 
 
-def follow(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
+def first_frames(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
     """The first frames of all sessions by kind; `before` is the state table with those of earlier steps.
 
     `trusted` per frame: it surely is one (stompcap.session.trust).

@@ -25,7 +25,7 @@ class Gaps:
 
     ended, begun  per frame: gaps that had ended, that had begun before it
     lost          per frame: octets are missing before it, or its direction's beginning is
-    missing       per frame: octets may be missing before it: `lost`, or the other side was not heard behind it for long
+    missing       per frame: octets may be missing before it: `lost`, or the other side was not captured behind it for long
     total         per session: all gaps so far, of rows that a step has taken
     start         per session: the true beginning of the direction was captured
     hidden        per frame: octets of the client's gaps that had ended before it, and of those that had begun, with the frames they tore
@@ -47,7 +47,7 @@ class Gaps:
         return found
 
 
-def find(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bools, closing: Bools) -> Gaps:
+def find_gaps(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bools, closing: Bools) -> Gaps:
     """The gaps of a step.
 
     `before` (sessions, 2): gaps that earlier steps had, `hidden_before` what those of the client may hide; `started` (sessions, 2): the
@@ -72,21 +72,21 @@ def find(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bools, cl
         ended[:, side] += before[dialogue.session, side]
         begun[:, side] += before[dialogue.session, side]
     all_hidden = hidden_before.copy()
-    of = gap[(rows.side[gap] == CLIENT) & ~rows.beside[gap]]
+    of = gap[(rows.side[gap] == CLIENT) & ~rows.context[gap]]
     np.add.at(all_hidden, rows.session[of], _holes(rows, of))
     total = before.copy()
-    np.add.at(total, (rows.session[gap], rows.side[gap]), (~rows.beside[gap]).astype(np.int64))
+    np.add.at(total, (rows.session[gap], rows.side[gap]), (~rows.context[gap]).astype(np.int64))
 
     present = np.zeros((count, 2), np.bool_)
     present[rows.session, rows.side] = True
     seen = np.stack([truth(dialogue.streams.column(name)) for name in ("syn_seen", "synack_seen")], axis=1)
     start = started | seen
-    start[:, CLIENT] &= started[:, CLIENT] | present[:, CLIENT] | ~closing  # a client that is never heard was not captured
-    spoken = np.zeros((count, 2), np.bool_)
-    spoken[dialogue.session, dialogue.side] = True
-    blind = ~present & spoken[:, ::-1] & closing[:, None] & ~start
+    start[:, CLIENT] &= started[:, CLIENT] | present[:, CLIENT] | ~closing  # a client that is never seen was not captured
+    has_frames = np.zeros((count, 2), np.bool_)
+    has_frames[dialogue.session, dialogue.side] = True
+    blind = ~present & has_frames[:, ::-1] & closing[:, None] & ~start
     total += blind
-    silent = np.flatnonzero(dialogue.of_rows(rows.unheard))
+    silent = np.flatnonzero(dialogue.of_rows(rows.peer_unseen))
     other = 1 - dialogue.side[silent]
     begun[silent, other] = ended[silent, other]  # what shows later is not known when the step takes the frame
     of_server = silent[other == CLIENT]
@@ -119,15 +119,15 @@ def greeted(dialogue: Dialogue) -> Bools:
 
 
 def _edges(rows: RawRows, gap: I64) -> tuple[I64, I64]:
-    """Per gap the places in wire order of the octet before it and of the one behind it; -1 and END where there is none."""
-    first = np.where(rows.follows[gap], rows.place[np.maximum(gap - 1, 0)], -1)
-    return first, rows.order[gap]
+    """Per gap where the octet before it and the one behind it stand in wire order; -1 and END where there is none."""
+    first = np.where(rows.follows[gap], rows.rising_order[np.maximum(gap - 1, 0)], -1)
+    return first, rows.wire_order[gap]
 
 
 def _passed(dialogue: Dialogue, session: I64, at: I64) -> I64:
-    """Per frame, how many events of its session stand at a place before its own; events by session, places ascending."""
+    """Per frame, how many events of its session stand before it in wire order; events are sorted by session and wire order."""
     if len(session) == 0:
         return np.zeros(len(dialogue), np.int64)
     bounds = np.searchsorted(session, np.arange(dialogue.sessions + 1))
-    behind = first_above(dialogue.session, dialogue.position - 1, session, at)
+    behind = first_above(dialogue.session, dialogue.wire_order - 1, session, at)
     return np.where(behind < 0, bounds[dialogue.session + 1], behind) - bounds[dialogue.session]

@@ -22,7 +22,7 @@ from stompcap.wire_order import END
 class Release(NamedTuple):
     """What this step takes.
 
-    until  per session: rows whose place on the wire is before it
+    until  per session: the step takes what stands before it in wire order
     rows   per row: one of those, and of no earlier step
     cut    per direction: the offset from which on rows wait
     """
@@ -32,82 +32,83 @@ class Release(NamedTuple):
     cut: I64
 
 
-def release(rows: RawRows, upto: I64, bare: I64, closing: Bools, retention: int) -> Release:
+def release(rows: RawRows, upto: I64, unframed: I64, closing: Bools, retention: int) -> Release:
     """Which of all rows at hand the step takes.
 
-    Per session: all that came before the wire position `upto` is at hand, the first octet that no row has came at `bare`; nothing more
+    Per session: all that came before the wire position `upto` is at hand, the first octet that no row has came at `unframed`; nothing more
     comes where it is `closing`.
     """
     sessions = len(upto)
     if closing.all():
-        return Release(np.full(sessions, END + 1), ~rows.beside, np.full(2 * sessions, END))
-    direction, place = rows.direction, _shown(rows)
-    whole = place < upto[rows.session]
+        return Release(np.full(sessions, END + 1), ~rows.context, np.full(2 * sessions, END))
+    direction, visible = rows.direction, _visible_from(rows)
+    at_hand = visible < upto[rows.session]
     latest = np.full(2 * sessions, -1, np.int64)
-    np.maximum.at(latest, direction[whole], place[whole])
-    waiting = np.flatnonzero(whole & ~rows.beside)
-    silent = _long_waiting(rows.session[waiting], place[waiting], sessions, retention)
-    heard = np.minimum(latest.reshape(-1, 2).min(axis=1), bare)
-    until = np.minimum(np.maximum(heard, silent), upto)
+    np.maximum.at(latest, direction[at_hand], visible[at_hand])
+    waiting = np.flatnonzero(at_hand & ~rows.context)
+    silent = _long_waiting(rows.session[waiting], visible[waiting], sessions, retention)
+    seen = np.minimum(latest.reshape(-1, 2).min(axis=1), unframed)
+    until = np.minimum(np.maximum(seen, silent), upto)
     until = np.where(closing, END + 1, until)
-    now = (place < until[rows.session]) & ~rows.beside
+    now = (visible < until[rows.session]) & ~rows.context
     cut = np.full(2 * sessions, END)
-    waits = ~now & ~rows.beside
+    waits = ~now & ~rows.context
     np.minimum.at(cut, direction[waits], rows.offset[waits])
     return Release(until, now, cut)
 
 
-def _shown(rows: RawRows) -> I64:
-    """The place of each row, of a gap that of the row behind it, by which it shows; END where there is none."""
+def _visible_from(rows: RawRows) -> I64:
+    """Where each row stands in wire order; a gap where the row behind it does, by which it is seen, END where there is none."""
     gap = np.flatnonzero(rows.kind == GAP)
     behind = gap + 1
     same = np.zeros(len(gap), np.bool_)
     inside = behind < len(rows)
     same[inside] = rows.direction[behind[inside]] == rows.direction[gap[inside]]
-    place = rows.place.copy()
-    place[gap] = np.where(same, rows.place[np.minimum(behind, len(rows) - 1)], END)
-    return place
+    found = rows.rising_order.copy()
+    found[gap] = np.where(same, rows.rising_order[np.minimum(behind, len(rows) - 1)], END)
+    return found
 
 
-def _long_waiting(session: I64, place: I64, sessions: int, retention: int) -> I64:
-    """Per session the place before which rows have more than `retention` rows behind them, -1 where none has."""
+def _long_waiting(session: I64, wire_order: I64, sessions: int, retention: int) -> I64:
+    """Per session the place in wire order before which rows have more than `retention` rows behind them, -1 where none has."""
     found = np.full(sessions, -1, np.int64)
     for one in np.flatnonzero(np.bincount(session, minlength=sessions) > retention + 1).tolist():
-        of = place[session == one]
+        of = wire_order[session == one]
         at = len(of) - retention - 2
         found[one] = np.partition(of, at)[at]
     return found
 
 
-def unheard(rows: RawRows, sessions: int, retention: int) -> Bools:
+def peer_unseen(rows: RawRows, sessions: int, retention: int) -> Bools:
     """Rows taken behind which the other side was not captured within `retention` rows of the session."""
     found = np.zeros(len(rows), np.bool_)
     long = np.bincount(rows.session, minlength=sessions) > retention + 1
-    at = np.flatnonzero(long[rows.session] & ~rows.beside)
+    at = np.flatnonzero(long[rows.session] & ~rows.context)
     if len(at) == 0:
         return found
     seen = np.flatnonzero((rows.kind != GAP) & long[rows.session])
     session, other = rows.session[at], 1 - rows.side[at]
-    place = _at(first_above(session * 2 + other, rows.place[at], rows.direction[seen], rows.place[seen]), rows.place[seen])
-    shown = _shown(rows)
-    sort = np.lexsort((shown, rows.session))
+    order = rows.rising_order[seen]
+    next_seen = _at(first_above(session * 2 + other, rows.rising_order[at], rows.direction[seen], order), order)
+    visible = _visible_from(rows)
+    sort = np.lexsort((visible, rows.session))
     sort = sort[long[rows.session[sort]]]
-    groups, ordered = rows.session[sort], shown[sort]
-    limit = np.searchsorted(groups, session) + _rank(session, rows.place[at], groups, ordered) + retention
+    groups, ordered = rows.session[sort], visible[sort]
+    limit = np.searchsorted(groups, session) + _rank(session, rows.rising_order[at], groups, ordered) + retention
     last = np.searchsorted(groups, session, side="right")
-    found[at] = place > np.where(limit < last, ordered[np.minimum(limit, len(ordered) - 1)], END)
+    found[at] = next_seen > np.where(limit < last, ordered[np.minimum(limit, len(ordered) - 1)], END)
     return found
 
 
-def _rank(session: I64, position: I64, groups: I64, places: I64) -> I64:
-    """Per frame how many rows of its session stand at its place or before it."""
-    above = first_above(session, position, groups, places)
+def _rank(session: I64, wire_order: I64, groups: I64, ordered: I64) -> I64:
+    """Per frame how many rows of its session stand where it does, or before it."""
+    above = first_above(session, wire_order, groups, ordered)
     first = np.searchsorted(groups, session)
     last = np.searchsorted(groups, session, side="right")
     return np.where(above < 0, last, above) - first
 
 
-def _at(index: I64, places: I64) -> I64:
-    """The places of these indices, END for -1."""
-    found = take_or(places, index)
+def _at(index: I64, wire_order: I64) -> I64:
+    """The wire order of these indices, END for -1."""
+    found = take_or(wire_order, index)
     return np.where(found < 0, END, found)

@@ -19,18 +19,17 @@ from stompcap.codes import (
     OUTCOME_UNANSWERED,
     SERVER,
 )
-from stompcap.columns import I64, Bools, coded, flat, integers, or_null, timestamps, truth, worded
+from stompcap.columns import I64, coded, flat, integers, or_null, timestamps, truth, worded
 from stompcap.session import counters
 from stompcap.session.clocks import Clocks, Moment
-from stompcap.session.deliveries.follow import Brokers
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.gaps import Gaps
 from stompcap.session.heartbeats.header import intervals
 from stompcap.session.layout import Records
-from stompcap.session.products import identify as products
-from stompcap.session.products import traits
+from stompcap.session.products import identify, traits
+from stompcap.session.products.quirks import Quirks, quirks_of
 from stompcap.stomp.grammar import MASK
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
@@ -103,16 +102,10 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
     )
 
 
-def brokers(first: Firsts, scope: str) -> Brokers:
-    """How each session's broker settles; `scope` is Options.ack_scope. Told by what came before a delivery can be acknowledged."""
-    product, _ = products.servers(first["connected"].header("server"), traits.of_broker(first))
-
-    def among(*names: str) -> Bools:
-        return np.asarray(pc.is_in(product, value_set=pa.array(names)))
-
-    rabbitmq, activemq = among("RabbitMQ"), among("ActiveMQ")
-    wide = {"subscription": np.zeros_like(rabbitmq), "connection": np.ones_like(rabbitmq), "auto": rabbitmq}[scope]
-    return Brokers(wide, activemq, among("RabbitMQ", "CoilMQ"), activemq)
+def quirks(first: Firsts, ack_scope: str) -> Quirks:
+    """The quirks of each session's broker, as far as it shows before a delivery can be acknowledged; `ack_scope` is Options.ack_scope."""
+    product, _ = identify.servers(first["connected"].header("server"), traits.of_broker(first))
+    return quirks_of(product, ack_scope)
 
 
 def outcomes(first: Firsts, facts: SessionFacts) -> I64:
@@ -132,9 +125,9 @@ def _version(dialogue: Dialogue, first: Firsts) -> dict[str, pa.Array]:
     """Columns that all frames of a session have alike, from the first that is at hand."""
     known = list(first.values())
     columns = {}
-    spoken = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
+    own = np.where(dialogue.starts[1:] > dialogue.starts[:-1], dialogue.starts[:-1], -1)
     for name in ("version", "version_source", "possible_versions"):
-        columns[name] = pc.coalesce(dialogue.some(name, spoken), *(one.column(name) for one in known))
+        columns[name] = pc.coalesce(dialogue.some(name, own), *(one.column(name) for one in known))
     return columns
 
 
@@ -152,7 +145,7 @@ def _login(first: Firsts, version: I64) -> pa.Array:
     return pc.if_else(pc.and_(pa.array(token), pc.equal(login, MASK)), f"jwt:{MASK}", login) if token.any() else login
 
 
-def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:
+def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:
     """Table sessions, one row per stream in the dialogue's order, as they stand."""
     streams, asked, answer = dialogue.streams, first["connect"], first["connected"]
     client, server, agreed = intervals(asked, answer, facts.version)
@@ -161,8 +154,8 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
     not_known = (no_ask | no_answer) & ~np.isin(outcome, [OUTCOME_REFUSED, OUTCOME_UNANSWERED])  # without CONNECTED nothing is agreed
     every, connecting = np.arange(dialogue.sessions), Moment(asked.ordinal, asked.first_ns)
     latency = clocks.elapsed(every, connecting, Moment(answer.ordinal, answer.last_ns), counts=False)
-    untold = asked.there & answer.there & np.asarray(latency.is_null())
-    product, product_version = products.servers(answer.header("server"), traits.of_server(first))
+    unmeasured = asked.there & answer.there & np.asarray(latency.is_null())
+    product, product_version = identify.servers(answer.header("server"), traits.of_server(first))
     left = first["disconnect"].there
     ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
     missing = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
@@ -184,7 +177,7 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "server": answer.header("server"),
         "server_product": product,
         "server_version": product_version,
-        "client_product": products.clients(traits.of_client(first)),
+        "client_product": identify.clients(traits.of_client(first)),
         "client_can_send_ms": pa.array(client[:, 0], mask=no_ask),
         "client_wants_ms": pa.array(client[:, 1], mask=no_ask),
         "server_can_send_ms": pa.array(server[:, 0], mask=no_answer),
@@ -203,6 +196,6 @@ def table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Recor
         "gap_octets": pa.array(missing),
         "cleartext_credentials": pa.array(counters.both(counted, "leaks").any(axis=1) & ~facts.encrypted),
         "given_up": pa.array(counted["given_up"]),
-        "unmeasured": pa.array(counted["unmeasured"] + untold),
+        "unmeasured": pa.array(counted["unmeasured"] + unmeasured),
     }
     return pa.table(columns, schema=SESSIONS.arrow)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session import clocks, counters, firsts
-from stompcap.session.deliveries import follow as deliveries
-from stompcap.session.heartbeats import follow as heartbeats
-from stompcap.session.receipts import follow as receipts
-from stompcap.session.subscriptions import follow as subscriptions
-from stompcap.session.transactions import follow as transactions
+from stompcap.session import clocks, firsts
+from stompcap.session.counters import COUNTERS
+from stompcap.session.deliveries import records as deliveries
+from stompcap.session.heartbeats import records as heartbeats
+from stompcap.session.layout import Layout
+from stompcap.session.receipts import records as receipts
+from stompcap.session.subscriptions import records as subscriptions
+from stompcap.session.transactions import records as transactions
 from stompcap.session.wire import EARLIER, PLACE
 from stompcap.tables import TABLES
 
@@ -36,8 +39,8 @@ def _placed(table: str, *numbers: str) -> pa.Schema:
 FRAMES = _placed("frames", PLACE, "ordinal", EARLIER)
 ROWS = _placed("raw_frames", PLACE, EARLIER)
 SEGMENTS = _placed("segments")
-RECORDS = {
-    "counters": counters.LAYOUT, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
+RECORDS: Mapping[str, Layout[Any]] = {
+    "counters": COUNTERS, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
     "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT, "clocks": clocks.LAYOUT,
 }
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -90,8 +93,8 @@ def _in(schema: pa.Schema, table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def kept(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    """A table in a schema of the state."""
+def in_schema(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    """A table in a schema of the state, in one piece."""
     return _in(schema, table).combine_chunks()
 
 

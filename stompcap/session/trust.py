@@ -55,7 +55,7 @@ def trusted(raw: RawRows, at_start: Bools) -> Bools:
 
     `at_start`, shape (sessions, 2): the octets before the first row that is new are trusted.
     """
-    fresh = ~raw.beside
+    fresh = ~raw.context
     anchor, gap = _latest(anchors(raw) & fresh, raw), _latest(broken(raw) & fresh, raw)
     sure: Bools = (anchor >= gap) & ((anchor >= 0) | at_start[raw.session, raw.side])
     return sure
@@ -64,6 +64,6 @@ def trusted(raw: RawRows, at_start: Bools) -> Bools:
 def at_end(raw: RawRows, at_start: Bools) -> Bools:
     """`at_start` of the rows to come: whether the last row that is new is `trusted`, shape (sessions, 2)."""
     after = at_start.copy()
-    fresh = np.flatnonzero(~raw.beside)
+    fresh = np.flatnonzero(~raw.context)
     after[raw.session[fresh], raw.side[fresh]] = raw.trusted[fresh]  # of several rows the last counts
     return after

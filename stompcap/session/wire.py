@@ -22,7 +22,8 @@ from stompcap.wire_order import END, PACKET_BITS
 
 SHORTENED = pa.array(["content_length_shortened"])
 EARLIER = "earlier"  # column of rows and frames of an earlier step, 1 there
-WIRE_ORDER, PLACE = "wire_order", "place"
+WIRE_ORDER = "wire_order"
+PLACE = "place"  # column of states: where a row of an earlier step stands, never falling in its direction
 
 
 def sides(column: pa.Array | pa.ChunkedArray) -> I64:
@@ -37,15 +38,15 @@ def directions(table: pa.Table, streams: pa.Array) -> I64:
 
 
 def wire_order(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
-    """The place of each row in wire order; of rows that an older version wrote without it, the packet of the octet `which` (`place`)."""
+    """Where each row stands in wire order; a row that an older version wrote without it stands by the packet of its octet `which`."""
     if WIRE_ORDER not in table.column_names:
-        return place(table, which, order)
+        return capture_order(table, which, order)
     found = integers(table.column(WIRE_ORDER))
     missing = found < 0
-    return np.where(missing, place(table, which, order), found) if missing.any() else found
+    return np.where(missing, capture_order(table, which, order), found) if missing.any() else found
 
 
-def place(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
+def capture_order(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
     """The packet of each row as one number that grows in order of capture; `order` ranks the captures.
 
     That of its first or last octet, as `which` begins the columns' names (`first_`, `last_`), or of its only one.
@@ -75,7 +76,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
     row = own if sort is None else own[sort]
     direction, kind = direction[row], coded(rows.column("kind"), words.RAW_KINDS)[row]
 
-    first, last = (place(rows, which, order)[row] for which in ("first_", "last_"))
+    first, last = (capture_order(rows, which, order)[row] for which in ("first_", "last_"))
     at = _rows_in_order(rows, order, direction, kind == GAP, first, row)
     begun = integers(rows.column("first_wire_order"))[row] if "first_wire_order" in rows.column_names else np.full(len(row), -1)
     joined = np.zeros(len(row), np.bool_)
@@ -95,14 +96,14 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         redacted=truth(rows.column("redacted"))[row],
-        first_order=np.where(begun < 0, first, begun),
-        order=at,
-        place=_rising(rows, direction, np.where(kind == GAP, -1, at), row),
-        placed=integers(rows.column(WIRE_ORDER))[row] >= 0 if WIRE_ORDER in rows.column_names else np.zeros(len(row), np.bool_),
+        first_wire_order=np.where(begun < 0, first, begun),
+        wire_order=at,
+        rising_order=_rising(rows, direction, np.where(kind == GAP, -1, at), row),
+        has_order=integers(rows.column(WIRE_ORDER))[row] >= 0 if WIRE_ORDER in rows.column_names else np.zeros(len(row), np.bool_),
         joined=joined,
         row=row,
-        beside=earlier(rows)[row],
-        unheard=np.zeros(len(row), np.bool_),
+        context=earlier(rows)[row],
+        peer_unseen=np.zeros(len(row), np.bool_),
         trusted=np.ones(len(row), np.bool_),
     )
 
@@ -135,10 +136,10 @@ def earlier(table: pa.Table) -> Bools:
 
 
 @kernel
-def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None:
-    """Merge the two directions of each session by position; `direction` = 2 * session + side, ascending.
+def _interleave(direction: I64, at: I64, merged: I64, starts: I64) -> None:
+    """Merge the two directions of each session by at; `direction` = 2 * session + side, ascending.
 
-    Raises positions to the running maximum of their direction, fills `merged` with indices into the rows and `starts`.
+    Raises ats to the running maximum of their direction, fills `merged` with indices into the rows and `starts`.
     """
     count = len(direction)
     i = 0
@@ -148,14 +149,14 @@ def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None
         for side in range(2):
             begin = i
             while i < count and direction[i] == 2 * session + side:
-                if i > begin and position[i] < position[i - 1]:
-                    position[i] = position[i - 1]
+                if i > begin and at[i] < at[i - 1]:
+                    at[i] = at[i - 1]
                 i += 1
             if side == 0:
                 b = i
         k, x, y = a, a, b
         while x < b or y < i:
-            if y >= i or (x < b and position[x] <= position[y]):
+            if y >= i or (x < b and at[x] <= at[y]):
                 merged[k] = x
                 x += 1
             else:
@@ -165,14 +166,14 @@ def _interleave(direction: I64, position: I64, merged: I64, starts: I64) -> None
     starts[len(starts) - 1] = i
 
 
-def _position(frames: pa.Table, rows: RawRows, order: Mapping[str, int], direction: I64, offset: I64) -> I64:
+def _frames_in_order(frames: pa.Table, rows: RawRows, order: Mapping[str, int], direction: I64, offset: I64) -> I64:
     """Where frames stand: as their raw rows, those of an earlier step as the table says."""
     line = max(int(offset.max(initial=0)), int(rows.offset.max(initial=0))) + 1
     keys = rows.direction * line + rows.offset
     at = np.minimum(np.searchsorted(keys, direction * line + offset), max(len(rows) - 1, 0))
-    found = rows.order[at] if len(rows) else np.zeros(len(offset), np.int64)
-    if not (len(rows) and rows.placed[at].all()):
-        found = np.where(rows.placed[at], found, place(frames, "last_", order))
+    found = rows.wire_order[at] if len(rows) else np.zeros(len(offset), np.int64)
+    if not (len(rows) and rows.has_order[at].all()):
+        found = np.where(rows.has_order[at], found, capture_order(frames, "last_", order))
     if PLACE in frames.column_names:
         known = integers(frames.column(PLACE))
         found = np.where(known >= 0, known, found)
@@ -186,9 +187,9 @@ def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str
     sort = by_key(direction, offset)
     if sort is None:
         sort = np.arange(len(direction))
-    position = _position(frames, rows, order, direction, offset)[sort]
+    at = _frames_in_order(frames, rows, order, direction, offset)[sort]
     merged, starts = np.empty(len(sort), np.int64), np.zeros(len(known) + 1, np.int64)
-    _interleave(direction[sort], position, merged, starts)
+    _interleave(direction[sort], at, merged, starts)
     row = sort[merged]
     old, session = earlier(frames)[row], direction[row] // 2
     ordinal = np.arange(len(row)) - starts[session] + before[session]
@@ -212,7 +213,7 @@ def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
         syntax=column("syntax", 0),
-        position=position[merged],
+        wire_order=at[merged],
         row=row,
         ordinal=ordinal,
         earlier=old,

@@ -13,7 +13,7 @@ from stompcap.assembly import pieces
 from stompcap.codes import GAP
 from stompcap.columns import integers
 from stompcap.rules import judge
-from stompcap.session import Batch, Options, analyse
+from stompcap.session import Options, StepInput, analyse
 from stompcap.tables import TABLES, words
 from stompcap.wire_order import END, at
 
@@ -27,7 +27,7 @@ def whole(made: Tables, options: Options | None = None) -> dict[str, pa.Table]:
     return analysis.tables | judge(analysis)
 
 
-def cut(made: Tables, packets: Sequence[int]) -> Iterable[Batch]:
+def cut(made: Tables, packets: Sequence[int]) -> Iterable[StepInput]:
     """Pieces of the sessions, each of what is told by the packets below a number, and the rest."""
     streams, rows, frames, segments = (made[name] for name in ("streams", "rows", "frames", "segments"))
     given = np.zeros(rows.num_rows, bool)
@@ -58,7 +58,7 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[Batch]:
         packet = integers(segments["packet"])
         arrived = (packet < limit) & ~seen
         seen |= arrived
-        yield Batch(
+        yield StepInput(
             streams if end else _open(streams, segments.filter(pa.array(packet < limit))),
             rows.filter(pa.array(new)), frames.filter(chosen), segments.filter(pa.array(arrived)), stalls,
             np.full(streams.num_rows, END if end else at(0, limit)), np.full(streams.num_rows, end),

@@ -88,7 +88,7 @@ def hb_07(ctx: RuleContext) -> Judged:
     raw, connected = ctx.raw, ctx.first["connected"]
     interval = agreed(ctx)[raw.session, raw.side]
     begun_ns = ctx.clocks.read_by(raw.side, raw.session, server_ns=connected.last_ns[raw.session])
-    steps = ctx.clocks.steps_before(raw.direction, raw.first_order)
+    steps = ctx.clocks.steps_before(raw.direction, raw.first_wire_order)
     begun = ctx.clocks.steps_until(raw.direction, connected.ordinal[raw.session])
     early = ~connected.there[raw.session] | (steps < begun) | ((steps == begun) & (raw.first_ns < begun_ns))
     return Judged(standing_alone(ctx), (interval == 0) | early, "EOLs between frames, though no heart-beats were agreed on yet",
@@ -99,10 +99,11 @@ def _missed_s2c(ctx: RuleContext) -> Bools:
     """Raw rows before which octets of the server may be missing."""
     raw, sessions = ctx.raw, ctx.dialogue.sessions
     gap = np.flatnonzero((raw.kind == GAP) & (raw.side == SERVER))
-    before = ctx.sessions.gaps[:, SERVER] - np.bincount(raw.session[gap[~raw.beside[gap]]], minlength=sessions)
+    before = ctx.sessions.gaps[:, SERVER] - np.bincount(raw.session[gap[~raw.context[gap]]], minlength=sessions)
     since = np.full(sessions, np.iinfo(np.int64).max)  # where the first gap at hand begins
-    np.minimum.at(since, raw.session[gap], raw.place[gap])
-    missed: Bools = raw.unheard | ~ctx.sessions.start[raw.session, SERVER] | (before[raw.session] > 0) | (raw.place > since[raw.session])
+    np.minimum.at(since, raw.session[gap], raw.rising_order[gap])
+    missed: Bools = raw.rising_order > since[raw.session]
+    missed |= raw.peer_unseen | ~ctx.sessions.start[raw.session, SERVER] | (before[raw.session] > 0)
     return missed
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN
 from stompcap.columns import I64, Bools
-from stompcap.session.deliveries.outstanding import RENEWED
+from stompcap.session.deliveries.records import RENEWED
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.layout import Records
 
@@ -31,11 +31,11 @@ def in_any_version(d: Dialogue, rows: Records, settled: I64, by: I64) -> Bools:
 
 
 def asking(d: Dialogue, sent: I64, mode: I64, possible: I64) -> tuple[I64, I64, I64]:
-    """Per MESSAGE its mode, by that of its subscription (MODE_UNKNOWN where there is none).
+    """Per MESSAGE: its mode, whether it asks for no ACK though the mode is not known, whether it needs none though it has an ack header.
 
-    And whether it asks for no ACK though the mode is not known, and whether it needs no ACK though it has an ack header. In 1.2 one that
-    asks has an `ack` header, and others have none as a rule. Where the subscription may have been renewed, `mode` counts only as far as
-    the header confirms that an ACK is asked for; whether that is cumulative is not known.
+    `mode` is that of its subscription, MODE_UNKNOWN where there is none. In 1.2 a MESSAGE that asks for an ACK has an `ack` header, and
+    others have none as a rule. Where the subscription may have been renewed, `mode` counts only if the header confirms that an ACK is asked
+    for; whether that ACK is cumulative is not known.
     """
     renewed, has_ack = possible == RENEWED, np.asarray(d.some("ack", sent).is_valid())
     tells = (d.version[sent] == 2) & sure(d, sent)

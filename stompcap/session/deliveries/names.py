@@ -12,68 +12,60 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.columns import I64, Bools, take_or_null, text_codes
+from stompcap.columns import I64, Bools, spread, take_or_null, text_codes
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.layout import Records
+from stompcap.session.products.quirks import Quirks
+from stompcap.session.subscriptions.records import names_of_subscriptions
 
 BETWEEN = "\x1f"  # parts a subscription from a message-id; neither has one as a rule, and if so nothing but a name is taken for another
 
 
-class Names(NamedTuple):
-    """Codes of names, equal where a delivery is named; -1 for none.
+class DeliveryNames(NamedTuple):
+    """Codes of names, equal where a delivery is named; -1 for none."""
 
-    Per delivery `own` (by what ACK and NACK name it first) and `message` (its message-id). Per ACK and NACK `named` first, and `message`
-    if nothing has that name; `strict`: then it names another subscription's. In 1.2 `message` is for comparison alone (`compares`).
-    """
-
-    own: I64
-    message: I64
-    ack_named: I64
-    ack_message: I64
-    strict: Bools
-    compares: Bools
-    codes: int
+    own: I64  # per delivery, what ACK and NACK name it by first
+    message: I64  # per delivery, its message-id
+    ack_named: I64  # per ACK and NACK, what it names
+    ack_message: I64  # per ACK and NACK, the message-id that it means where no delivery has that name
+    strict: Bools  # per ACK and NACK: a delivery found by message-id alone is one of another subscription than it names
+    compares: Bools  # per ACK and NACK: it settles nothing by message-id, which is looked up to say that it is one (1.2)
+    codes: int  # how many codes there are
 
 
-def of_deliveries(dialogue: Dialogue, subscription: I64, subscriptions: Records, lax: Bools) -> pa.Array:
-    """The first name of each new delivery, as text; null where it goes by the message-id alone.
-
-    `subscription`: its row; `lax` per session: ACKs go by message-id, whatever subscription they name, if any.
-    """
+def names_of_deliveries(dialogue: Dialogue, subscription: I64, subscriptions: Records, quirks: Quirks) -> pa.Array:
+    """The first name of each new delivery, as text; null where it goes by the message-id alone. `subscription` is its row."""
     d, sent = dialogue, dialogue.messages
     version, message = d.version[sent], d.some("message_id", sent)
     by_ack = (version == 2) | (version < 0)
     own = pc.if_else(pa.array(by_ack), pc.coalesce(d.some("ack", sent), message), pa.scalar(None, pa.string()))
-    old = np.flatnonzero(~by_ack & ~lax[d.session[sent]])
+    old = np.flatnonzero(~by_ack & ~quirks.by_message_id[d.session[sent]])
     if len(old) == 0:
         return own
-    rows = subscription[old]
-    known = take_or_null(pc.coalesce(subscriptions.text["id"], subscriptions.text["destination"]), rows)
+    known = take_or_null(names_of_subscriptions(subscriptions), subscription[old])
     name = pc.coalesce(known, d.some("subscription", sent[old]))
     both = pc.binary_join_element_wise(message.take(pa.array(old)), name, BETWEEN)
-    place = np.full(len(sent), -1, np.int64)
-    place[old] = np.arange(len(old))
-    return pc.if_else(pa.array(by_ack), own, take_or_null(both, place))
+    return pc.if_else(pa.array(by_ack), own, take_or_null(both, spread(len(sent), old, np.arange(len(old)))))
 
 
-def names(dialogue: Dialogue, deliveries: Records, lax: Bools, unescapes: Bools) -> Names:
-    """The names of all deliveries and of the new ACKs and NACKs; per session `unescapes`: the broker undoes escapes in 1.0."""
-    d, at = dialogue, dialogue.settling
+def coded_names(dialogue: Dialogue, deliveries: Records, quirks: Quirks) -> DeliveryNames:
+    """The names of all deliveries and of the new ACKs and NACKs."""
+    d, at = dialogue, dialogue.acks
     version, session = d.version[at], d.session[at]
     ids, message, subscription = (d.some(name, at) for name in ("id", "message_id", "subscription"))
     by_id = (version == 2) | ((version < 0) & np.asarray(ids.is_valid()))
     own, delivered = deliveries.text["name"], deliveries.text["message_id"]
-    message = _with_colons(message, delivered, (version == 0) & unescapes[session])
-    whole = np.asarray(subscription.is_valid()) & ~lax[session] & ~by_id & (version >= 0)
-    half = (version == 1) & ~np.asarray(subscription.is_valid()) & ~lax[session]
-    pair = pc.if_else(pa.array(whole), pc.binary_join_element_wise(message, subscription, BETWEEN), pa.scalar(None, pa.string()))
+    message = _with_colons(message, delivered, (version == 0) & quirks.unescapes[session])
+    paired = np.asarray(subscription.is_valid()) & ~quirks.by_message_id[session] & ~by_id & (version >= 0)
+    unpaired = (version == 1) & ~np.asarray(subscription.is_valid()) & ~quirks.by_message_id[session]
+    pair = pc.if_else(pa.array(paired), pc.binary_join_element_wise(message, subscription, BETWEEN), pa.scalar(None, pa.string()))
     named = pc.if_else(pa.array(by_id), ids, pair)
-    alone = pc.if_else(pa.array(by_id), ids, pc.if_else(pa.array(half), pa.scalar(None, pa.string()), message))
+    alone = pc.if_else(pa.array(by_id), ids, pc.if_else(pa.array(unpaired), pa.scalar(None, pa.string()), message))
     by_name, by_named = text_codes(own, named)
     by_message, by_alone = text_codes(delivered, alone)
     first = max(int(by_name.max(initial=-1)), int(by_named.max(initial=-1))) + 1
     count = first + max(int(by_message.max(initial=-1)), int(by_alone.max(initial=-1))) + 1
-    return Names(by_name, _shifted(by_message, first), by_named, _shifted(by_alone, first), whole, by_id, count)
+    return DeliveryNames(by_name, _shifted(by_message, first), by_named, _shifted(by_alone, first), paired, by_id, count)
 
 
 def _shifted(coded: I64, by: int) -> I64:
@@ -82,7 +74,7 @@ def _shifted(coded: I64, by: int) -> I64:
 
 
 def _with_colons(acked: pa.Array, sent: pa.Array, there: Bools) -> pa.Array:
-    """Message-ids of ACKs, those `there` with their escaped colons undone where nothing sent has the id as it stands."""
+    """Message-ids of ACKs; those `there` are given with their escaped colons undone where no MESSAGE has the id as it stands."""
     there = there & pc.match_substring(acked, "\\c").fill_null(False).to_numpy(zero_copy_only=False)
     if not there.any():
         return acked

@@ -12,40 +12,14 @@ from stompcap.codes import MODE_CLIENT, MODE_CLIENT_INDIVIDUAL
 from stompcap.columns import I64, Bools
 from stompcap.kernel import inline
 from stompcap.session.deliveries.ordered import add, remove
+from stompcap.session.deliveries.records import ABORTED, ENCLOSED, PENDING, RENEWED, Delivery
 
-PENDING, SETTLED, ENCLOSED, ABORTED, AUTOMATIC, REPLACED = range(6)
-"""ENCLOSED: in a transaction that has not ended; ABORTED: in one that was aborted; REPLACED: aborted, and then delivered anew."""
-OWN, BY_MESSAGE = range(2)  # names of a delivery
-NO_TRANSACTION, PAST_TRANSACTION = -1, -2  # of a delivery: settled outside of any; in one that is no longer known
-ANY_SUBSCRIPTION, RENEWED = 1, 2
-"""`possible` of a delivery: it may be of any subscription; its subscription may have been renewed in another mode."""
+OWN, BY_MESSAGE = range(2)  # by what a delivery is named: `DeliveryNames.own`, `DeliveryNames.message`
 MAX_ABORTS = 64  # so often aborted, a delivery is no more settled along with others: the work would grow with their product
 MAX_COPIES = 64  # a name means one of so many deliveries that had it last
 
 
-class Rows(NamedTuple):
-    """Deliveries; subscription, transaction and `by` are a row, a row, and an index into the frames."""
-
-    session: I64
-    ordinal: I64
-    mode: I64
-    subscription: I64
-    state: I64
-    by: I64
-    nack: I64
-    direct: I64
-    transaction: I64
-    latest: I64
-    aborts: I64
-    opened: I64
-    again: I64
-    unclear: I64
-    possible: I64
-    lost: I64
-    unread: I64
-
-
-class Lists(NamedTuple):
+class DeliveryIndex(NamedTuple):
     """Deliveries by name: per code its session and latest delivery; per delivery its codes and the ones before it, shape (2, rows).
 
     And by transaction: per transaction the latest delivery enclosed, per delivery the one enclosed before it.
@@ -75,40 +49,30 @@ class Unsettled(NamedTuple):
     ended_ordinal: I64
 
 
-class Habits(NamedTuple):
-    """What brokers do differently, per session; and how many of its ACKs and NACKs so far may have settled more than is known."""
-
-    wide: Bools  # a cumulative ACK settles deliveries of the whole connection
-    single_nack: Bools  # a NACK settles one message in mode client too
-    ambiguous: I64  # may be cumulative, and nobody knows from where on
-    renewed: I64  # may be cumulative, of a subscription that may have been renewed
-    unread: I64  # name nothing by the version, which is not sure
-
-
 @inline
-def is_open(rows: Rows, k: int) -> bool:
-    """An ACK or NACK is still waited for, or the end of its transaction."""
-    state, mode = rows.state[k], rows.mode[k]
-    waits: bool = state == ENCLOSED or state == ABORTED or (state == PENDING and (mode == MODE_CLIENT or mode == MODE_CLIENT_INDIVIDUAL))
-    return waits
+def is_open(state: I64, mode: I64) -> Bools:
+    """Whether an ACK or NACK of a delivery is still awaited, or the end of its transaction; of one delivery, or of a column."""
+    asks = (mode == MODE_CLIENT) | (mode == MODE_CLIENT_INDIVIDUAL)
+    found: Bools = (state == ENCLOSED) | (state == ABORTED) | ((state == PENDING) & asks)
+    return found
 
 
 @inline
 def find(
-    rows: Rows, lists: Lists, unsettled: Unsettled, which: int, code: int, session: int, now: int, retention: int
+    rows: Delivery, index: DeliveryIndex, unsettled: Unsettled, which: int, code: int, session: int, now: int, retention: int
 ) -> tuple[int, int]:
     """The delivery that a name means, and the latest that has it; -1 where there is none.
 
     It means the first unsettled of an active subscription, else the first unsettled, else the first whose transaction was aborted.
     """
     active = ended = aborted = latest = -1
-    if code < 0 or lists.session[code] != session:
+    if code < 0 or index.session[code] != session:
         return -1, -1
-    k = lists.latest[code]
+    k = index.latest[code]
     for _ in range(MAX_COPIES):
         if k < 0:
             break
-        if is_open(rows, k) or now - rows.latest[k] <= retention:
+        if is_open(rows.state[k], rows.mode[k]) or now - rows.latest[k] <= retention:
             if latest < 0:
                 latest = k
             if rows.state[k] == PENDING:
@@ -119,25 +83,25 @@ def find(
                     ended = k
             elif rows.state[k] == ABORTED:
                 aborted = k
-        k = lists.previous[which, k]
+        k = index.previous[which, k]
     meant = active if active >= 0 else ended if ended >= 0 else aborted
     return meant, latest
 
 
 @inline
-def link(lists: Lists, k: int, session: int) -> None:
+def link(index: DeliveryIndex, k: int, session: int) -> None:
     """Put a delivery behind the others of its names."""
     for which in range(2):
-        code = lists.codes[which, k]
-        lists.previous[which, k] = -1
+        code = index.codes[which, k]
+        index.previous[which, k] = -1
         if code >= 0:
-            if lists.session[code] == session:
-                lists.previous[which, k] = lists.latest[code]
-            lists.session[code], lists.latest[code] = session, k
+            if index.session[code] == session:
+                index.previous[which, k] = index.latest[code]
+            index.session[code], index.latest[code] = session, k
 
 
 @inline
-def put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
+def put(rows: Delivery, unsettled: Unsettled, k: int, counts: bool) -> None:
     """Put a delivery into the ordered set; the most in flight `counts` it."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
         subscription = rows.subscription[k]
@@ -148,7 +112,7 @@ def put(rows: Rows, unsettled: Unsettled, k: int, counts: bool) -> None:
 
 
 @inline
-def take(rows: Rows, unsettled: Unsettled, k: int) -> None:
+def take(rows: Delivery, unsettled: Unsettled, k: int) -> None:
     """Take a delivery out of the ordered set."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
         remove(unsettled.words, unsettled.starts, unsettled.number[k])
@@ -156,35 +120,29 @@ def take(rows: Rows, unsettled: Unsettled, k: int) -> None:
 
 
 @inline
-def enter(rows: Rows, lists: Lists, unsettled: Unsettled, k: int) -> None:
+def enter(rows: Delivery, index: DeliveryIndex, unsettled: Unsettled, k: int) -> None:
     """Take up a delivery of an earlier step."""
-    link(lists, k, rows.session[k])
+    link(index, k, rows.session[k])
     if rows.state[k] == PENDING or rows.state[k] == ABORTED:
         put(rows, unsettled, k, False)
     elif rows.state[k] == ENCLOSED and rows.transaction[k] >= 0:
-        enclose(rows, lists, k)
+        enclose(rows, index, k)
 
 
 @inline
-def enclose(rows: Rows, lists: Lists, k: int) -> None:
+def enclose(rows: Delivery, index: DeliveryIndex, k: int) -> None:
     """Note a delivery with its transaction."""
-    lists.enclosed_before[k] = lists.enclosed[rows.transaction[k]]
-    lists.enclosed[rows.transaction[k]] = k
+    index.enclosed_before[k] = index.enclosed[rows.transaction[k]]
+    index.enclosed[rows.transaction[k]] = k
 
 
 @inline
-def vague(rows: Rows, k: int, habits: Habits) -> int:
-    """ACKs so far that may have reached a delivery, had it been there."""
-    s, renewed, count = rows.session[k], rows.possible[k] == RENEWED, 0
-    if rows.mode[k] == MODE_CLIENT or habits.wide[s] or renewed:
-        count += habits.ambiguous[s]
-    if renewed:
-        count += habits.renewed[s]
-    return count
+def vague(mode: I64, possible: I64, ack_scope_connection: Bools, ambiguous: I64, renewed: I64) -> I64:
+    """How many ACKs of its session so far may have reached a delivery, had it been there; of one delivery, or of a column.
 
-
-@inline
-def misses(rows: Rows, k: int, habits: Habits, gaps: int) -> bool:
-    """More gaps and vague ACKs than when the delivery came."""
-    missed: bool = gaps + vague(rows, k, habits) != rows.opened[k]
-    return missed
+    Of the session's ACKs, `ambiguous` may be cumulative, and nobody knows from which delivery on; `renewed` name deliveries of
+    subscriptions that may have been renewed in mode client.
+    """
+    of_renewed = possible == RENEWED
+    found: I64 = ((mode == MODE_CLIENT) | ack_scope_connection | of_renewed) * ambiguous + of_renewed * renewed
+    return found

@@ -22,15 +22,12 @@ LINE = np.int64(2**44)  # no direction has so many octets
 
 
 class Segments(NamedTuple):
-    """Segments that this step takes, by direction (session * 2 + side) and time; whether they are EOLs alone.
+    """Segments that this step takes, by direction and time."""
 
-    `steps`: how often the direction's clock had stepped before; only times with the same number can be compared.
-    """
-
-    direction: I64
-    steps: I64
+    direction: I64  # session * 2 + side
+    steps: I64  # how often the direction's clock had stepped before; only times with the same number can be compared
     ts_ns: I64
-    eol: Bools
+    eol: Bools  # they are EOLs alone
 
 
 class Lost(NamedTuple):
@@ -41,49 +38,49 @@ class Lost(NamedTuple):
     until_ns: I64
 
 
-class Come(NamedTuple):
-    """All segments at hand: direction (-1 for other streams), wire position, offsets, arrival; `bare`: rows lack some of its octets."""
+class Arrived(NamedTuple):
+    """All segments at hand."""
 
-    direction: I64
-    place: I64
-    offset: I64
-    end: I64
+    direction: I64  # session * 2 + side, -1 for other streams
+    wire_order: I64
+    offset: I64  # of its first octet in the stream
+    end: I64  # of the octet behind its last
     ts_ns: I64
-    bare: Bools
+    unframed: Bools  # rows lack some of its octets
 
 
-def come(segments: pa.Table, place: I64, rows: RawRows, ids: pa.Array) -> Come:
+def arrived_segments(segments: pa.Table, wire_order: I64, rows: RawRows, ids: pa.Array) -> Arrived:
     """The segments at hand and the raw rows, brought together."""
     direction = directions(segments, ids)
     offset = integers(segments.column("stream_offset"))
     end = offset + integers(segments.column("new_octets"))
     covered = np.zeros(2 * len(ids), np.int64)
     np.maximum.at(covered, rows.direction, rows.offset + rows.length)
-    bare = (direction >= 0) & (end > covered[direction])
-    return Come(direction, place, offset, end, integers(segments.column("ts_ns")), bare)
+    unframed = (direction >= 0) & (end > covered[direction])
+    return Arrived(direction, wire_order, offset, end, integers(segments.column("ts_ns")), unframed)
 
 
-def first_bare(segments: Come, count: int) -> I64:
-    """Per direction, of which there are so many, where the first segment was captured of which rows lack octets; else END."""
+def first_unframed(segments: Arrived, count: int) -> I64:
+    """Per direction, of `count`, where the first segment of which rows lack octets stands in wire order; END where there is none."""
     found = np.full(count, END)
-    np.minimum.at(found, segments.direction[segments.bare], segments.place[segments.bare])
+    np.minimum.at(found, segments.direction[segments.unframed], segments.wire_order[segments.unframed])
     return found
 
 
-def ready(segments: Come, rows: RawRows, until: I64, retention: int, steps: I64) -> tuple[Bools, Segments]:
+def ready(segments: Arrived, rows: RawRows, until: I64, retention: int, steps: I64) -> tuple[Bools, Segments]:
     """Which segments heart-beats may be judged by, and those segments; `steps` of the clock are before each.
 
-    `until` per session: up to that place the step takes both directions. A segment waits for the raw rows of its octets,
+    `until` per session: before that in wire order the step takes both directions. A segment waits for the raw rows of its octets,
     and so do those behind it, but no more than `retention` of them.
     """
     direction, limit = segments.direction, np.repeat(until, 2)
-    waits = first_bare(segments, len(limit))
-    bare = np.flatnonzero(segments.bare)
-    for one in np.flatnonzero(np.bincount(direction[bare], minlength=len(limit)) > retention).tolist():
-        of = np.sort(segments.place[bare[direction[bare] == one]])
+    waits = first_unframed(segments, len(limit))
+    unframed = np.flatnonzero(segments.unframed)
+    for one in np.flatnonzero(np.bincount(direction[unframed], minlength=len(limit)) > retention).tolist():
+        of = np.sort(segments.wire_order[unframed[direction[unframed] == one]])
         waits[one] = of[len(of) - retention]
     limit = np.where(limit > END, limit, np.minimum(limit, waits))
-    found = (direction >= 0) & (segments.place < limit[direction])
+    found = (direction >= 0) & (segments.wire_order < limit[direction])
     at = np.flatnonzero(found)
     at = at[np.lexsort((segments.offset[at], segments.ts_ns[at], steps[at], direction[at]))]
     eols = _only_eols(rows, direction[at], segments.offset[at], segments.end[at])
@@ -105,7 +102,7 @@ def beats(rows: RawRows) -> Bools:
     """Rows to be judged that are heart-beats."""
     before = np.maximum(np.arange(len(rows)) - 1, 0)
     joined = rows.follows & (rows.last_ns[before] == rows.first_ns)
-    found: Bools = (rows.kind == EOL) & ~joined & ~rows.beside
+    found: Bools = (rows.kind == EOL) & ~joined & ~rows.context
     return found
 
 

@@ -15,37 +15,22 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stompcap.codes import (
-    CLIENT,
-    ENDED_BY_CAPTURE_END,
-    ENDED_BY_CLOSE,
-    HEARTBEAT_DEAD,
-    HEARTBEAT_LATE,
-    HEARTBEAT_NOT_EVALUABLE,
-    HEARTBEAT_OK,
-    HEARTBEAT_VIOLATION,
-    SERVER,
-)
-from stompcap.columns import I64, Bools, coded, integers, timestamps, worded
+from stompcap.codes import CLIENT, ENDED_BY_CAPTURE_END, ENDED_BY_CLOSE, HEARTBEAT_DEAD, HEARTBEAT_LATE, HEARTBEAT_VIOLATION, SERVER
+from stompcap.columns import I64, Bools, coded, integers
 from stompcap.session.clocks import LAST, Clocks
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments, beats, lost
+from stompcap.session.heartbeats.records import LAYOUT
 from stompcap.session.heartbeats.silences import Silences, Stalls, Watched, silences
-from stompcap.session.layout import Layout, Records, opened
+from stompcap.session.layout import Records, opened
 from stompcap.session.wire import directions
 from stompcap.settings import Thresholds
 from stompcap.tables import words
-from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
 
 MILLISECOND = 1_000_000
 LONGEST = 2.0**62  # no silence lasts so many nanoseconds, though intervals may
-SUMS = ("beats", "gaps", "late", "violations", "dead", "excused")
-LAYOUT = Layout({"side": 0, "now_ns": -1, "steps": 0, "longest_ns": 0, "worst": 0, "cut_ns": 0, **dict.fromkeys(SUMS, 0)})
-"""One row per direction that is watched: the arrival it was judged up to, and how often its clock had stepped before; SUMS, the longest
-silence, the worst severity, and how long it had been silent when the other side cut it off.
-"""
 
 
 def stalls_of(stalls: pa.Table, ids: pa.Array, clocks: Clocks) -> Stalls:
@@ -60,10 +45,10 @@ def stalls_of(stalls: pa.Table, ids: pa.Array, clocks: Clocks) -> Stalls:
     return Stalls(direction, kind, begin - ahead, end - ahead)
 
 
-class Session(NamedTuple):
-    """What heart-beats are judged by, of all sessions: intervals agreed on (milliseconds), facts, first frames, closing."""
+class WatchedSessions(NamedTuple):
+    """What heart-beats are judged by, of all sessions."""
 
-    agreed: I64
+    agreed: I64  # per session and side the interval, in milliseconds; 0 for none
     facts: SessionFacts
     connected: OfSessions
     disconnect: OfSessions
@@ -72,7 +57,7 @@ class Session(NamedTuple):
     clocks: Clocks
 
     def connected_ns(self, session: I64, side: I64) -> I64:
-        """When CONNECTED was complete, as the side's clock would have told it."""
+        """When CONNECTED was complete, by the side's clock."""
         return self.clocks.read_by(side, session, server_ns=self.connected.last_ns[session])
 
     def steps(self, session: I64, side: I64, frame: OfSessions | None) -> I64:
@@ -81,16 +66,25 @@ class Session(NamedTuple):
         return self.clocks.steps_until(session * 2 + side, ordinal)
 
     def closed_ns(self, session: I64, side: I64) -> I64:
-        """The close, as the side's clock would have told it."""
-        told, by_server = self.facts.closed_ns[session], self.facts.closed_by[session] == SERVER
-        by_clients = self.clocks.read_by(side, session, client_ns=told)
-        return np.where(by_server, self.clocks.read_by(side, session, server_ns=told), by_clients)
+        """When the connection was closed, by the side's clock."""
+        closed_ns, by_server = self.facts.closed_ns[session], self.facts.closed_by[session] == SERVER
+        by_clients = self.clocks.read_by(side, session, client_ns=closed_ns)
+        return np.where(by_server, self.clocks.read_by(side, session, server_ns=closed_ns), by_clients)
 
 
-def follow(
-    dialogue: Dialogue, sessions: Session, segments: Segments, stalls: pa.Table, before: pa.Table, thresholds: Thresholds
-) -> tuple[Records, pa.Table]:
-    """Judge the arrivals of a step; gives the directions watched and table heartbeat_violations. `before` is the state table."""
+class FollowedHeartbeats(NamedTuple):
+    """The directions that are watched; and the silences of this step that are too long, with their severity and what excuses them."""
+
+    rows: Records
+    silences: Silences
+    severity: I64  # HEARTBEAT_LATE, HEARTBEAT_VIOLATION or HEARTBEAT_DEAD
+    excuse: I64  # index in words.EXCUSES, -1 for nothing
+
+
+def follow_heartbeats(
+    dialogue: Dialogue, sessions: WatchedSessions, segments: Segments, stalls: pa.Table, before: pa.Table, thresholds: Thresholds
+) -> FollowedHeartbeats:
+    """Judge the arrivals of a step; `before` is the state table."""
     rows = _watched(dialogue, sessions, before)
     session, side = rows["session"], rows["side"]
     facts, closing = sessions.facts, sessions.closing[session]
@@ -116,7 +110,7 @@ def follow(
     severity = np.where(ratio > thresholds.heartbeat_violation, HEARTBEAT_VIOLATION, HEARTBEAT_LATE)
     severity = np.where(ratio > thresholds.heartbeat_dead, HEARTBEAT_DEAD, severity)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
-    return rows, _violations(dialogue.ids, rows, interval, found, ratio, severity, excuse)
+    return FollowedHeartbeats(rows, found, severity, excuse)
 
 
 def _latest(rows: Records, direction: I64, segments: Segments) -> tuple[I64, I64]:
@@ -139,7 +133,7 @@ def _in_time(interval: I64, late: float) -> I64:
     return longest
 
 
-def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records:
+def _watched(dialogue: Dialogue, sessions: WatchedSessions, before: pa.Table) -> Records:
     """The directions that are watched: those of earlier steps, and those that were agreed on in this one."""
     known = coded(before.column("stream_id"), dialogue.ids)
     direction = np.flatnonzero((sessions.agreed.reshape(-1) > 0) & np.repeat(sessions.connected.there, 2))
@@ -153,7 +147,7 @@ def _watched(dialogue: Dialogue, sessions: Session, before: pa.Table) -> Records
 
 
 def _sum(
-    rows: Records, dialogue: Dialogue, sessions: Session, found: Silences, severity: I64, excuse: I64, end: I64, limit: I64
+    rows: Records, dialogue: Dialogue, sessions: WatchedSessions, found: Silences, severity: I64, excuse: I64, end: I64, limit: I64
 ) -> None:
     """Count what was found with the directions."""
     raw, count = dialogue.rows, len(rows)
@@ -164,7 +158,7 @@ def _sum(
     watched, at_ns = number[raw.direction[beat]], raw.first_ns[beat]
     opened_ns, facts = sessions.connected_ns(session, side), sessions.facts
     ended = sessions.closing | (facts.closed_ns >= 0)
-    steps = sessions.clocks.steps_before(raw.direction[beat], raw.first_order[beat])
+    steps = sessions.clocks.steps_before(raw.direction[beat], raw.first_wire_order[beat])
     since, until = (sessions.steps(session, side, one)[watched] for one in (sessions.connected, None))
     counts = (steps > since) | ((steps == since) & (at_ns > opened_ns[watched]))
     counts &= (steps < until) | (at_ns <= end[watched]) | ~ended[session[watched]]
@@ -177,12 +171,11 @@ def _sum(
         rows[name] = rows[name] + np.bincount(which, minlength=count)
     np.maximum.at(rows["worst"], found.watched[fault], severity[fault])
     of = found.watched
-    given_up = (found.ender == ENDED_BY_CLOSE) & fault
-    given_up &= _given_up(sessions, session[of], side[of], found.start_ns + limit[of], found.stop_ns)
-    np.maximum.at(rows["cut_ns"], of[given_up], (found.stop_ns - found.start_ns)[given_up])
+    cut_off = (found.ender == ENDED_BY_CLOSE) & fault & _cut_off(sessions, session[of], side[of], found.start_ns + limit[of], found.stop_ns)
+    np.maximum.at(rows["cut_ns"], of[cut_off], (found.stop_ns - found.start_ns)[cut_off])
 
 
-def _given_up(sessions: Session, session: I64, side: I64, late_ns: I64, closed_ns: I64) -> Bools:
+def _cut_off(sessions: WatchedSessions, session: I64, side: I64, late_ns: I64, closed_ns: I64) -> Bools:
     """Silences of a side, late from `late_ns` on, that the other side may have ended for their length: it closed first.
 
     Not where it had another reason: a DISCONNECT, or an ERROR from before the silence was late.
@@ -194,55 +187,8 @@ def _given_up(sessions: Session, session: I64, side: I64, late_ns: I64, closed_n
     agreed = sessions.disconnect.there[session] & (left_ns <= closed_ns)
     before = sessions.steps(session, side, sessions.error) < sessions.steps(session, side, None)
     refused = sessions.error.there[session] & (before | (refused_ns <= late_ns))
-    given_up: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
-    return given_up
-
-
-def _violations(
-    ids: pa.Array, rows: Records, interval: I64, found: Silences, ratio: np.ndarray, severity: I64, excuse: I64
-) -> pa.Table:
-    """Table heartbeat_violations."""
-    of = found.watched
-    return pa.table(
-        {
-            "stream_id": ids.take(pa.array(rows["session"][of])),
-            "direction": worded(rows["side"][of], words.DIRECTIONS),
-            "gap_start_ns": pa.array(found.start_ns),
-            "gap_end_ns": pa.array(found.stop_ns),
-            "gap_start_ts": timestamps(found.start_ns),
-            "gap_ms": pa.array((found.stop_ns - found.start_ns) // MILLISECOND),
-            "interval_ms": pa.array(interval[of]),
-            "ratio": pa.array(ratio),
-            "severity": worded(severity - HEARTBEAT_LATE, words.HEARTBEAT_SEVERITIES),
-            "ended_by": worded(found.ender, words.GAP_ENDERS),
-            "excused": worded(excuse, words.EXCUSES),
-        },
-        schema=HEARTBEAT_VIOLATIONS.arrow,
-    )
-
-
-def table(rows: Records, ids: pa.Array, sessions: Session) -> pa.Table:
-    """Table heartbeats, of the sessions that close."""
-    rows = rows.take(np.flatnonzero(sessions.closing[rows["session"]]))
-    session, side = rows["session"], rows["side"]
-    interval, facts = sessions.agreed[session, side], sessions.facts
-    end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
-    opened_ns = sessions.connected_ns(session, side)
-    stepped = sessions.steps(session, side, sessions.connected) < sessions.steps(session, side, None)
-    unclear = np.where(rows["gaps"] == rows["excused"], HEARTBEAT_OK, np.where(stepped, HEARTBEAT_VIOLATION, -1))  # up to which verdict
-    verdict = np.where(rows["worst"] <= unclear, HEARTBEAT_NOT_EVALUABLE, rows["worst"])
-    return pa.table(
-        {
-            "stream_id": ids.take(pa.array(session)),
-            "direction": worded(side, words.DIRECTIONS),
-            "interval_ms": pa.array(interval),
-            "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
-            **{name: pa.array(rows[name]) for name in ("beats", "gaps", "late", "violations", "dead")},
-            "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval.astype(np.float64) * MILLISECOND), mask=rows["cut_ns"] == 0),
-            "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=(opened_ns == 0) | stepped),
-            "verdict": worded(verdict, words.HEARTBEAT_VERDICTS),
-        }
-    ).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)
+    cut_off: Bools = (closer >= 0) & (closer != side) & ~agreed & ~refused
+    return cut_off
 
 
 def _packets_lost(streams: pa.Table) -> Bools:

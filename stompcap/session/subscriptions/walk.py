@@ -1,74 +1,64 @@
-"""Subscriptions, frame by frame: kernels of stompcap.session.subscriptions.follow."""
+"""Subscriptions, frame by frame: which one a SUBSCRIBE opens, an UNSUBSCRIBE ends, a MESSAGE belongs to; kernels."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from stompcap.columns import I64, Bools
-from stompcap.kernel import kernel
+from stompcap.kernel import inline, kernel
 from stompcap.session.dialogue import SUBSCRIBE, UNSUBSCRIBE
-from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN
+from stompcap.session.facts import ACTIVE, ENDED, UNKNOWN, UNNAMED
+from stompcap.session.subscriptions.records import Subscription
 
 POSSIBLE = -2  # a MESSAGE that names no subscription may be of the one there, or of one that is lost
 
 
-class Rows(NamedTuple):
-    """Columns of the records that the walk reads and writes."""
-
-    session: I64
-    ordinal: I64
-    anonymous: I64
-    ended_ordinal: I64
-    by_name: I64
-
-
-class Frames(NamedTuple):
-    """The frames that the walk goes over: SUBSCRIBE, UNSUBSCRIBE and MESSAGE; `missed`: octets of the client are missing before."""
+class SubscriptionFrames(NamedTuple):
+    """The frames that the walk goes over: SUBSCRIBE, UNSUBSCRIBE and MESSAGE."""
 
     session: I64
     ordinal: I64
     command: I64
-    name: I64
-    destination: I64
-    anonymous: Bools
-    missed: Bools
+    name: I64  # code of the id, or of the destination that stands for it; -1 for none
+    destination: I64  # code of the destination; -1 for none
+    anonymous: Bools  # it has no id
+    missed: Bools  # octets of the client are missing before it
 
 
-class Found(NamedTuple):
-    """What the walk finds of each of them: row, state, who ended what it names, subscriptions active on its destination."""
+class SubscriptionFacts(NamedTuple):
+    """What the walk finds of each of them."""
 
-    row: I64
-    state: I64
-    same_destination: I64
+    row: I64  # its subscription: what it opens, ends or belongs to
+    state: I64  # of the subscription that it names, before it; as in stompcap.session.facts
+    same_destination: I64  # subscriptions that are active on its destination
 
 
-class Active(NamedTuple):
-    """Per destination: the session it is of, how many subscriptions are active there, all and those without id, and which.
+NO_FACTS = (-1, UNNAMED, 0)  # of a frame that the walk does not go over
 
-    `rows` is the exclusive or of the rows: the row itself where there is one.
-    """
 
-    session: I64
+class ActiveSubscriptions(NamedTuple):
+    """Per destination, which subscriptions are active there; of several rows only their exclusive or is known, of one the row itself."""
+
+    of_row: I64  # per row, the code of its destination
+    session: I64  # the session that the entry is of
     number: I64
     rows: I64
-    anonymous: I64
+    anonymous: I64  # how many of them have no id
     anonymous_rows: I64
 
 
-class Names(NamedTuple):
-    """Per name the session it is of and its newest row; per row the one that had its name before.
+class SubscriptionNames(NamedTuple):
+    """Per name its newest row; per row the one that had its name before."""
 
-    `older` is that one, too, until the id is unsubscribed, which ends all of them.
-    """
-
-    session: I64
+    of_row: I64  # per row, the code of its name
+    session: I64  # per name, the session that the entry is of
     newest: I64
-    under: I64
-    older: I64
+    under: I64  # per row, the one before that is still known
+    older: I64  # per row, the one before, until an UNSUBSCRIBE ends all of the id
 
 
-@kernel
-def _change(active: Active, d: int, r: int, anonymous: int, by: int) -> None:
+@inline
+def _change(active: ActiveSubscriptions, d: int, r: int, anonymous: int, by: int) -> None:
     """A subscription to destination d begins (`by` 1) or ends (-1)."""
     if d < 0:
         return
@@ -79,10 +69,10 @@ def _change(active: Active, d: int, r: int, anonymous: int, by: int) -> None:
         active.anonymous_rows[d] ^= r
 
 
-@kernel
-def _enter(rows: Rows, r: int, name: int, d: int, names: Names, active: Active) -> None:
+@inline
+def _enter(rows: Subscription, r: int, names: SubscriptionNames, active: ActiveSubscriptions) -> None:
     """Take up a row, new or of an earlier step."""
-    s = rows.session[r]
+    s, name, d = rows.session[r], names.of_row[r], active.of_row[r]
     if name >= 0:
         names.under[r] = names.older[r] = names.newest[name] if names.session[name] == s else -1
         names.session[name], names.newest[name] = s, r
@@ -92,16 +82,16 @@ def _enter(rows: Rows, r: int, name: int, d: int, names: Names, active: Active) 
         _change(active, d, r, rows.anonymous[r], 1)
 
 
-@kernel
-def _known(rows: Rows, r: int, names: Names, now: int, retention: int) -> int:
+@inline
+def _known(rows: Subscription, r: int, names: SubscriptionNames, now: int, retention: int) -> int:
     """That row, or the next below it that did not end too long ago to be known; -1 where none is."""
     while r >= 0 and rows.ended_ordinal[r] >= 0 and now - rows.ended_ordinal[r] > retention:
         r = names.under[r]
     return r
 
 
-@kernel
-def _newest(rows: Rows, n: int, s: int, names: Names, now: int, retention: int) -> int:
+@inline
+def _newest(rows: Subscription, n: int, s: int, names: SubscriptionNames, now: int, retention: int) -> int:
     """The newest row of a name; what is forgotten is passed once only."""
     if n < 0 or names.session[n] != s:
         return -1
@@ -109,20 +99,23 @@ def _newest(rows: Rows, n: int, s: int, names: Names, now: int, retention: int) 
     return int(names.newest[n])
 
 
-@kernel
-def _below(rows: Rows, r: int, names: Names, now: int, retention: int) -> int:
+@inline
+def _below(rows: Subscription, r: int, names: SubscriptionNames, now: int, retention: int) -> int:
     """The row that had its name before."""
     names.under[r] = _known(rows, names.under[r], names, now, retention)
     return int(names.under[r])
 
 
-@kernel
-def _meant(frames: Frames, i: int, of: int, d: int, rows: Rows, of_row: I64, names: Names, active: Active, retention: int) -> int:
+@inline
+def _meant(
+    frames: SubscriptionFrames, i: int, of: int, d: int, rows: Subscription, names: SubscriptionNames, active: ActiveSubscriptions,
+    retention: int,
+) -> int:
     """The subscription of MESSAGE i, `of` being the newest of the name it has; -1 for none, POSSIBLE where another may be lost."""
     here = d >= 0 and active.session[d] == frames.session[i]
     if of >= 0:
         before = _below(rows, of, names, frames.ordinal[i], retention)
-        return before if d >= 0 and of_row[of] != d and before >= 0 and of_row[before] == d else of
+        return before if d >= 0 and active.of_row[of] != d and before >= 0 and active.of_row[before] == d else of
     if frames.name[i] < 0 and here and active.number[d] == 1:
         return POSSIBLE if frames.missed[i] else int(active.rows[d])
     if frames.name[i] >= 0 and here and active.anonymous[d] == 1:
@@ -130,15 +123,17 @@ def _meant(frames: Frames, i: int, of: int, d: int, rows: Rows, of_row: I64, nam
     return -1
 
 
-@kernel
-def _end(rows: Rows, r: int, frames: Frames, i: int, of_row: I64, names: Names, active: Active, named: bool) -> None:
+@inline
+def _end(
+    rows: Subscription, r: int, frames: SubscriptionFrames, i: int, names: SubscriptionNames, active: ActiveSubscriptions, named: bool
+) -> None:
     """An UNSUBSCRIBE ends a subscription and, where it names the id, the older ones of that id."""
     if rows.ended_ordinal[r] < 0:
         rows.by_name[r] = 1
     while r >= 0:
         if rows.ended_ordinal[r] < 0:
             rows.ended_ordinal[r] = frames.ordinal[i]
-            _change(active, of_row[r], r, rows.anonymous[r], -1)
+            _change(active, active.of_row[r], r, rows.anonymous[r], -1)
         if not named:
             break
         above, r = r, names.older[r]
@@ -147,7 +142,7 @@ def _end(rows: Rows, r: int, frames: Frames, i: int, of_row: I64, names: Names, 
 
 @kernel
 def walk(
-    frames: Frames, rows: Rows, row_name: I64, row_destination: I64, names: Names, active: Active, found: Found,
+    frames: SubscriptionFrames, rows: Subscription, names: SubscriptionNames, active: ActiveSubscriptions, facts: SubscriptionFacts,
     retention: int,
 ) -> None:
     """Walk all frames. Rows of a session stand in a block, those of earlier steps first; a SUBSCRIBE takes up the next one."""
@@ -155,26 +150,26 @@ def walk(
     for i in range(len(frames.session)):
         s, n, d, c, now = frames.session[i], frames.name[i], frames.destination[i], frames.command[i], frames.ordinal[i]
         while r < len(rows.session) and (rows.session[r] < s or (rows.session[r] == s and rows.ordinal[r] < now)):
-            _enter(rows, r, row_name[r], row_destination[r], names, active)
+            _enter(rows, r, names, active)
             r += 1
         of = _newest(rows, n, s, names, now, retention)
         here = d >= 0 and active.session[d] == s
-        found.same_destination[i] = active.number[d] if here else 0
+        facts.same_destination[i] = active.number[d] if here else 0
         if n >= 0:
-            found.state[i] = UNKNOWN if of < 0 else ACTIVE if rows.ended_ordinal[of] < 0 else ENDED
+            facts.state[i] = UNKNOWN if of < 0 else ACTIVE if rows.ended_ordinal[of] < 0 else ENDED
         if c == SUBSCRIBE:
-            found.row[i] = r
-            _enter(rows, r, n, d, names, active)
+            facts.row[i] = r
+            _enter(rows, r, names, active)
             r += 1
         elif c == UNSUBSCRIBE:
             meant = of
             if of < 0 and frames.anonymous[i] and here and active.number[d] == 1 and not frames.missed[i]:
-                meant, found.state[i] = active.rows[d], ACTIVE
-            found.row[i] = meant
+                meant, facts.state[i] = active.rows[d], ACTIVE
+            facts.row[i] = meant
             if meant >= 0:
-                _end(rows, meant, frames, i, row_destination, names, active, of >= 0)
+                _end(rows, meant, frames, i, names, active, of >= 0)
         else:
-            meant = _meant(frames, i, of, d, rows, row_destination, names, active, retention)
-            found.row[i] = meant
+            meant = _meant(frames, i, of, d, rows, names, active, retention)
+            facts.row[i] = meant
             if of >= 0 and meant >= 0:
-                found.state[i] = ACTIVE if rows.ended_ordinal[meant] < 0 else ENDED
+                facts.state[i] = ACTIVE if rows.ended_ordinal[meant] < 0 else ENDED

@@ -262,7 +262,7 @@ def test_targets() -> None:
     > NACK message-id:m3 subscription:1
     """
     analysis = run(text.replace("{server}", ""))
-    facts, settling = analysis.facts, analysis.dialogue.settling
+    facts, settling = analysis.facts, analysis.dialogue.acks
     assert facts.target[settling].tolist() == [
         TARGET_PENDING, TARGET_SETTLED, TARGET_CUMULATED, TARGET_AUTO, TARGET_UNKNOWN, TARGET_OTHER_SUBSCRIPTION, TARGET_NONE,
         TARGET_PENDING,

@@ -1,0 +1,69 @@
+"""Table deliveries of the lake, from the records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.codes import DELIVERY_AUTO, DELIVERY_SETTLED, DELIVERY_UNKNOWN, MODE_AUTO, TRANSACTION_COMMITTED
+from stompcap.columns import I64, or_null, take_or_null, worded
+from stompcap.session.clocks import Clocks, Moment
+from stompcap.session.deliveries.records import RENEWED
+from stompcap.session.deliveries.status import NOT_SETTLED
+from stompcap.session.layout import Records
+from stompcap.session.subscriptions.records import modes_of_subscriptions, names_of_subscriptions
+from stompcap.tables import words
+from stompcap.tables.silver import DELIVERIES
+
+
+def tally(rows: Records, subscriptions: Records) -> None:
+    """Count the deliveries that are final with their subscriptions."""
+    final = rows.final & (rows["subscription"] >= 0)
+    status, nack = rows["status"], rows["nack"] == 1
+    for name, which in (
+        ("acked", (status == DELIVERY_SETTLED) & ~nack),
+        ("nacked", (status == DELIVERY_SETTLED) & nack),
+        ("unsettled", np.isin(status, NOT_SETTLED)),
+    ):
+        more = np.bincount(rows["subscription"][final & which], minlength=len(subscriptions))
+        subscriptions[name] = subscriptions[name] + more
+
+
+def _modes(rows: Records, subscriptions: Records) -> pa.Array:
+    """Per delivery the ack mode of its subscription, or what its own header tells; null where it is not known."""
+    of = np.where(rows["possible"] == RENEWED, -1, rows["subscription"])
+    modes = take_or_null(modes_of_subscriptions(subscriptions), of)
+    return pc.if_else(pa.array(rows["status"] == DELIVERY_AUTO), words.ACK_MODES[MODE_AUTO], modes)
+
+
+def deliveries_table(rows: Records, subscriptions: Records, transactions: Records, clocks: Clocks, ids: pa.Array) -> pa.Table:
+    """Table deliveries, of the rows that are final; `ids` of the sessions."""
+    rows = rows.take(np.flatnonzero(rows.final))
+    known = (rows["hidden"] == 0) & (rows["by_ordinal"] >= 0)
+
+    def settling(name: str) -> I64:
+        """What is known of the frame that settled each."""
+        return np.where(known, rows[name], -1)
+
+    transaction = np.maximum(settling("transaction"), -1)
+    outcome = transactions.at("outcome", transaction)
+    committed_ns = np.where(outcome == TRANSACTION_COMMITTED, transactions.at("ended_ns", transaction), -1)
+    delivery = Moment(rows["ordinal"], rows["delivered_ns"])
+    settlement = Moment(rows["by_ordinal"], np.where(rows["status"] == DELIVERY_UNKNOWN, -1, settling("by_ns")))
+    commit = Moment(transactions.at("ended_ordinal", transaction), committed_ns)
+    subscription = take_or_null(names_of_subscriptions(subscriptions), rows["subscription"])
+    columns = rows.columns(DELIVERIES, ids) | {
+        "subscription": pc.coalesce(subscription, rows.text["subscription_header"]),
+        "ack_mode": _modes(rows, subscriptions),
+        "settlement": worded(settling("nack"), words.SETTLEMENTS),
+        "settled_by": worded(np.where(known, 1 - rows["direct"], -1), words.SETTLED_BY),
+        "settled_ns": or_null(settling("by_ns")),
+        "settle_offset": or_null(settling("by_offset")),
+        "transaction": take_or_null(transactions.text["id"], transaction),
+        "transaction_outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
+        "ack_latency_us": clocks.elapsed(rows["session"], delivery, settlement),
+        "commit_latency_us": clocks.elapsed(rows["session"], delivery, commit),
+        "octets_missing": pa.array(rows["lost"] == 1, mask=~known),
+    }
+    return pa.table(columns, schema=DELIVERIES.arrow)

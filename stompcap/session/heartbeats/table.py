@@ -1,0 +1,60 @@
+"""Tables heartbeats and heartbeat_violations of the lake."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.codes import HEARTBEAT_LATE, HEARTBEAT_NOT_EVALUABLE, HEARTBEAT_OK, HEARTBEAT_VIOLATION
+from stompcap.columns import timestamps, worded
+from stompcap.session.heartbeats.follow import MILLISECOND, FollowedHeartbeats, WatchedSessions
+from stompcap.session.layout import Records
+from stompcap.tables import words
+from stompcap.tables.gold import HEARTBEAT_VIOLATIONS, HEARTBEATS
+
+
+def heartbeat_violations_table(
+    ids: pa.Array, sessions: WatchedSessions, followed: FollowedHeartbeats
+) -> pa.Table:
+    """Table heartbeat_violations; `ids` of the sessions."""
+    rows, found = followed.rows, followed.silences
+    of = found.watched
+    session, side = rows["session"][of], rows["side"][of]
+    interval, gap_ms = sessions.agreed[session, side], (found.stop_ns - found.start_ns) // MILLISECOND
+    return pa.table(
+        {
+            "stream_id": ids.take(pa.array(session)),
+            "direction": worded(side, words.DIRECTIONS),
+            "gap_start_ns": pa.array(found.start_ns),
+            "gap_end_ns": pa.array(found.stop_ns),
+            "gap_start_ts": timestamps(found.start_ns),
+            "gap_ms": pa.array(gap_ms),
+            "interval_ms": pa.array(interval),
+            "ratio": pa.array(gap_ms / interval),
+            "severity": worded(followed.severity - HEARTBEAT_LATE, words.HEARTBEAT_SEVERITIES),
+            "ended_by": worded(found.ender, words.GAP_ENDERS),
+            "excused": worded(followed.excuse, words.EXCUSES),
+        },
+        schema=HEARTBEAT_VIOLATIONS.arrow,
+    )
+
+
+def heartbeats_table(rows: Records, ids: pa.Array, sessions: WatchedSessions) -> pa.Table:
+    """Table heartbeats, of the sessions that close."""
+    rows = rows.take(np.flatnonzero(sessions.closing[rows["session"]]))
+    session, side = rows["session"], rows["side"]
+    interval, facts = sessions.agreed[session, side], sessions.facts
+    end = np.where(facts.closed_ns[session] >= 0, sessions.closed_ns(session, side), facts.last_ns[session])
+    opened_ns = sessions.connected_ns(session, side)
+    stepped = sessions.steps(session, side, sessions.connected) < sessions.steps(session, side, None)
+    unclear = np.where(rows["gaps"] == rows["excused"], HEARTBEAT_OK, np.where(stepped, HEARTBEAT_VIOLATION, -1))  # up to which verdict
+    verdict = np.where(rows["worst"] <= unclear, HEARTBEAT_NOT_EVALUABLE, rows["worst"])
+    columns = rows.columns(HEARTBEATS, ids) | {
+        "direction": worded(side, words.DIRECTIONS),
+        "interval_ms": pa.array(interval),
+        "max_gap_ms": pa.array(rows["longest_ns"] // MILLISECOND, mask=rows["gaps"] == 0),
+        "cut_off_after_intervals": pa.array(rows["cut_ns"] / (interval.astype(np.float64) * MILLISECOND), mask=rows["cut_ns"] == 0),
+        "observed_ms": pa.array(np.maximum(end - opened_ns, 0) // MILLISECOND, mask=(opened_ns == 0) | stepped),
+        "verdict": worded(verdict, words.HEARTBEAT_VERDICTS),
+    }
+    return pa.table(columns).select(HEARTBEATS.arrow.names).cast(HEARTBEATS.arrow)
