@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Layer(NamedTuple):
-    """A row of the table: the paths that it is about, the number of the row, and packages that it never imports."""
+    """A row of a table: the paths that it is about, the number of the row, and what they never import, or with parentheses call."""
 
     paths: tuple[str, ...]
     rank: int
@@ -26,12 +26,23 @@ def quoted(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
+def table(head: str) -> list[Layer]:
+    """The rows of a table of CONTRIBUTING.md, by the head of its last column."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition(f"| {head} |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    return [Layer(tuple(quoted(row[0])), rank, frozenset(quoted(row[-1]))) for rank, row in enumerate(rows)]
+
+
 @cache
 def layers() -> list[Layer]:
-    """The rows of CONTRIBUTING.md's table of folders."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("| never imports |")[2].partition("\n\n")[0]
-    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
-    return [Layer(tuple(quoted(row[0])), rank, frozenset(quoted(row[2]))) for rank, row in enumerate(rows)]
+    """Every folder, each below those that it may import."""
+    return table("never imports")
+
+
+@cache
+def machines() -> list[Layer]:
+    """Folders that have neither input nor output nor a clock."""
+    return table("never use")
 
 
 @cache
@@ -44,11 +55,17 @@ def layer_of(path: str) -> Layer:
 def offences(path: str, tree: ast.AST) -> list[str]:
     """What a file imports against the table."""
     layer, found = layer_of(path), []
+    never = layer.never.union(*(one.never for one in machines() if path.startswith(one.paths)))
     for name in imported(tree):
         above = name in modules() and layer_of(modules()[name].relative_to(ROOT).as_posix()).rank <= layer.rank
-        if name.split(".")[0] in layer.never or (name in modules() and not above):
+        if name.split(".")[0] in never or (name in modules() and not above):
             found.append(f"{path} imports {name}")
-    return found
+    return found + [f"{path} calls {name}" for name in called(tree) if f"{name}()" in never]
+
+
+def called(tree: ast.AST) -> Iterator[str]:
+    """The functions that a module calls by a plain name."""
+    return (node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
 
 
 @cache
@@ -67,6 +84,8 @@ def imported(tree: ast.AST) -> Iterator[str]:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 yield name if name in modules() else node.module
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and isinstance(node.args[0], ast.Constant):
+            yield str(node.args[0].value)
 
 
 def circles(imports: Mapping[str, set[str]]) -> set[frozenset[str]]:
@@ -106,14 +125,29 @@ def test_every_folder_has_a_row_and_every_row_a_folder() -> None:
     assert all(list(ROOT.glob(path.rstrip("/"))) for path in named)
 
 
-@pytest.mark.parametrize("layer", layers(), ids=lambda layer: layer.paths[0])
-def test_a_wrong_import_would_be_found(layer: Layer) -> None:
-    file = f"{layer.paths[0]}some.py" if layer.paths[0].endswith("/") else layer.paths[0].replace("*", "some")
+PATHS = [(path, layer) for layer in layers() for path in layer.paths]
+
+
+def some_file(path: str) -> str:
+    return f"{path}some.py" if path.endswith("/") else path.replace("*", "some")
+
+
+@pytest.mark.parametrize(("path", "layer"), PATHS, ids=[path for path, _ in PATHS])
+def test_a_wrong_import_would_be_found(path: str, layer: Layer) -> None:
     for package in layer.never:
-        assert offences(file, ast.parse(f"def f():\n    import {package}.some"))
-    below = [one.paths[0] for one in layers()[layer.rank + 1 :] if (ROOT / one.paths[0] / "__init__.py").exists()]
+        assert offences(some_file(path), ast.parse(f"def f():\n    import {package}.some"))
+    below = [one for later in layers()[layer.rank + 1 :] for one in later.paths if (ROOT / one / "__init__.py").exists()]
     for folder in below:
-        assert offences(file, ast.parse(f"import {folder.strip('/').replace('/', '.')}")), folder
+        name = folder.strip("/").replace("/", ".")
+        for line in (f"import {name}", f"from {name} import some", f"importlib.import_module('{name}')"):
+            assert offences(some_file(path), ast.parse(line)), line
+    assert not offences(some_file(path), ast.parse("import re\nopened()"))
+
+
+@pytest.mark.parametrize(("path", "never"), [(path, one) for row in machines() for path in row.paths for one in sorted(row.never)])
+def test_input_output_and_clocks_in_a_machine_would_be_found(path: str, never: str) -> None:
+    used = f"def f():\n    {never[:-1]}'a')" if never.endswith("()") else f"def f():\n    from {never} import some"
+    assert offences(some_file(path), ast.parse(used))
 
 
 def test_a_report_is_not_for_lake_nor_spark_for_assembly() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ def _order(rule: Rule) -> tuple[int, str]:
 
 def _chapters() -> Iterator[Chapter]:
     """The chapters in the modules of all packages below this one."""
-    for family in pkgutil.iter_modules([str(Path(__file__).parent)], "stompcap.rules."):
+    for family in pkgutil.iter_modules(sys.modules["stompcap.rules"].__path__, "stompcap.rules."):
         if not family.ispkg:
             continue
         for module in pkgutil.iter_modules(importlib.import_module(family.name).__path__, f"{family.name}."):
