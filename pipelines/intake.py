@@ -25,7 +25,7 @@ from pipelines.recompute.second_pass import reconciled
 from pipelines.result import Refused
 from stompcap.capture import Known, changed
 from stompcap.capture.find import find
-from stompcap.capture_points import warnings
+from stompcap.capture_point_warnings import warnings
 from stompcap.lake import data_files, removal
 from stompcap.lake.open_state import has_states
 from stompcap.lake.paths import OPEN, open_files

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.capture_points import MOST, Pair, said
+from stompcap.capture_point_warnings import MOST, Pair, said
 from stompcap.lake import tables as lakes
-from stompcap.quality.words import ONE_POINT
+from stompcap.quality.wording import ONE_POINT
 from stompcap.tables import TABLES
 from stompcap.visible import visible
 

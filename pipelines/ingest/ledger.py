@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from stompcap.capture.rotation import ranked
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
-from stompcap.tables.times import capture_with_zero
+from stompcap.tables.unknown_times import capture_with_zero
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version
 

@@ -18,7 +18,7 @@ from stompcap.assembly.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
-from stompcap.capture.columns import KEPT, STATE
+from stompcap.capture.segment_columns import KEPT, STATE
 from stompcap.columns import I64, column
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.transport import detect, plain

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from stompcap import stomp
 from stompcap.assembly.windows import Window
-from stompcap.capture.columns import NEW, SEGMENTS
 from stompcap.capture.files import Source
+from stompcap.capture.segment_columns import NEW, SEGMENTS
 from stompcap.columns import column
-from stompcap.stomp.given import MOST, giving
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.delimiter_io import Runs
+from stompcap.stomp.passcodes import MOST, giving
 from stompcap.tcp.join import end_to_end
 from stompcap.transport.octets import read
 from stompcap.transport.stretches import NO_STRETCHES, Stretches

@@ -27,7 +27,7 @@ from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
 from stompcap.columns import U8
 from stompcap.session import state as session_state
-from stompcap.stomp.rows import State
+from stompcap.stomp.delimiter_io import State
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
 from stompcap.transport import state as transport_state

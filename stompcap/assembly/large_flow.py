@@ -14,8 +14,8 @@ from stompcap.assembly.earlier import why
 from stompcap.assembly.flow import Flow
 from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
-from stompcap.capture.columns import SEGMENTS, SPILLED
 from stompcap.capture.files import Source
+from stompcap.capture.segment_columns import SEGMENTS, SPILLED
 from stompcap.columns import Octets, column
 from stompcap.errors import StompcapError
 from stompcap.tcp.file_steps import Passed

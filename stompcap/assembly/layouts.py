@@ -25,8 +25,8 @@ from stompcap.columns import I64
 from stompcap.rules.pending import PENDING
 from stompcap.rules.tally import COUNTS
 from stompcap.session import state as session_state
+from stompcap.stomp import delimiter_io as delimiter
 from stompcap.stomp import grammar
-from stompcap.stomp import rows as delimiter
 from stompcap.tables import TABLES, words
 from stompcap.tcp import copies, history, settle
 from stompcap.tcp import state as connection

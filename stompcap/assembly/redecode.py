@@ -14,7 +14,7 @@ from stompcap.codes import FRAME
 from stompcap.columns import I64, U8, coded
 from stompcap.options import Options
 from stompcap.stomp import Syntax
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.delimiter_io import Runs
 from stompcap.tables import words
 from stompcap.transport.octets import runs
 

@@ -12,8 +12,8 @@ from stompcap.assembly.arrivals import Placed
 from stompcap.codes import FRAME
 from stompcap.columns import I8, I64, Bools, Octets, integers, timestamps, worded
 from stompcap.options import Options
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.redact import LOGIN, MASKED, mask_secrets
-from stompcap.stomp.rows import Rows
 from stompcap.tables import TABLES, words
 
 

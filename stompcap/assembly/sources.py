@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from stompcap import capture
-from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
+from stompcap.capture.segment_columns import SPILLED
 
 
 class Sources(Mapping[int, Source]):

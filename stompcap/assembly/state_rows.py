@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.rows import as_table, constant
-from stompcap.capture.again import header_begins, still_there
-from stompcap.capture.columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
+from stompcap.capture.segment_columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
+from stompcap.capture.still_there import header_begins, still_there
 from stompcap.columns import I8, I64, coded, column, worded
 from stompcap.tables import TABLES, words
 from stompcap.tcp.block import fixed_rows

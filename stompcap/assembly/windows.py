@@ -16,7 +16,7 @@ import numpy as np
 from stompcap import stomp
 from stompcap.assembly.arrivals import Placed, place
 from stompcap.columns import I64, Bools, Octets
-from stompcap.stomp.rows import FRAME_LIMIT, Rows, State
+from stompcap.stomp.delimiter_io import FRAME_LIMIT, Rows, State
 from stompcap.stomp.secret_names import SECRET_NAMES
 from stompcap.tcp.join import end_to_end
 from stompcap.transport.carried import Carried

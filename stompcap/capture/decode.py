@@ -23,7 +23,7 @@ from stompcap.kernel import inline, kernel
 ENDPOINT_OCTETS = 36
 MAX_TUNNELS = 8  # nested
 
-# results per packet, one array each, in the units of stompcap.capture.columns; `endpoints` has 36 columns
+# results per packet, one array each, in the units of stompcap.capture.segment_columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
     "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets bad_checksum place outer",

@@ -12,8 +12,8 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 
-from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped
+from stompcap.capture.segment_columns import SPILLED
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:

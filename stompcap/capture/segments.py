@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.capture.checkpoint import NO_END
-from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.decode import Decoded, decode, empty
 from stompcap.capture.dissect import HEAD_OCTETS, locate
 from stompcap.capture.files import Window, open_capture
@@ -23,6 +22,7 @@ from stompcap.capture.fragments import Defragmenter, fragment_at
 from stompcap.capture.links import RAW_LINK
 from stompcap.capture.outer import VLAN_BITS, joined, keyed
 from stompcap.capture.records import Records, Walk
+from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import FRAGMENT, NOT_TCP, OVERLAP, REASONS, REFUSED, USED
 from stompcap.columns import I32, I64, Octets

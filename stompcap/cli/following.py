@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.capture.columns import SYN
+from stompcap.capture.segment_columns import SYN
 from stompcap.cli.dialogue.lines import Dialogue, Line
 from stompcap.cli.live_input import PIPE, LiveInput
 from stompcap.cli.signals import expected

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stompcap.cli.dialogue import records
+from stompcap.cli.dialogue import json_and_csv
 from stompcap.cli.dialogue.text import Style, Writer
 from stompcap.errors import UsageError
 
@@ -31,7 +31,7 @@ class Printer:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
         if form == "csv":
-            self._put(records.as_csv(records.COLUMNS))
+            self._put(json_and_csv.as_csv(json_and_csv.COLUMNS))
 
     def session(self, dialogue: Dialogue) -> None:
         """All of a session that is selected."""
@@ -50,7 +50,7 @@ class Printer:
             between = (self.sessions or self.remarks) and not self.writer.style.named
             self._put(("\n" if between else "") + self.writer.head(dialogue))
         else:
-            self._put(self._object(records.session_object(dialogue)))
+            self._put(self._object(json_and_csv.session_object(dialogue)))
         self.sessions += 1
         self.begun.add(dialogue.stream_id)
 
@@ -59,7 +59,7 @@ class Printer:
         if self.form == "text":
             self._put_all(self.writer.lines(dialogue, line))
         else:
-            self._put_all(map(self._object, records.line_objects(dialogue, line)))
+            self._put_all(map(self._object, json_and_csv.line_objects(dialogue, line)))
         if self.left is not None and line.frame is not None:
             self.left -= 1
             if self.left <= 0:
@@ -70,14 +70,14 @@ class Printer:
         if self.form == "text":
             self._put(self.writer.finding(dialogue, finding, line.packet))
         else:
-            self._put(self._object(records.finding_object(dialogue, finding, line)))
+            self._put(self._object(json_and_csv.finding_object(dialogue, finding, line)))
 
     def end(self, dialogue: Dialogue) -> None:
         """The summary of a session."""
         if self.form == "text":
             self._put_all(self.writer.end(dialogue))
         else:
-            self._put(self._object(records.summary_object(dialogue)))
+            self._put(self._object(json_and_csv.summary_object(dialogue)))
 
     def remark(self, text: str) -> None:
         """A line about what is read, in text only."""
@@ -90,7 +90,7 @@ class Printer:
         sys.stdout.flush()
 
     def _object(self, found: dict[str, object]) -> str:
-        return records.as_json(found) if self.form == "json" else records.csv_row(found)
+        return json_and_csv.as_json(found) if self.form == "json" else json_and_csv.csv_row(found)
 
     def _put(self, text: str) -> None:
         sys.stdout.write(text + "\n")

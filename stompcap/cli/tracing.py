@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stompcap.capture_points import Pair
+from stompcap.capture_point_warnings import Pair
 from stompcap.errors import CaptureError, unforeseen
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def sessions_of(
     from stompcap.assembly import Assembly, SessionAnalyser
     from stompcap.cli.dialogue.lines import dialogues
     from stompcap.tables import TABLES
-    from stompcap.tables.times import without_zero
+    from stompcap.tables.unknown_times import without_zero
 
     ids = [str(rank) for rank in range(len(paths))]
     analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)

@@ -8,7 +8,7 @@ from typing import Any
 from stompcap.capture.rotation import ranked
 from stompcap.errors import CaptureError
 from stompcap.export.packets import CaptureFile, Packets, packets_of
-from stompcap.tables.times import capture_with_zero
+from stompcap.tables.unknown_times import capture_with_zero
 
 Row = Mapping[str, Any]
 

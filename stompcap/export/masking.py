@@ -17,9 +17,9 @@ from stompcap.assembly.rows import shown
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW, windows
 from stompcap.capture.checkpoint import NO_END
-from stompcap.capture.columns import SEGMENTS
 from stompcap.capture.fragments import fragment_at
 from stompcap.capture.records import Records
+from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.capture.segments import decode_frames, read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.verdicts import USED

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 
 from stompcap.assembly import addresses
 from stompcap.capture.checkpoint import NO_END
-from stompcap.capture.columns import ELSEWHERE, SEGMENTS
 from stompcap.capture.decode import flow_hash
 from stompcap.capture.files import open_capture
 from stompcap.capture.outer import keyed
 from stompcap.capture.records import Records, Walk
 from stompcap.capture.rotation import SAME_CLOCK
+from stompcap.capture.segment_columns import ELSEWHERE, SEGMENTS
 from stompcap.capture.segments import read, segment_batch
 from stompcap.capture.splits import Split
 from stompcap.capture.survey import Digest

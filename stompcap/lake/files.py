@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
-from stompcap.tables.times import without_zero
+from stompcap.tables.unknown_times import without_zero
 
 COMPRESSION_LEVEL = 1
 DICTIONARY_LIMIT = 64 * 1024

@@ -3,6 +3,6 @@
 from stompcap.quality.last import last
 from stompcap.quality.noted import began_anew
 from stompcap.quality.validate import prepare, validate
-from stompcap.quality.words import GOES_ON, ONE_POINT, failure
+from stompcap.quality.wording import GOES_ON, ONE_POINT, failure
 
 __all__ = ["GOES_ON", "ONE_POINT", "began_anew", "failure", "last", "prepare", "validate"]

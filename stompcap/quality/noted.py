@@ -7,7 +7,7 @@ import json
 
 import pyarrow as pa
 
-from stompcap.quality.words import GOES_ON, failure
+from stompcap.quality.wording import GOES_ON, failure
 from stompcap.tables import TABLES
 
 

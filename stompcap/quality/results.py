@@ -21,7 +21,7 @@ from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import RECENT, Measures
 from stompcap.quality.profiles import Profile, Sums
 from stompcap.quality.ranges import EXAMPLES, SHOWN, Faults, checks
-from stompcap.quality.words import failure
+from stompcap.quality.wording import failure
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
 from stompcap.visible import visible

@@ -10,9 +10,9 @@ import pyarrow as pa
 from stompcap.codes import CLIENT
 from stompcap.columns import I64, Bools, coded, flat, integers
 from stompcap.rules.ends import Ends
-from stompcap.rules.frames import TEXTS, FrameView, filled
+from stompcap.rules.frame_view import TEXTS, FrameView, filled
 from stompcap.rules.record import Units
-from stompcap.rules.rows import RowView
+from stompcap.rules.row_view import RowView
 from stompcap.session.analysis import Analysis
 from stompcap.session.layout import Records
 from stompcap.settings import Thresholds

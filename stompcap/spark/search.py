@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.capture.columns import FIN, RST, SYN
+from stompcap.capture.segment_columns import FIN, RST, SYN
 
 if TYPE_CHECKING:
     from stompcap.capture import Split

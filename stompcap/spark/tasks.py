@@ -25,7 +25,7 @@ from stompcap.progress import Meter
 from stompcap.spark.blocks import pack, reported, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
-from stompcap.tables.times import with_zero
+from stompcap.tables.unknown_times import with_zero
 from stompcap.tasks.failures import STATE, Failures, culprits, ranks
 from stompcap.tcp.flows import by_flow
 

@@ -6,13 +6,13 @@
 
 from stompcap.stomp.decoder import decode
 from stompcap.stomp.delimiter import beginning, delimit
+from stompcap.stomp.delimiter_io import Rows, Runs, State
 from stompcap.stomp.frames import Frame, decode_column, parse
-from stompcap.stomp.given import Passcodes, passcodes_of
 from stompcap.stomp.incremental import Delimiter, Row
 from stompcap.stomp.negotiate import Versions, negotiate
+from stompcap.stomp.passcodes import Passcodes, passcodes_of
 from stompcap.stomp.peek import peek
 from stompcap.stomp.redact import mask_repeats, redact
-from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.secret_names import SecretNames, secret_header_names
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.write import serialise, write_frame

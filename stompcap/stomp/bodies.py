@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.octets import find_nul
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.strings import offsets_of, slices, string_array
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.utf8 import ESCAPED, escape, is_ascii, is_utf8, sequence

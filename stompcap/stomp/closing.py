@@ -5,8 +5,8 @@ from __future__ import annotations
 from stompcap import codes
 from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
+from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
-from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import BODY_ALLOWED, NUL
 from stompcap.stomp.lookahead import END, KNOWN, WAIT
 from stompcap.stomp.octets import find_nul

@@ -14,10 +14,10 @@ from stompcap.kernel import kernel
 from stompcap.options import Options
 from stompcap.stomp import grammar as g
 from stompcap.stomp.bodies import read_bodies
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.heads import Heads, split_heads
 from stompcap.stomp.octets import fold, readonly
 from stompcap.stomp.redact import redact
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 from stompcap.stomp.strings import bitmap, offsets_of, slices, string_array
 from stompcap.stomp.syntax import Syntax

@@ -12,12 +12,12 @@ from stompcap import codes
 from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import closing, opening, resync
+from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
-from stompcap.stomp import rows as r
+from stompcap.stomp.delimiter_io import Rows, Runs, State
 from stompcap.stomp.lookahead import open_nul
 from stompcap.stomp.marks import mark
 from stompcap.stomp.octets import readonly
-from stompcap.stomp.rows import Rows, Runs, State
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 
 SPARE = 4

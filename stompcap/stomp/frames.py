@@ -12,7 +12,7 @@ from stompcap.columns import Octets
 from stompcap.options import Options
 from stompcap.stomp.decoder import decode
 from stompcap.stomp.delimiter import delimit
-from stompcap.stomp.rows import Rows, Runs
+from stompcap.stomp.delimiter_io import Rows, Runs
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 

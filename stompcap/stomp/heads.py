@@ -15,10 +15,10 @@ import numpy as np
 from stompcap.columns import I8, I32, I64, Bools, Octets
 from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.header_lines import line_end, shorten, take_name, take_value, without_blanks
 from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, name_id, same
 from stompcap.stomp.opening import declared_length
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, is_secret
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.texts import NON_ASCII

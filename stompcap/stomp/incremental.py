@@ -9,7 +9,7 @@ import numpy as np
 
 from stompcap.codes import GAP
 from stompcap.stomp.delimiter import delimit
-from stompcap.stomp.rows import Rows, Runs, State
+from stompcap.stomp.delimiter_io import Rows, Runs, State
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 

@@ -12,15 +12,15 @@ import numpy as np
 from stompcap import codes
 from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp import rows as r
+from stompcap.stomp import delimiter_io as r
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, STOMP, pack
 from stompcap.stomp.octets import equals, find_nul, matching, readonly
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_lines import line_end, mask_lines
 from stompcap.stomp.secret_names import SecretNames
+from stompcap.stomp.secret_spellings import COMMA, ONE, ZERO, mask_spelled
 from stompcap.stomp.secret_texts import IN_WORD, mask_text
 from stompcap.stomp.secret_values import mask_values
-from stompcap.stomp.spelled import COMMA, ONE, ZERO, mask_spelled
 from stompcap.stomp.syntax import Syntax
 
 AFTER_GAP, TORN, PASSCODE, LENGTH_UNKNOWN = (int(one) for one in (Syntax.AFTER_GAP, Syntax.TORN, Syntax.PASSCODE, Syntax.LENGTH_UNKNOWN))

@@ -21,8 +21,8 @@ from stompcap.codes import FRAME, VERSION_ASSUMED_1_0, VERSION_CONNECTED, VERSIO
 from stompcap.columns import I8, I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp import grammar as g
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.octets import equals, find_header, readonly, skip_blanks, trim_blanks
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.syntax import Syntax
 
 """Sources: indices into `stompcap.tables.words.VERSION_SOURCES`."""

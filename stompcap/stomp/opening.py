@@ -10,8 +10,8 @@ from __future__ import annotations
 from stompcap import codes
 from stompcap.columns import I64, U32, Octets
 from stompcap.kernel import inline, kernel
+from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
-from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols
 from stompcap.stomp.octets import equals, fold, match_command, skip_blanks, trim_blanks

@@ -12,7 +12,7 @@ from __future__ import annotations
 from stompcap import codes
 from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
-from stompcap.stomp import rows as r
+from stompcap.stomp import delimiter_io as r
 from stompcap.stomp.grammar import NO_VOTE, ROLE_OF, VOTE_CLIENT, VOTE_SERVER
 from stompcap.stomp.lookahead import END, NO, WAIT, follows
 from stompcap.stomp.syntax import Syntax

@@ -16,13 +16,13 @@ from stompcap import codes
 from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.clues import LOGIN, MASKED, mask_clue, mask_head_values, may_have_values, searched_whole
-from stompcap.stomp.given import Passcodes
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.grammar import ERROR
 from stompcap.stomp.marks import BLANK_PADDED, PASSCODE, TORN, mask_all, mask_partial, torn_end
 from stompcap.stomp.needles import CLUES, needles, search
 from stompcap.stomp.octets import readonly
+from stompcap.stomp.passcodes import Passcodes
 from stompcap.stomp.repeats import mask_repeat
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_lines import cover, mask_lines
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames
 

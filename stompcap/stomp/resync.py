@@ -5,8 +5,8 @@ from __future__ import annotations
 from stompcap import codes
 from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
+from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
-from stompcap.stomp import rows as r
 from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, LF, NUL, STOMP
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, boundary, command_line, follows
 from stompcap.stomp.octets import equals, find_nul, match_command

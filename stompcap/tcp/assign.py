@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stompcap.capture.columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.capture.integers import Int
+from stompcap.capture.segment_columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.columns import I32, I64, U8
 from stompcap.kernel import inline, kernel
 from stompcap.tcp import history as h
@@ -70,7 +70,7 @@ def take_window(state: State, history: U8, stream: Int, side: Int, window: Int, 
 
 
 class Segments(NamedTuple):
-    """Columns of segments in wire order, as in `stompcap.capture.columns`; `number` is their place in the flow."""
+    """Columns of segments in wire order, as in `stompcap.capture.segment_columns`; `number` is their place in the flow."""
 
     flow: I64
     endpoints: U8

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import STEPPED
+from stompcap.capture.segment_columns import STEPPED
 from stompcap.columns import I32, I64, U8, Bools, column
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.columns import ELSEWHERE, FIN, RST, STEPPED, SYN
+from stompcap.capture.segment_columns import ELSEWHERE, FIN, RST, STEPPED, SYN
 from stompcap.columns import I64, Bools, column
 from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.matching import TIMELESS

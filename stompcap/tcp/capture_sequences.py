@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
+from stompcap.capture.segment_columns import ACK, FIN, RST, SYN
 from stompcap.columns import I32, I64, U8, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.idle import LINGER_NS

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stompcap.capture.columns import ACK, STEPPED
 from stompcap.capture.integers import Int
+from stompcap.capture.segment_columns import ACK, STEPPED
 from stompcap.codes import BOTH
 from stompcap.columns import I64
 from stompcap.kernel import inline, kernel

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.capture import open_capture, read_segments
-from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.packet_rows import address
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
+from stompcap.capture.segment_columns import SPILLED
 from stompcap.columns import I64
 from stompcap.options import STOMP_PORTS
 from stompcap.tables.words import CLOSE_KINDS

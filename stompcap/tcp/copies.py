@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.capture.columns import FIN, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.capture.segment_columns import FIN, RST, SYN
 from stompcap.columns import I64
 from stompcap.kernel import inline
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stompcap.capture.columns import ACK, FIN, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.capture.segment_columns import ACK, FIN, RST, SYN
 from stompcap.codes import BOTH, CLOSE_FIN, CLOSE_OPEN, CLOSE_RST, NOBODY
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.state import (

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from stompcap.capture.columns import ELSEWHERE, STEPPED
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
+from stompcap.capture.segment_columns import ELSEWHERE, STEPPED
 from stompcap.columns import I32, I64, Bools, column
 from stompcap.kernel import kernel
 

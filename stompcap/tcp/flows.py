@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.columns import ELSEWHERE
+from stompcap.capture.segment_columns import ELSEWHERE
 from stompcap.columns import I64, column
 from stompcap.tcp.capture_sequences import Rows, in_doubt
 from stompcap.tcp.file_steps import NO_CLOCKS, by_rank, marked

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from stompcap.capture.columns import NOT_KEPT
 from stompcap.capture.files import Source
+from stompcap.capture.segment_columns import NOT_KEPT
 from stompcap.columns import column
 from stompcap.tcp.octets import captured_twice, gather
 from stompcap.tcp.results import Reassembly, Retransmissions

@@ -10,8 +10,8 @@ and captures give the same however they are cut.
 
 from __future__ import annotations
 
-from stompcap.capture.columns import ACK, RST, SYN
 from stompcap.capture.integers import Int
+from stompcap.capture.segment_columns import ACK, RST, SYN
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.idle import RECENT
 from stompcap.tcp.state import (

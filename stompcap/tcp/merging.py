@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.capture.columns import ACK, RST, SYN
 from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK
+from stompcap.capture.segment_columns import ACK, RST, SYN
 from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped

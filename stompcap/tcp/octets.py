@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from stompcap.capture.columns import NOT_KEPT, SPILLED
 from stompcap.capture.files import Mapped, Source
 from stompcap.capture.remote import RANGE_OCTETS
+from stompcap.capture.segment_columns import NOT_KEPT, SPILLED
 from stompcap.columns import I64, U8, Octets, column
 from stompcap.kernel import kernel
 from stompcap.tcp.results import Extents, Reassembly, covering

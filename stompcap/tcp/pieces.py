@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stompcap.capture.columns import SPILLED
 from stompcap.capture.files import Source
+from stompcap.capture.segment_columns import SPILLED
 from stompcap.columns import I8, I32, I64, Octets, column
 from stompcap.tcp.octets import copy_from
 from stompcap.tcp.results import Extents, Streams

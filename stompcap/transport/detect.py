@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import codes, stomp
-from stompcap.capture.columns import NOT_KEPT
+from stompcap.capture.segment_columns import NOT_KEPT
 from stompcap.codes import (
     PROTOCOL_AMQP,
     PROTOCOL_CORE,

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from stompcap.columns import I64, Bools, Octets
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.state import Arrays, LayerState, Stack
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.delimiter_io import Runs
 from stompcap.tcp.octets import octets_at
 from stompcap.transport.stretches import Stretches
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.columns import SPILLED
 from stompcap.capture.payload_spill import PayloadSpill
+from stompcap.capture.segment_columns import SPILLED
 from stompcap.spark.blocks import pack, unpack
 from stompcap.tasks.failures import Failures
 from stompcap.tcp import Extents, gather

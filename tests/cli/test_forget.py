@@ -11,7 +11,7 @@ import pytest
 
 from stompcap.cli import entry
 from stompcap.cli.commands import forget_command
-from stompcap.cli.given import moment
+from stompcap.cli.moments import moment
 from stompcap.errors import UsageError
 from tests.pipelines.forgetting.forgotten_lakes import KEYED, Connection, make, rows_of
 

@@ -15,7 +15,7 @@ from stompcap.cli import entry
 from stompcap.lake import tables as lakes
 from stompcap.rules.catalogue import catalogue_table
 from stompcap.tables import TABLES
-from stompcap.tables.times import is_time, with_zero, without_zero
+from stompcap.tables.unknown_times import is_time, with_zero, without_zero
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.mangler.files import UNTIMED

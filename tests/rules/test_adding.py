@@ -25,9 +25,9 @@ def sn_98(ctx: RuleContext) -> Judged:
 '''
 CHECK = """
 from stompcap.rules import RULES, explain_rule, judge
-from stompcap.rules.document import document
+from stompcap.rules.rules_page import document
 from stompcap.tables import TABLES
-from stompcap.tables.document import document as tables_document
+from stompcap.tables.tables_page import document as tables_document
 from tests.session.transcript import run
 lines = ("> CONNECT accept-version:1.2 host:/", "< CONNECTED version:1.2", "> SEND destination:/LOUD", "> SEND destination:/quiet")
 analysis = run(chr(10).join(lines))

@@ -6,7 +6,7 @@ import pytest
 
 from stompcap.errors import UsageError
 from stompcap.rules import RULES, catalogue_table, explain_rule, list_rules
-from stompcap.rules.document import document
+from stompcap.rules.rules_page import document
 from stompcap.tables import TABLES, words
 from tests.rules.transcript import read
 
@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/rules.md"
 
 
 def test_page_is_current():
-    assert PAGE.read_text() == document(), "run python -m stompcap.rules.document > docs/rules.md"
+    assert PAGE.read_text() == document(), "run python -m stompcap.rules.rules_page > docs/rules.md"
 
 
 def test_ids_are_unique_and_in_order():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stompcap.rules.frames import filled
+from stompcap.rules.frame_view import filled
 
 
 def test_one_byte_is_not_several() -> None:

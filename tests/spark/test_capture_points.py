@@ -17,7 +17,7 @@ from pipelines.result import Result
 from pipelines.run import STAGES, execute
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.quality.words import ONE_POINT
+from stompcap.quality.wording import ONE_POINT
 from tests.e2e.cutting import cut
 from tests.e2e.test_capture_points import COPIES, tapped
 from tests.spark.test_reprocess import CAPTURE, HEARTBEATS, Rows, rows_of

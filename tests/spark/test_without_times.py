@@ -18,7 +18,7 @@ from stompcap import spark as stompcap_spark
 from stompcap.cli import entry
 from stompcap.options import Options
 from stompcap.tables import TABLES
-from stompcap.tables.times import is_time
+from stompcap.tables.unknown_times import is_time
 from tests.e2e.pure import tables_of
 from tests.e2e.test_without_times import NEGOTIATED, RECORDING, simple_blocks, zeroed
 from tests.e2e.truth import DATA

@@ -10,7 +10,7 @@ import pytest
 
 from stompcap.codes import FRAME, GAP, JUNK, PARTIAL
 from stompcap.stomp import Runs, Syntax, decode, delimit
-from stompcap.stomp.rows import FRAME_LIMIT, HEAD_LIMIT
+from stompcap.stomp.delimiter_io import FRAME_LIMIT, HEAD_LIMIT
 from tests.stomp.rows import runs_of
 from tests.timing import assert_linear
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.columns import ELSEWHERE
+from stompcap.capture.segment_columns import ELSEWHERE
 from stompcap.tcp import Reassembly, reassemble_columns
 from stompcap.tcp.capture_points import CapturePoints
 from stompcap.tcp.flows import in_wire_order

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
-from stompcap.capture.columns import ACK, STEPPED, SYN
 from stompcap.capture.rotation import STEPS
+from stompcap.capture.segment_columns import ACK, STEPPED, SYN
 from stompcap.codes import BOTH
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
 

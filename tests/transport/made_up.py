@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.columns import Bools, Octets
-from stompcap.stomp.rows import Runs
+from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.layers import Layer
 from stompcap.transport.state import Arrays

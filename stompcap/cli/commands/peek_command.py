@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap.capture_points import warnings
+from stompcap.capture_point_warnings import warnings
 from stompcap.cli import common
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped

@@ -12,8 +12,8 @@ import typer
 
 from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
-from stompcap.cli.given import nanoseconds
 from stompcap.cli.grouped import grouped
+from stompcap.cli.moments import nanoseconds
 from stompcap.cli.progress import shown
 from stompcap.cli.stderr import to_stderr
 from stompcap.cli.summary import summary

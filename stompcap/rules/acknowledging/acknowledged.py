@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools, truth
 from stompcap.rules.context import RuleContext
-from stompcap.rules.frames import VALUE_CHARACTERS
+from stompcap.rules.frame_view import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
 from stompcap.session.facts import (
     ACTIVE,

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import OUTCOME_REFUSED, SERVER
-from stompcap.rules.columns import matched
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.text_masks import matched
 from stompcap.session.clocks import LAST
 
 GREETING = Chapter("Greeting")

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from stompcap.codes import OUTCOME_REFUSED, OUTCOME_UNANSWERED, SERVER
 from stompcap.columns import I64, Bools, truth
-from stompcap.rules.columns import decided, matched, unicode
 from stompcap.rules.connecting import offers
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.text_masks import decided, matched, unicode
 from stompcap.session.clocks import LAST
 
 NEGOTIATING = Chapter("Negotiating")

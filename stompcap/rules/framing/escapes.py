@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from stompcap.codes import BOTH, SERVER
-from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
 from stompcap.rules.pending import Pending
 from stompcap.rules.record import Chapter, Decision, Judged
+from stompcap.rules.text_masks import matched
 from stompcap.session.clocks import LAST
 from stompcap.stomp.syntax import Syntax
 

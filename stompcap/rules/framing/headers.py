@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools, truth
-from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.text_masks import matched
 from stompcap.stomp.syntax import Syntax
 
 HEADERS = Chapter("Headers")

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from stompcap.codes import CLIENT, SERVER
 from stompcap.columns import I64, Bools, integers, truth
 from stompcap.rules.closing.connection import idleness
-from stompcap.rules.columns import matched
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import HEART_BEAT
 from stompcap.rules.heartbeats.beats import agreed
 from stompcap.rules.heartbeats.intervals import gap_units, session_of
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged
+from stompcap.rules.text_masks import matched
 from stompcap.session.clocks import LAST
 from stompcap.session.wire import sides
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from stompcap.codes import CLIENT, SERVER
 from stompcap.columns import I64, truth
 from stompcap.rules.context import RuleContext
-from stompcap.rules.frames import VALUE_CHARACTERS
+from stompcap.rules.frame_view import VALUE_CHARACTERS
 from stompcap.rules.record import ALL_VERSIONS, Chapter, Judged, Units
 from stompcap.session.clocks import LAST
 from stompcap.session.dialogue import COMMANDS, DISCONNECT, SEND

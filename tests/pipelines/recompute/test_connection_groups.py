@@ -12,7 +12,7 @@ from hypothesis import given
 from pipelines.recompute.connection_groups import Connections, named, together
 from pipelines.recompute.reprocess import Wanted
 from stompcap.assembly.addresses import endpoints_of
-from stompcap.capture.columns import SEGMENTS
+from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.spark.slices import Periods, Reread, Share
 from stompcap.tcp import reassemble_columns
 from tests.report.sample import table

@@ -1,4 +1,4 @@
-"""docs/commands.md, written from the help of the commands: `python -m stompcap.cli.document > docs/commands.md`."""
+"""docs/commands.md, written from the help of the commands: `python -m stompcap.cli.commands_page > docs/commands.md`."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from stompcap.tables import TABLES, words
-from stompcap.tables.document import LAYERS, document
+from stompcap.tables.tables_page import LAYERS, document
 from tests.shared import shared
 
 DICTIONARY = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 
 
 def test_the_dictionary_is_current() -> None:
-    remedy = "run: python -m stompcap.tables.document > docs/tables.md"
+    remedy = "run: python -m stompcap.tables.tables_page > docs/tables.md"
     assert DICTIONARY.read_text("utf-8") == document(), remedy
 
 

@@ -18,10 +18,10 @@ from stompcap import codes
 from stompcap.columns import I64, Bools, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.clues import LOGIN_OCTETS, mask_head_values, may_have_values
+from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.grammar import CONNECT, ERROR, LF, STOMP
 from stompcap.stomp.marks import PASSCODE
 from stompcap.stomp.octets import equals, readonly
-from stompcap.stomp.rows import Rows
 from stompcap.stomp.secret_forms import LEAST
 from stompcap.stomp.secret_lines import line_end
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, name_end, secret_value

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from stompcap.codes import SERVER
 from stompcap.columns import I64, Bools, truth
-from stompcap.rules.columns import decided, matched, unicode
+from stompcap.rules.text_masks import decided, matched, unicode
 from stompcap.session.dialogue import COMMANDS, OTHER, Dialogue
 from stompcap.stomp import grammar
 from stompcap.stomp.syntax import Syntax

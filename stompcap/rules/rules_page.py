@@ -1,4 +1,4 @@
-"""docs/rules.md, written from the catalogue: `python -m stompcap.rules.document > docs/rules.md`."""
+"""docs/rules.md, written from the catalogue: `python -m stompcap.rules.rules_page > docs/rules.md`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ milder circumstances that the text of the rule names. Tables and settings have t
 In the examples `C:` and `S:` are the client's and the server's octets; `⏎` is a line feed, `␍` a carriage return, `␀`
 the NUL, `\\xHH` another octet. `in 1.2` stands for a CONNECT and a CONNECTED that agree on that version.
 
-This page is written from the rules themselves: `python -m stompcap.rules.document`.
+This page is written from the rules themselves: `python -m stompcap.rules.rules_page`.
 """
 
 SETTINGS = """## Settings
