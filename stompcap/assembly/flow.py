@@ -1,8 +1,8 @@
 """One large flow, block by block: what its connections leave undecided in one block is taken up in the next.
 
 Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. The protocol
-of a connection is detected a block after its first octets were settled, so that the answer to them is there too, or when as many octets
-were examined as are: then it stands. Until then the headers of its segments are held, and none of its octets.
+of a connection is detected when CONNECT was answered, or a block after its first octets were settled, so that the answer to them is there
+too, or when as many octets were examined as are: then it stands. Until then the headers of its segments are held, and none of its octets.
 
 Where captures to come may go on with the flow, its connections are given out as they stand, and what they had left undecided before is
 kept: a later run takes that up as the next block would have (stompcap.assembly.flow_state).
@@ -25,8 +25,9 @@ from stompcap.assembly.parts import Part
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
 from stompcap.capture.files import Source
-from stompcap.codes import ROLE_EOLS, ROLE_OTHER, ROLE_UNKNOWN
+from stompcap.codes import ROLE_CLIENT, ROLE_EOLS, ROLE_OTHER, ROLE_SERVER, ROLE_UNKNOWN
 from stompcap.columns import I8, I64, Bools, Octets, column
+from stompcap.stomp.grammar import CONNECTED
 from stompcap.tcp.join import end_to_end
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
@@ -68,6 +69,8 @@ class Underway:
     connects: Connects = NO_CONNECTS
     missing: I64 = field(default_factory=lambda: np.zeros(2, np.int64))
     layers: Stack = ()
+    waited: bool = True
+    """Whether a block has come since its first octets were settled."""
 
 
 class OpenFlow:
@@ -114,7 +117,7 @@ class Flow:
         kept, detected, missing = shown.is_stomp, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
             count, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
-            detected[stream] |= one.learned is not None or count > (MOST_UNDECIDED if waits else 0)
+            detected[stream] |= one.learned is not None or (step.full and one.waited and count > (MOST_UNDECIDED if waits else 0))
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
         if (without := detect.not_kept(kept, reassembly, segments)).size:
@@ -133,9 +136,13 @@ class Flow:
                 rows.know(stream, one.learned)
         resumed = {stream: one.resumed for stream, one in before.items()}
         connects = {stream: one.connects for stream, one in before.items()}
-        written = np.zeros(len(found.streams), np.bool_)
+        written, answered = np.zeros(len(found.streams), np.bool_), np.isin(shown.roles, (ROLE_CLIENT, ROLE_SERVER)).all(axis=1)
         going = self._going(step, together, listing, resumed)
-        for window in windows(carried, kept & detected, a.window, going, a.names):
+        for window in windows(carried, kept & (detected | answered), a.window, going, a.names):
+            if window.first:
+                detected[window.streams] |= bool((window.rows.command == CONNECTED).any())
+            if not detected[window.streams].all():
+                continue  # its version may not be known yet
             yield from rows.parts(window)
             written[window.streams] = True
             resumed |= dict.fromkeys(window.streams.tolist(), window.resumed)
@@ -155,7 +162,7 @@ class Flow:
             self.underway[step.first + stream] = Underway(
                 learned, position, conflicts[stream], left, carried.segments.take(pa.array(held)), together.number[held],
                 listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
-                shown.stacks.get(stream, ()) if detected[stream] else (),
+                shown.stacks.get(stream, ()) if detected[stream] else (), step.full or (stream in before and before[stream].waited),
             )  # fmt: skip
 
     def _going(self, step: Settled, together: Together, listing: Listing, resumed: dict[int, Resumed | None]) -> dict[int, Going]:

@@ -116,7 +116,9 @@ class _Context:
         passcodes = connects.passcodes(self.task.sources, self.task.names)
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
         layers = transport_state.unpacked(found, name)
-        return Underway(learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers)
+        waited = bool(found.get(name + "waited", True))
+        state = learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers, waited
+        return Underway(*state)
 
     def paused(self, name: str) -> Paused:
         """A session."""
@@ -137,7 +139,7 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
     rows = state_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
     arrays: Arrays = {
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
-        name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order,
+        name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
     }  # fmt: skip
     arrays |= transport_state.packed(one.layers, name)
     parts = {"extents": one.stretches, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.stretches}

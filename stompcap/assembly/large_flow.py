@@ -19,7 +19,6 @@ from stompcap.capture.segment_columns import SEGMENTS, SPILLED
 from stompcap.columns import Octets, column
 from stompcap.errors import StompcapError
 from stompcap.tcp.file_steps import Passed
-from stompcap.tcp.idle import may_go_on
 from stompcap.tcp.octets import copy_from
 
 NAMED = ("flow", "endpoints", "forward")
@@ -79,14 +78,13 @@ class LargeFlow:
         """All other rows: as they stand, with the state behind the last packet, where later captures may go on with the flow."""
         from stompcap.assembly import flow_state
 
-        analyser, now_ns, idle_ns = self.task.analyser, self.task.now_ns, self.task.options.idle_ns
-        saved, underway, step = self.machine.save(), self.flow.underway, self.machine.finish()
-        streams = step.reassembly.streams
-        stays = may_go_on(streams, np.zeros(len(streams), np.int64), now_ns, idle_ns).any() if now_ns is not None else False
-        if analyser is None or not stays:
-            yield from self.flow.parts(step)
+        analyser, now_ns = self.task.analyser, self.task.now_ns
+        if analyser is None or now_ns is None or self.machine.ended_by(now_ns):
+            yield from self.flow.parts(self.machine.finish())
             return
-        ids = streams.stream_id.to_pylist()
+        yield from self.flow.parts(self.machine.settle())
+        saved, underway, step = self.machine.save(), self.flow.underway, self.machine.finish()
+        ids = step.reassembly.streams.stream_id.to_pylist()
         state = flow_state.FlowState(saved, underway, analyser.paused(ids))
         yield from self.flow.parts(step, stays_open=True)
         left = self.flow.open

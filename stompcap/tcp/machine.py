@@ -53,6 +53,8 @@ class Settled:
     first: int
     unsettled: I64
     lasting: ZeroWindows
+    full: bool
+    """Whether it is a full block, or the end of the flow."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Reassembler:
         for row in np.flatnonzero(ts_ns - latest[:-1] > LINGER_NS).tolist():
             yield from self._take(segments.slice(begin, row - begin))
             begin = row
-            if self._last_ns >= 0 and self._ended_by(int(ts_ns[row])):
+            if self._last_ns >= 0 and self.ended_by(int(ts_ns[row])):
                 yield self._step(final=True)
                 self._begin_anew()
         yield from self._take(segments.slice(begin))
@@ -151,7 +153,7 @@ class Reassembler:
             yield self._step()
         self._waiting = waiting.slice(at).combine_chunks()
 
-    def _ended_by(self, now_ns: int) -> bool:
+    def ended_by(self, now_ns: int) -> bool:
         """Whether none of the flow's connections goes on at this time."""
         _, _, (found, _, _) = self._reassembled(full=True, final=True)
         return not may_go_on(found.streams, np.zeros(len(found.streams), np.int64), now_ns, self.idle_ns).any()
@@ -182,4 +184,4 @@ class Reassembler:
         unsettled = np.full(len(found.streams), self._seen)
         np.minimum.at(unsettled, over + after.stream_of, after.number)
         lasting = zero_windows(after.state, np.ones(len(after.state), np.bool_), NONE_ENDED, over)
-        return Settled(found, segments, np.concatenate((before.number, number)), held, gone, unsettled, lasting)
+        return Settled(found, segments, np.concatenate((before.number, number)), held, gone, unsettled, lasting, full)
