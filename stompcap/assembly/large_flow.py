@@ -114,7 +114,7 @@ def _named(segments: pa.Table) -> dict[str, Any]:
 def _joined(pieces: pa.Table, sources: Mapping[int, Source]) -> bytes:
     """The octets of pieces, which may be spilled."""
     pieces = pieces.sort_by("packet")
-    place, length = column(pieces, "place"), column(pieces, "captured_octets")
+    place, length = column(pieces, "file_offset"), column(pieces, "captured_octets")
     if (place > SPILLED).all():
         return b"".join(pieces.column("payload").to_pylist())
     out: Octets = np.empty(int(length.sum()), np.uint8)

@@ -20,7 +20,7 @@ HEADERS = (
     "packet", "ts_ns", "flow", "endpoints", "forward", "seq", "ack", "flags", "ip_id", "ttl", "wire_octets", "captured_octets",
     "bad_checksum",
 )  # fmt: skip
-RENAMED = {"window": "window_size", "outer": "layers"}  # words that SQL reserves
+RENAMED = {"window": "window_size", "outer": "layers", "file_offset": "place"}  # names in the table
 PIECE_OCTETS = 1 << 16
 NO_PIECE = -1
 
@@ -30,7 +30,7 @@ def of_segments(
 ) -> pa.Table:
     """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender."""
     chosen = kept.segments.take(pa.array(rows))
-    place = column(chosen, "place")
+    place = column(chosen, "file_offset")
     columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
     columns |= {
         "stream_id": stream_ids,
@@ -70,7 +70,7 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
     columns = {
         "capture": capture,
         "captured_octets": pa.array(np.where(missing, 0, captured)),
-        "place": pa.array(np.where(there, place, -1)),
+        "file_offset": pa.array(np.where(there, place, -1)),
         "earlier": pa.array(np.where(there, NEW, np.where(role < 0, KEPT, NOT_KEPT + role)).astype(np.int8)),
         "payload": pc.if_else(pa.array(there), pa.scalar(None, pa.binary()), payload),
     }

@@ -1,6 +1,6 @@
 """Kernels that find where records continue behind damage: a chain of valid headers does not occur by chance.
 
-A place is accepted where at least CHAIN plausible headers follow one another from it, or as many as the file has left.
+A position is accepted where at least CHAIN plausible headers follow one another from it, or as many as the file has left.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def pcap_chain(octets: Octets, at: Int, layout: Layout, seconds: Int, final: boo
 
 @kernel
 def find_pcap(octets: Octets, at: Int, stop: Int, layout: Layout, seconds: Int, final: bool) -> tuple[Int, Int]:
-    """The first place in [at, stop) where records continue: (HOLDS, place), (OPEN, first undecided place) or (BROKEN, stop)."""
+    """The first position in [at, stop) where records continue: (HOLDS, position), (OPEN, first undecided one) or (BROKEN, stop)."""
     while at < stop:
         if at + layout.head > len(octets):
             return (BROKEN, stop) if final else (OPEN, at)
@@ -74,11 +74,11 @@ def find_pcap(octets: Octets, at: Int, stop: Int, layout: Layout, seconds: Int, 
 
 
 @kernel
-def leads_to(octets: Octets, at: Int, place: Int, layout: Layout) -> bool:
-    """Whether the records from `at` on, by their lengths alone, end where the one at `place` begins."""
-    while at < place and at + layout.head <= len(octets):
+def leads_to(octets: Octets, at: Int, position: Int, layout: Layout) -> bool:
+    """Whether the records from `at` on, by their lengths alone, end where the one at `position` begins."""
+    while at < position and at + layout.head <= len(octets):
         at += layout.head + u32(octets, at + 8, layout.big)
-    return bool(at == place)
+    return bool(at == position)
 
 
 @inline
@@ -119,7 +119,7 @@ def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
 
 @kernel
 def find_pcapng(octets: Octets, at: Int, big: bool, final: bool) -> tuple[Int, Int]:
-    """The first place from `at` on where blocks continue, as `find_pcap`."""
+    """The first position from `at` on where blocks continue, as `find_pcap`."""
     while at + 12 <= len(octets):
         if known_block(u32(octets, at, big)):
             state = pcapng_chain(octets, at, big, final)

@@ -1,7 +1,7 @@
 """Compressed captures: a window that slides over the decompressed octets, so that memory stays bounded.
 
 Members and frames may follow one another, as `cat a.gz b.gz` and parallel compressors write them. A file that is cut off
-or corrupt yields the octets before that place. Where only a checksum is wrong, it yields all but the last octet, which comes with it.
+or corrupt yields the octets before that. Where only a checksum is wrong, it yields all but the last octet, which comes with it.
 """
 
 from __future__ import annotations

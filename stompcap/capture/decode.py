@@ -26,7 +26,7 @@ MAX_TUNNELS = 8  # nested
 # results per packet, one array each, in the units of stompcap.capture.segment_columns; `endpoints` has 36 columns
 Decoded = namedtuple(
     "Decoded",
-    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets bad_checksum place outer",
+    "verdict flow endpoints forward seq ack flags window ip_id ttl wire_octets captured_octets bad_checksum position outer",
 )
 KINDS = {
     "verdict": np.uint8,
@@ -171,7 +171,7 @@ def through(
 @kernel
 def decode(
     octets: Octets,
-    places: I64,
+    positions: I64,
     captured: I64,
     original: I64,
     links: I32,
@@ -183,13 +183,13 @@ def decode(
     `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
     # one name per array: each access to a field of a tuple costs a reference count
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, bad_sums, place, outers = out
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, bad_sums, bodies, outers = out
     others = 0
-    for row in range(len(places)):
-        limit = places[row] + captured[row]
-        verdict, ip, outer = find_ip(octets, places[row], limit, links[row])
+    for row in range(len(positions)):
+        limit = positions[row] + captured[row]
+        verdict, ip, outer = find_ip(octets, positions[row], limit, links[row])
         if verdict == USED:
-            wire_limit = places[row] + max(captured[row], min(original[row], MAX_PACKET_OCTETS))
+            wire_limit = positions[row] + max(captured[row], min(original[row], MAX_PACKET_OCTETS))
             verdict, tcp, payload, wire_end = find_tcp(octets, ip, limit, wire_limit)
             if verdict == TUNNEL and tunnels:
                 verdict, ip, tcp, payload, wire_end, outer = through(octets, tcp, payload, limit, wire_end, outer)
@@ -198,7 +198,7 @@ def decode(
         verdicts[row], outers[row] = verdict, outer
         if verdict != USED:
             others += 1
-            place[row] = ip  # where reassembly of fragments begins
+            bodies[row] = ip  # where reassembly of fragments begins
             continue
         if octets[ip] >> 4 == 4:
             source, width = ip + 12, 4
@@ -213,7 +213,7 @@ def decode(
         flows[row] = flow_hash(endpoints, row)
         seqs[row], acks[row] = u32(octets, tcp + 4, True), u32(octets, tcp + 8, True)
         flags[row], window[row] = octets[tcp + 13], u16(octets, tcp + 14, True)
-        place[row] = payload
+        bodies[row] = payload
         bad_sums[row] = wire_end <= limit and wrong_sum(octets, source, width, tcp, wire_end)
         wire_octets[row] = wire_end - payload
         captured_octets[row] = max(0, min(limit, wire_end) - payload)

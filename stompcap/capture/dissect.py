@@ -1,6 +1,7 @@
 """Where IP begins in frames that the kernels refuse: a table covers simple headers, scapy everything else.
 
-Only the place is determined here. The kernels go on from there, so lengths, fragments and further tunnels are treated alike everywhere.
+Only where the IP header begins is determined here. The kernels go on from there, so lengths, fragments and further tunnels are treated
+alike everywhere.
 scapy sees only a frame's first octets, which bounds the cost of a hostile frame.
 """
 

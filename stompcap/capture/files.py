@@ -169,6 +169,6 @@ def open_capture(path: str, limit: int | None = None, size: int | None = None, b
 def octets(path: str) -> Source:
     """The octets of a capture file as stored, a source of extents: mapped, or by ranges. Errors as `open_capture`.
 
-    Segments of a compressed capture have no place in it: they carry their payload.
+    Segments of a compressed capture have no offset in the file: they carry their payload.
     """
     return open_capture(path).raw

@@ -157,12 +157,12 @@ def fragment_at(octets: Octets, vlans: int) -> Fragment | None:
 def fragment_of_4(packet: bytes, vlans: int) -> Fragment | None:
     """An IPv4 packet as a fragment."""
     head, total = (packet[0] & 15) * 4, int.from_bytes(packet[2:4], "big")
-    place = int.from_bytes(packet[6:8], "big")
+    position = int.from_bytes(packet[6:8], "big")
     if total <= head or len(packet) < head:
         return None
     header = packet[:6] + b"\0\0" + packet[8:head]
     key = (packet[12:20], packet[9:10], packet[4:6], vlans)
-    return Fragment(key, header, (place & 0x1FFF) * 8, total - head, packet[head:total], not place & 0x2000)
+    return Fragment(key, header, (position & 0x1FFF) * 8, total - head, packet[head:total], not position & 0x2000)
 
 
 def fragment_of_6(packet: bytes, vlans: int) -> Fragment | None:
@@ -172,7 +172,7 @@ def fragment_of_6(packet: bytes, vlans: int) -> Fragment | None:
         protocol, at = packet[at], at + ((packet[at + 1] + 2) * 4 if protocol == 51 else (packet[at + 1] + 1) * 8)
     if protocol != 44 or at + 8 > min(len(packet), end):
         return None
-    place = int.from_bytes(packet[at + 2 : at + 4], "big")
+    position = int.from_bytes(packet[at + 2 : at + 4], "big")
     header = packet[:6] + packet[at : at + 1] + packet[7:40]
     key = (packet[8:40], packet[at + 4 : at + 8], vlans)
-    return Fragment(key, header, place & 0xFFF8, end - at - 8, packet[at + 8 : end], not place & 1)
+    return Fragment(key, header, position & 0xFFF8, end - at - 8, packet[at + 8 : end], not position & 1)

@@ -21,9 +21,9 @@ def fixed(octets: int, link: int) -> Callable[[bytes], Peeled]:
     return lambda frame: (octets, link) if len(frame) > octets else None
 
 
-def typed(place: int, octets: int) -> Callable[[bytes], Peeled]:
-    """A header of a fixed length with an ethertype at `place`."""
-    return lambda frame: (octets, TYPED_LINK | int.from_bytes(frame[place : place + 2], "big")) if len(frame) > octets else None
+def typed(position: int, octets: int) -> Callable[[bytes], Peeled]:
+    """A header of a fixed length with an ethertype at `position`."""
+    return lambda frame: (octets, TYPED_LINK | int.from_bytes(frame[position : position + 2], "big")) if len(frame) > octets else None
 
 
 def nflog(frame: bytes) -> Peeled:

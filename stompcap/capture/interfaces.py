@@ -39,15 +39,15 @@ def interface_at(octets: Octets, at: int, big: bool) -> Row:
     order = "big" if big else "little"
     body = octets[at + 8 : at + length - 4].tobytes()
     link, snaplen = int.from_bytes(body[0:2], order), int.from_bytes(body[4:8], order)  # type: ignore[arg-type]
-    resolution, offset, place = 6, 0, 8
-    while place + 4 <= len(body):
-        code, size = (int.from_bytes(body[place + i : place + i + 2], order) for i in (0, 2))  # type: ignore[arg-type]
-        value = body[place + 4 : place + 4 + size]
+    resolution, offset, position = 6, 0, 8
+    while position + 4 <= len(body):
+        code, size = (int.from_bytes(body[position + i : position + i + 2], order) for i in (0, 2))  # type: ignore[arg-type]
+        value = body[position + 4 : position + 4 + size]
         if code == 0:
             break
         if code == 9 and size == 1 and value:
             resolution = value[0]
         elif code == 14 and size == 8 and len(value) == 8:
             offset = int.from_bytes(value, order, signed=True)  # type: ignore[arg-type]
-        place += 4 + (size + 3) // 4 * 4
+        position += 4 + (size + 3) // 4 * 4
     return link, snaplen, resolution, offset

@@ -17,7 +17,7 @@ TYPED_LINK = 1 << 16  # plus an ethertype: frames begin with what it names; beyo
 
 BRIDGED = 0x6558  # the ethertype of bridged Ethernet
 LONGEST_LLC = 1500
-GO_ON = -1  # in place of a verdict: one more layer follows
+GO_ON = -1  # instead of a verdict: one more layer follows
 Step = tuple[Int, Int, Int, Int]
 
 
@@ -106,7 +106,7 @@ def behind_llc(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
 
 @kernel
 def step(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
-    """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or a reason in place of GO_ON."""
+    """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or a reason instead of GO_ON."""
     head = header_octets(ethertype)
     if head:
         return behind_header(octets, at, head, outer) if at + head <= limit else (MALFORMED, 0, 0, 0)

@@ -77,9 +77,9 @@ def packet_batch(path: str, octets: Octets, segments: pa.RecordBatch) -> pa.Reco
 
 def payloads(octets: Octets, segments: pa.RecordBatch) -> pa.Array:
     """The captured payload of each segment."""
-    place = segments.column("place").to_numpy()
-    copies = {row: segments.column("payload")[row].as_py() for row in np.flatnonzero(place < 0).tolist()}
-    return carried(octets, place, segments.column("captured_octets").to_numpy(), copies)
+    position = segments.column("file_offset").to_numpy()
+    copies = {row: segments.column("payload")[row].as_py() for row in np.flatnonzero(position < 0).tolist()}
+    return carried(octets, position, segments.column("captured_octets").to_numpy(), copies)
 
 
 def address(octets: bytes) -> str:

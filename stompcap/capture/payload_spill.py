@@ -1,4 +1,4 @@
-"""Payload carried by segments, spilled to a file, so that these segments name a place as all others do.
+"""Payload carried by segments, spilled to a file, so that these segments have a file offset as all others do.
 
 One connection of a compressed capture may have gigabytes of payload, more than the two that a binary column holds.
 """
@@ -35,20 +35,20 @@ class PayloadSpill:
         self._mapped = Mapped("", np.frombuffer(b"", np.uint8), "", None)
 
     def take(self, segments: pa.Table) -> pa.Table:
-        """Rows of SEGMENTS with their payload in the file and its `place`; they share no memory with `segments`."""
+        """Rows of SEGMENTS with their payload in the file and its `file_offset`; they share no memory with `segments`."""
         payload = segments.column("payload")
         if payload.null_count == len(payload):
             return segments
-        place = segments.column("place").to_numpy().copy()
+        position = segments.column("file_offset").to_numpy().copy()
         first = 0
         for chunk in payload.chunks:
             _, offsets, data = chunk.buffers()
             at = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1].astype(np.int64)
             carry = chunk.is_valid().to_numpy(zero_copy_only=False)
-            place[first : first + len(chunk)][carry] = SPILLED - (self._size + at[:-1] - at[0])[carry]
+            position[first : first + len(chunk)][carry] = SPILLED - (self._size + at[:-1] - at[0])[carry]
             self._size += self._file.write(np.frombuffer(data or b"", np.uint8)[at[0] : at[-1]].data)
             first += len(chunk)
-        kept = segments.set_column(segments.schema.get_field_index("place"), segments.schema.field("place"), pa.array(place))
+        kept = segments.set_column(segments.schema.get_field_index("file_offset"), segments.schema.field("file_offset"), pa.array(position))
         kept = kept.set_column(kept.schema.get_field_index("payload"), kept.schema.field("payload"), pa.nulls(len(kept), pa.binary()))
         return kept.take(pa.array(np.arange(len(kept))))
 

@@ -1,4 +1,4 @@
-"""Files to records: batches of packets as columns of place, length, time and link type.
+"""Files to records: batches of packets as columns of position, length, time and link type.
 
 Every record that can be read is given, whatever damage lies around it; what could not be read is noted in `status`
 and `damage`. A walk from a checkpoint gives what the first walk gave from there on, in batches of any size.
@@ -19,7 +19,7 @@ from stompcap.capture.interfaces import SMALLEST_OCTETS, Interfaces, interface_a
 from stompcap.columns import I32, I64, Octets
 from stompcap.units import IMPOSSIBLE
 
-Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, whether the file ends behind them): state and place
+Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, whether the file ends behind them): state and position
 NAMED_FLAWS = 8
 LARGEST_SNAPLEN = (1 << 31) - 1  # larger ones mean no limit: no packet is so long
 TIMELESS = f"packets whose time is {IMPOSSIBLE} and counts as none"
@@ -34,14 +34,14 @@ class Records:
     first: int
     begin: int
     end: int
-    place: I64
+    position: I64
     captured: I64
     original: I64
     ts_ns: I64
     links: I32
 
     def __len__(self) -> int:
-        return len(self.place)
+        return len(self.position)
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Walk:
             self.unlimited = True
 
     def _place(self, at: int) -> str:
-        """Text for a place in the window."""
+        """Text for a position in the window."""
         return f"{'file' if self.capture.compression is None else 'decompressed'} offset {self.capture.base + at}"
 
     def _flaw(self, text: str, status: str = "damaged") -> None:
@@ -118,11 +118,11 @@ class Walk:
 
         The window may have slid: then the first of them lies before it.
         """
-        place, where = self._place(bad), self.capture.base + bad
+        position, where = self._place(bad), self.capture.base + bad
         while True:
             state, at = find(self.capture.octets, start, self.capture.ended)
             if state == chains.HOLDS:
-                self._passed(place, int(at))
+                self._passed(position, int(at))
             if state == chains.HOLDS or self.capture.ended:
                 return where - self.capture.base, int(at) if state == chains.HOLDS else None
             start = 0 if self.capture.more(at) else at
@@ -134,15 +134,15 @@ class Walk:
     def _room(self) -> walk.Room:
         """Room for a batch; none behind the last packet."""
         packets = min(self.batch_packets, self.last - self.packets)
-        place, captured, original, ts_ns = np.empty((4, packets), np.int64)
-        return walk.Room(place, captured, original, ts_ns, np.empty(packets, np.int32))
+        position, captured, original, ts_ns = np.empty((4, packets), np.int64)
+        return walk.Room(position, captured, original, ts_ns, np.empty(packets, np.int32))
 
     def _batch(self, count: int, begin: int, end: int, room: walk.Room) -> Records:
         first = self.packets + 1
         self.packets += count
-        place, captured, original, ts_ns, links = room
+        position, captured, original, ts_ns, links = room
         return Records(
-            self.capture.octets, first, begin, end, place[:count], captured[:count], original[:count], ts_ns[:count], links[:count]
+            self.capture.octets, first, begin, end, position[:count], captured[:count], original[:count], ts_ns[:count], links[:count]
         )
 
     def _until(self, at: int) -> int:
@@ -171,7 +171,7 @@ class Walk:
                 self.capture.octets, at, self._until(at), layout, link, seconds, trusting, final, room
             )
             if count:
-                before = int(room.place[count - 1])
+                before = int(room.position[count - 1])
                 base = self.capture.base
                 self.reached = Checkpoint(base + at, self.packets + count, base + before, int(seconds), trusting)
                 yield self._batch(count, begin, at, room)
@@ -238,7 +238,7 @@ class Walk:
             if count:
                 base = self.capture.base
                 self.reached = Checkpoint(
-                    base + at, self.packets + count, base + int(room.place[count - 1]), big=big, interfaces=interfaces.rows
+                    base + at, self.packets + count, base + int(room.position[count - 1]), big=big, interfaces=interfaces.rows
                 )
                 yield self._batch(count, begin, at, room)
             if reason in (walk.END, walk.TRUNCATED) and not final:

@@ -1,6 +1,6 @@
 """The columns of a captured TCP segment, from capture to reassembly.
 
-Some tens of octets per packet: the place of its octets, not the octets. A packet without a place in the file (from a
+Some tens of octets per packet: where its octets lie in the file, not the octets. A packet whose octets do not lie there (from a
 compressed capture, reassembled from fragments, or dissected by scapy) carries them in `payload` instead.
 """
 
@@ -23,7 +23,7 @@ SEGMENTS = pa.schema(
         pa.field("wire_octets", pa.int64(), False),  # TCP payload by the IP length
         pa.field("captured_octets", pa.int64(), False),  # those of them in the file (snaplen)
         pa.field("bad_checksum", pa.bool_(), False),  # as captured, often because of checksum offloading; false where the packet was cut
-        pa.field("place", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
+        pa.field("file_offset", pa.int64(), False),  # file offset of the payload; -1 where `payload` carries it
         pa.field("outer", pa.int64(), False),  # encapsulation (stompcap.capture.outer)
         pa.field("earlier", pa.int8(), False),  # STATE, NEW, KEPT, or NOT_KEPT and the role of its sender (stompcap.stomp.peek)
         pa.field("payload", pa.binary(), True),
@@ -33,7 +33,7 @@ STATE, NEW, KEPT, NOT_KEPT = -1, 0, 1, 2
 """No segment, but a piece of the state that an earlier run left of the flow; a segment of a capture of this run; of an earlier one, with
 its octets as tables show them; of an earlier one, without octets."""
 
-SPILLED = -2  # a place from here down is in the task's spill file, at offset SPILLED - place
+SPILLED = -2  # a file offset from here down is one in the task's spill file: SPILLED - file_offset
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 ELSEWHERE = 1 << 16
 """A flag of no TCP header: the packet is known from another capture of the source, or of a connection that another capture point gives

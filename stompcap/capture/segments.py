@@ -67,11 +67,11 @@ class Decoder:
         """Decode a batch of records: with kernels, then what they refuse, then reassembled fragments."""
         octets, payloads, fragments = records.octets, dict[int, bytes](), dict[int, list[int]]()
         skipped: Counter[str] = Counter()
-        decoded, others = decode_frames(octets, records.place, records.captured, records.original, records.links, self.tunnels)
+        decoded, others = decode_frames(octets, records.position, records.captured, records.original, records.links, self.tunnels)
         if others:
             for row in np.flatnonzero(decoded.verdict == FRAGMENT).tolist():
-                end = int(records.place[row] + records.captured[row])
-                verdict, payload, packets = self._fragment(octets[int(decoded.place[row]) : end], records, row, decoded)
+                end = int(records.position[row] + records.captured[row])
+                verdict, payload, packets = self._fragment(octets[int(decoded.position[row]) : end], records, row, decoded)
                 decoded.verdict[row] = verdict
                 if verdict == USED:
                     payloads[row], fragments[row] = payload, packets
@@ -96,41 +96,41 @@ class Decoder:
             packet = np.frombuffer(whole[0], np.uint8)
             lengths = np.array([len(packet)]), np.array([whole[1]])
             one, _ = decode_frames(packet, np.zeros(1, np.int64), *lengths, np.array([RAW_LINK], np.int32), self.tunnels)
-            verdict, place = int(one.verdict[0]), int(one.place[0])
+            verdict, position = int(one.verdict[0]), int(one.position[0])
             out.outer[row] = joined(int(out.outer[row]), int(one.outer[0]))
             if verdict == USED:
                 for name in Decoded._fields:
                     if name != "outer":
                         getattr(out, name)[row] = getattr(one, name)[0]
-                out.place[row] = -1
-                return USED, packet[place : place + int(one.captured_octets[0])].tobytes(), packets
+                out.position[row] = -1
+                return USED, packet[position : position + int(one.captured_octets[0])].tobytes(), packets
             if verdict != FRAGMENT:
                 return verdict, b"", []
-            packet = packet[place:]
+            packet = packet[position:]
         return FRAGMENT, b"", []
 
 
 def decode_frames(
     octets: Octets,
-    place: I64,
+    position: I64,
     captured: I64,
     original: I64,
     links: I32,
     tunnels: bool,
 ) -> tuple[Decoded, int]:
     """Decode frames with kernels, and refused ones again behind the header that `locate` finds; (columns, how many are not USED)."""
-    decoded = empty(len(place))
-    others = decode(octets, place, captured, original, links, decoded, tunnels)
+    decoded = empty(len(position))
+    others = decode(octets, position, captured, original, links, decoded, tunnels)
     if not others:
         return decoded, 0
-    rows, link, past = np.flatnonzero(decoded.verdict == REFUSED), links, np.zeros(len(place), np.int64)
+    rows, link, past = np.flatnonzero(decoded.verdict == REFUSED), links, np.zeros(len(position), np.int64)
     layers: dict[int, int] = {}
     for _ in range(ROUNDS):
         if not len(rows):
             break
         link = link.copy() if link is links else link
         for row in rows.tolist():
-            begin = int(place[row] + past[row])
+            begin = int(position[row] + past[row])
             size = min(int(captured[row] - past[row]), HEAD_OCTETS)
             verdict, skip, link[row], around = locate(octets[begin : begin + size].tobytes(), int(link[row]), tunnels)
             decoded.verdict[row] = verdict
@@ -138,7 +138,7 @@ def decode_frames(
             layers[row] = joined(layers.get(row, 0), around)
         rows = rows[decoded.verdict[rows] == USED]
         again = empty(len(rows))
-        decode(octets, place[rows] + past[rows], captured[rows] - past[rows], original[rows] - past[rows], link[rows], again, tunnels)
+        decode(octets, position[rows] + past[rows], captured[rows] - past[rows], original[rows] - past[rows], link[rows], again, tunnels)
         for column, values in zip(decoded, again, strict=True):
             column[rows] = values
         rows = rows[again.verdict == REFUSED]
@@ -176,7 +176,7 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
     """A decoded batch as Arrow columns of the SEGMENTS schema.
 
     `base`: the file offset of the batch's octets. `carry`: every segment carries its payload, for
-    later readers cannot use its place.
+    later readers cannot use its position.
     """
     rows, decoded = batch.rows, batch.decoded
 
@@ -186,7 +186,7 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
     count = batch.used
     packets = np.arange(batch.records.first, batch.records.first + len(batch.records))
     copies = {int(np.searchsorted(rows, row)): octets for row, octets in batch.payloads.items()} if rows is not None else {}
-    sizes, place = pick(decoded.captured_octets), pick(decoded.place)
+    sizes, position = pick(decoded.captured_octets), pick(decoded.position)
     columns: dict[str, object] = {
         "capture": np.full(count, capture, np.int32),
         "packet": pick(packets),
@@ -195,8 +195,8 @@ def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> 
         "forward": pick(decoded.forward).astype(bool),
         "bad_checksum": pick(decoded.bad_checksum).astype(bool),
         "earlier": np.zeros(count, np.int8),
-        "place": np.full(count, -1, np.int64) if carry else np.where(place < 0, place, place + base),
-        "payload": carried(batch.records.octets, place, sizes, copies) if carry else copied(copies, count),
+        "file_offset": np.full(count, -1, np.int64) if carry else np.where(position < 0, position, position + base),
+        "payload": carried(batch.records.octets, position, sizes, copies) if carry else copied(copies, count),
     }
     for name in SEGMENTS.names:
         columns.setdefault(name, pick(getattr(decoded, name)) if name not in columns else None)
@@ -220,21 +220,21 @@ def copied(copies: Mapping[int, bytes], count: int) -> pa.Array:
 
 
 @kernel
-def copy_payloads(octets: Octets, place: I64, offsets: I32, out: Octets) -> None:
-    """Copy the payloads that are in `octets` to their places in one buffer."""
-    for row in range(len(place)):
-        if place[row] >= 0:
-            begin, target = place[row], np.int64(offsets[row])
+def copy_payloads(octets: Octets, position: I64, offsets: I32, out: Octets) -> None:
+    """Copy the payloads that are in `octets` one behind the other into one buffer."""
+    for row in range(len(position)):
+        if position[row] >= 0:
+            begin, target = position[row], np.int64(offsets[row])
             for k in range(offsets[row + 1] - target):
                 out[target + k] = octets[begin + k]
 
 
-def carried(octets: Octets, place: I64, sizes: I64, copies: Mapping[int, bytes]) -> pa.Array:
-    """The captured payload of each row: from its place in `octets`, or where that is -1, from `copies` by row."""
-    offsets = np.zeros(len(place) + 1, np.int32)
+def carried(octets: Octets, position: I64, sizes: I64, copies: Mapping[int, bytes]) -> pa.Array:
+    """The captured payload of each row: from its position in `octets`, or where that is -1, from `copies` by row."""
+    offsets = np.zeros(len(position) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
     out = np.empty(int(offsets[-1]), np.uint8)
-    copy_payloads(octets, place, offsets, out)
-    for row in np.flatnonzero(place < 0).tolist():
+    copy_payloads(octets, position, offsets, out)
+    for row in np.flatnonzero(position < 0).tolist():
         out[offsets[row] : offsets[row + 1]] = np.frombuffer(copies[row], np.uint8)
-    return pa.Array.from_buffers(pa.binary(), len(place), [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+    return pa.Array.from_buffers(pa.binary(), len(position), [None, pa.py_buffer(offsets), pa.py_buffer(out)])

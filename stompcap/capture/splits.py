@@ -39,7 +39,7 @@ class Split:
 
 
 class Cuts:
-    """Cuts a capture while another pass reads it: `offer` it every place, end batches at `next`, then take `splits`."""
+    """Cuts a capture while another pass reads it: `offer` it every position, end batches at `next`, then take `splits`."""
 
     def __init__(self, path: str, size: int, every: int) -> None:
         self.path, self.size, self.every = path, size, every

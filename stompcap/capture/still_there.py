@@ -1,4 +1,4 @@
-"""Segments that an earlier run read: where the capture is still there, they are read in place again."""
+"""Segments that an earlier run read: where the capture is still there, they are read from it once more."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ HEADER_LENGTHS = (32, 20, *range(24, 32, 4), *range(36, 64, 4))
 """Octets that a TCP header may have (RFC 9293, 3.1), the usual ones first."""
 
 
-def still_there(path: str, place: I64, captured: I64, headers: U8) -> Bools:
+def still_there(path: str, file_offset: I64, captured: I64, headers: U8) -> Bools:
     """Of each segment, whether the file has it where it was.
 
     Args:
         path: a capture; one that is compressed, remote, gone or unreadable has none of the segments.
-        place, captured: file offset of the payload, -1 where it has none, and its octets.
+        file_offset, captured: file offset of the payload, -1 where it has none, and its octets.
         headers: what the TCP header begins with, as `header_begins` gives it.
     """
-    found = np.zeros(len(place), np.bool_)
+    found = np.zeros(len(file_offset), np.bool_)
     if is_uri(path):
         return found
     try:
@@ -32,10 +32,10 @@ def still_there(path: str, place: I64, captured: I64, headers: U8) -> Bools:
         return found
     width = np.arange(headers.shape[1])
     for length in HEADER_LENGTHS:
-        rows = np.flatnonzero(~found & (place >= length) & (place + captured <= capture.size))
+        rows = np.flatnonzero(~found & (file_offset >= length) & (file_offset + captured <= capture.size))
         if not rows.size:
             break
-        found[rows] = (capture.octets[(place[rows] - length)[:, None] + width] == headers[rows]).all(axis=1)
+        found[rows] = (capture.octets[(file_offset[rows] - length)[:, None] + width] == headers[rows]).all(axis=1)
     capture.release(0, capture.size)
     return found
 

@@ -36,7 +36,7 @@ FULL, END, TRUNCATED, DAMAGED, SECTION, INTERFACE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 
 class Room(NamedTuple):
     """Columns for a batch, a row per packet: where its octets are, how many were captured and sent, its time, its link type."""
 
-    place: I64
+    position: I64
     captured: I64
     original: I64
     ts_ns: I64
@@ -54,8 +54,8 @@ def walk_pcap(
     """
     end, tick_ns = len(octets), 1_000_000_000 // layout.ticks
     big, head = layout.big, layout.head
-    place, captured, original, ts_ns, links = room
-    for count in range(len(place)):
+    position, captured, original, ts_ns, links = room
+    for count in range(len(position)):
         if at >= stop:
             return count, at, FULL, seconds
         if at == end:
@@ -80,12 +80,12 @@ def walk_pcap(
             return count, at, TRUNCATED, seconds
         seconds = u32(octets, at, big)
         ts_ns[count] = seconds * 1_000_000_000 + u32(octets, at + 4, big) * tick_ns
-        place[count] = at + head
+        position[count] = at + head
         captured[count] = octets_here
         original[count] = u32(octets, at + 12, big)
         links[count] = link
         at += head + octets_here
-    return len(place), at, FULL, seconds
+    return len(position), at, FULL, seconds
 
 
 @kernel
@@ -158,9 +158,9 @@ def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, 
     time: 0. Invalid packet blocks are passed over; `bad` gets their number, and where the first is, and the same for packets
     with an impossible time, which get 0.
     """
-    place, captured, original, ts_ns, links = room
+    position, captured, original, ts_ns, links = room
     end, count = len(octets), 0
-    while count < len(place) and at < stop:
+    while count < len(position) and at < stop:
         if at == end:
             return count, at, END
         if at + 12 > end:
@@ -185,7 +185,7 @@ def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, 
                     time = 0
                     bad[3] = bad[3] if bad[2] else at
                     bad[2] += 1
-                place[count], ts_ns[count], links[count] = at + head, time, interfaces[interface, 0]
+                position[count], ts_ns[count], links[count] = at + head, time, interfaces[interface, 0]
                 count += 1
             else:
                 bad[1] = bad[1] if bad[0] else at

@@ -31,7 +31,7 @@ def put32(out: U8, at: Int, value: Int) -> None:
 @kernel
 def lay(
     octets: Octets,
-    place: I64,
+    position: I64,
     captured: I64,
     original: I64,
     ts_ns: I64,
@@ -40,7 +40,7 @@ def lay(
 ) -> None:
     """Write records one after another: of pcap where the first `interface` is -1, else of pcapng. `out` has their size and is zeroed."""
     at = 0
-    for row in range(len(place)):
+    for row in range(len(position)):
         size, ts = captured[row], ts_ns[row]
         if interface[row] < 0:
             put32(out, at, ts // 1_000_000_000)
@@ -60,7 +60,7 @@ def lay(
         put32(out, at, size)
         put32(out, at + 4, original[row])
         for i in range(size):
-            out[at + 8 + i] = octets[place[row] + i]
+            out[at + 8 + i] = octets[position[row] + i]
         at = end
 
 
@@ -90,7 +90,7 @@ class Writer:
             which = np.flatnonzero(part == one)
             some = rows[which]
             out = np.zeros(int(room[which].sum()), np.uint8)
-            columns = (records.place[some], records.captured[some], records.original[some], records.ts_ns[some])
+            columns = (records.position[some], records.captured[some], records.original[some], records.ts_ns[some])
             lay(records.octets, *columns, numbers[which], out)
             self.file.write(out.data)
 

@@ -62,7 +62,7 @@ def mask_packets(path: str, source: str, options: Options, *, tunnels: bool = Tr
     if not rows.size:
         return 0
     octets = np.memmap(path, np.uint8, "r+")
-    payload, packet = column(segments, "place"), column(segments, "packet")
+    payload, packet = column(segments, "file_offset"), column(segments, "packet")
     for row in np.unique(rows).tolist():
         which = offsets[rows == row]
         sent = segments.slice(row, 1).to_pylist()[0]
@@ -96,9 +96,9 @@ def _chunk(records: Records, row: int, base: int, tunnels: bool) -> Chunk | None
     """What of a datagram a packet carries that is a fragment."""
     one = slice(row, row + 1)
     decoded, _ = decode_frames(
-        records.octets, records.place[one], records.captured[one], records.original[one], records.links[one], tunnels
+        records.octets, records.position[one], records.captured[one], records.original[one], records.links[one], tunnels
     )
-    at, end = int(decoded.place[0]), int(records.place[row] + records.captured[row])
+    at, end = int(decoded.position[0]), int(records.position[row] + records.captured[row])
     fragment = fragment_at(records.octets[at:end], 0) if 0 <= at < end else None
     if fragment is None:
         return None

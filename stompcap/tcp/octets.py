@@ -64,7 +64,7 @@ def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: M
     ends = np.cumsum(lengths)
     targets = ends - lengths
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    capture, place = column(segments, "capture")[rows], column(segments, "place")[rows]
+    capture, place = column(segments, "capture")[rows], column(segments, "file_offset")[rows]
     spilled = place <= SPILLED
     place, capture = np.where(spilled, SPILLED - place, place), np.where(spilled, SPILLED, capture)
     in_file = place >= 0

@@ -35,7 +35,7 @@ class Pieces:
 
 def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
     """Extents, of connections from number `first` on, as places in their segments' captures; payload must have been spilled."""
-    place = column(segments, "place")[extents.row]
+    place = column(segments, "file_offset")[extents.row]
     return Pieces(
         extents.stream + np.int32(first),
         extents.side,

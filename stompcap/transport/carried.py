@@ -61,7 +61,7 @@ class Carried:
         """The same with rows that carry octets which a layer has opened, each by one of the segments `rows`; and these rows."""
         added = self.segments.take(pa.array(rows))
         columns = {
-            "place": pa.array(np.full(rows.size, -1)), "captured_octets": pc.binary_length(octets), "payload": octets,
+            "file_offset": pa.array(np.full(rows.size, -1)), "captured_octets": pc.binary_length(octets), "payload": octets,
         }  # fmt: skip
         for name, values in columns.items():
             field = added.schema.field(name)

@@ -67,5 +67,5 @@ def _fill(packet, missing, row, out):
     out.flags[row], out.window[row] = int(tcp.flags) & 0xFF, tcp.window
     out.ip_id[row], out.ttl[row] = (ip.id, ip.ttl) if isinstance(ip, lib.IP) else (-1, ip.hlim)
     payload = octets[:wire]
-    out.wire_octets[row], out.captured_octets[row], out.place[row] = wire, len(payload), -1
+    out.wire_octets[row], out.captured_octets[row], out.position[row] = wire, len(payload), -1
     return USED, payload

@@ -44,7 +44,7 @@ def segments(path):
     data = octets(str(path))
     found = []
     for row in table.to_pylist():
-        place = row.pop("place")
+        place = row.pop("file_offset")
         if place >= 0:
             row["payload"] = data[place : place + row["captured_octets"]].tobytes()
         found.append(row)
@@ -104,7 +104,7 @@ def segments_by(path, batch):
         (records.octets[at : at + size].tobytes(), ts_ns, link)
         for records in Walk(open_capture(str(path)), batch)
         for at, size, ts_ns, link in zip(
-            *(column.tolist() for column in (records.place, records.captured, records.ts_ns, records.links)), strict=True
+            *(column.tolist() for column in (records.position, records.captured, records.ts_ns, records.links)), strict=True
         )
     ]
 

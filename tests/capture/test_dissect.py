@@ -19,9 +19,9 @@ def test_kernels_and_scapy_agree(trace):
     capture = open_capture(str(shared(trace)))
     for records in Walk(capture):
         ours, theirs = empty(len(records)), empty(len(records))
-        decode(capture.octets, records.place, records.captured, records.original, records.links, ours)
+        decode(capture.octets, records.position, records.captured, records.original, records.links, ours)
         for row in np.flatnonzero(ours.verdict == USED).tolist():
-            at, size = int(records.place[row]), int(records.captured[row])
+            at, size = int(records.position[row]), int(records.captured[row])
             frame = capture.octets[at : at + size].tobytes()
             verdict, payload = dissect(frame, int(records.original[row]), int(records.links[row]), row, theirs)
             if verdict == NOT_IP and records.links[row] == 0:
@@ -29,5 +29,5 @@ def test_kernels_and_scapy_agree(trace):
             assert verdict == USED, row
             for name in COLUMNS:
                 assert np.array_equal(getattr(ours, name)[row], getattr(theirs, name)[row]), (row, name)
-            place = int(ours.place[row])
+            place = int(ours.position[row])
             assert capture.octets[place : place + int(ours.captured_octets[row])].tobytes() == payload

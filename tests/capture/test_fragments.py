@@ -34,7 +34,7 @@ def read(folder, packets, batch=65536, step_ns=1_000_000):
     table = pa.Table.from_batches(read_segments(str(path), 0, batch), SEGMENTS)
     data, found = octets(str(path)), []
     for row in table.to_pylist():
-        place = row["place"]
+        place = row["file_offset"]
         payload = row["payload"] if place < 0 else data[place : place + row["captured_octets"]].tobytes()
         assert len(payload) == row["captured_octets"]
         assert row["ts_ns"] == frames[row["packet"] - 1].ts_ns
@@ -62,7 +62,7 @@ def test_headers_of_the_whole_are_those_of_the_packet(tmp_path, kind):
     whole = {"IPv4": ETHER / tcp4(LONG), "IPv6": ETHER / tcp6(LONG)}[kind]
     one = pcap(tmp_path / "whole", [Frame(bytes(whole), T)])
     many = pcap(tmp_path / "pieces", [Frame(bytes(piece), T) for piece in KINDS[kind]()])
-    rows = [pa.Table.from_batches(read_segments(str(path), 0), SEGMENTS).drop(["packet", "place", "payload"]) for path in (one, many)]
+    rows = [pa.Table.from_batches(read_segments(str(path), 0), SEGMENTS).drop(["packet", "file_offset", "payload"]) for path in (one, many)]
     assert rows[0].equals(rows[1])
 
 

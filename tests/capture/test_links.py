@@ -156,7 +156,7 @@ def look_at(frame, link):
     assert found.verdict[0] != REFUSED
     assert found.verdict[0] != TUNNEL
     if found.verdict[0] == USED:
-        assert 0 <= found.place[0] <= found.place[0] + found.captured_octets[0] <= max(len(frame), found.place[0])
+        assert 0 <= found.position[0] <= found.position[0] + found.captured_octets[0] <= max(len(frame), found.position[0])
     return int(found.verdict[0])
 
 

@@ -23,7 +23,7 @@ ROWS = st.lists(st.one_of(st.none(), st.binary(max_size=9)), max_size=8)
 
 def table(payloads: list[bytes | None]) -> pa.Table:
     zeros = {field.name: 0 for field in SEGMENTS} | {"endpoints": bytes(36), "forward": True, "bad_checksum": False}
-    return pa.Table.from_pylist([zeros | {"place": -1 if one is not None else 7, "payload": one} for one in payloads], SEGMENTS)
+    return pa.Table.from_pylist([zeros | {"file_offset": -1 if one is not None else 7, "payload": one} for one in payloads], SEGMENTS)
 
 
 @given(st.lists(st.lists(ROWS, min_size=1, max_size=3), max_size=4), st.integers(0, 3))
@@ -34,7 +34,7 @@ def test_octets_are_found_again(tables: list[list[list[bytes | None]]], skip: in
         after = spill.take(before)
         assert after.schema.equals(SEGMENTS)
         assert after.column("payload").null_count == after.num_rows
-        for place, payload in zip(after.column("place").to_pylist(), before.column("payload").to_pylist(), strict=True):
+        for place, payload in zip(after.column("file_offset").to_pylist(), before.column("payload").to_pylist(), strict=True):
             if payload is None:
                 assert place == 7
             else:

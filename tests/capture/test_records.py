@@ -27,7 +27,7 @@ def walked(path, batch=65536):
     for records in walk:
         assert records.first == len(seen) + 1
         for i in range(len(records)):
-            at, size = int(records.place[i]), int(records.captured[i])
+            at, size = int(records.position[i]), int(records.captured[i])
             assert records.begin <= at <= at + size <= records.end
             octets = source.octets[at : at + size].tobytes()
             seen.append((octets, int(records.original[i]), int(records.ts_ns[i]), int(records.links[i])))

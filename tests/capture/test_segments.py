@@ -44,7 +44,8 @@ def read(tmp_path, frame, link=1, original=None):
     path = pcap(tmp_path / "one.pcap", [Frame(bytes(frame), original=original)], link)
     table = pa.Table.from_batches(read_segments(str(path), 3), SEGMENTS)
     rows, data = table.to_pylist(), octets(str(path))
-    found = [r["payload"] if r["place"] < 0 else data[r["place"] : r["place"] + r["captured_octets"]].tobytes() for r in rows]
+    at = [r["file_offset"] for r in rows]
+    found = [r["payload"] if i < 0 else data[i : i + r["captured_octets"]].tobytes() for i, r in zip(at, rows, strict=True)]
     facts = survey(str(path), "s")
     assert facts["tcp_segments"] + sum(facts["skipped"].values()) == facts["packets"] == 1
     assert facts["tcp_segments"] == len(rows)
@@ -97,14 +98,14 @@ def check(rows, found, address=b"\0" * 10 + b"\xff\xff\x0a\0\0", ip_id=77, ttl=6
 def test_every_link_layer_gives_the_same_segment_in_place(tmp_path, name):
     link, frame = LINKS[name]
     rows, found, _ = read(tmp_path, frame, link)
-    assert rows[0]["place"] >= 0
+    assert rows[0]["file_offset"] >= 0
     check(rows, found)
 
 
 @pytest.mark.parametrize("name", TUNNELS)
 def test_the_flow_in_a_tunnel_is_the_one_that_counts(tmp_path, name):
     rows, found, _ = read(tmp_path, TUNNELS[name])
-    assert rows[0]["place"] >= 0
+    assert rows[0]["file_offset"] >= 0
     check(rows, found)
 
 

@@ -72,7 +72,7 @@ def test_kernels_find_what_scapy_finds(link, outer, name, inner):
     assert dissect(frame, len(frame), 1, 0, theirs) == (USED, PAYLOAD)
     for column in COLUMNS:
         assert np.array_equal(getattr(ours, column), getattr(theirs, column)), column
-    place = int(ours.place[0])
+    place = int(ours.position[0])
     assert frame[place : place + int(ours.captured_octets[0])] == PAYLOAD
 
 
@@ -217,5 +217,5 @@ def test_odd_octets_never_leave_the_frame(kind, protocol, tail):
     verdict, out = kernel(frame)
     assert 0 <= verdict < 8
     if verdict == USED:
-        place, size = int(out.place[0]), int(out.captured_octets[0])
+        place, size = int(out.position[0]), int(out.captured_octets[0])
         assert 0 <= place <= place + size <= len(frame) or size == 0

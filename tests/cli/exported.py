@@ -94,7 +94,7 @@ def packets(path):
     """(time, octets, length on the wire, link type) of each packet of a capture."""
     source = open_capture(str(path))
     return [
-        (int(r.ts_ns[i]), r.octets[r.place[i] : r.place[i] + r.captured[i]].tobytes(), int(r.original[i]), int(r.links[i]))
+        (int(r.ts_ns[i]), r.octets[r.position[i] : r.position[i] + r.captured[i]].tobytes(), int(r.original[i]), int(r.links[i]))
         for r in Walk(source)
         for i in range(len(r))
     ]

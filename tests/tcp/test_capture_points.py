@@ -58,7 +58,7 @@ def segments(*captures: Sequence[Packet]) -> pa.Table:
     """The rows of captures, given in the order of their first packets."""
     rows = [
         {"capture": rank, "packet": number + 1, "endpoints": ENDS, "ttl": 64, "captured_octets": one["wire_octets"], "bad_checksum": False,
-         "place": number * 2000, "outer": 0, "earlier": 0, "payload": None} | one
+         "file_offset": number * 2000, "outer": 0, "earlier": 0, "payload": None} | one
         for rank, packets in enumerate(captures)
         for number, one in enumerate(packets)
     ]  # fmt: skip

@@ -26,8 +26,8 @@ def rows_of(packets):
             {
                 "capture": 0, "packet": i + 1, "ts_ns": int(ms * MS), "flow": 7, "endpoints": LOW + HIGH, "forward": side == 0,
                 "seq": seq % 2**32, "ack": ack % 2**32, "flags": flags, "window": window, "ip_id": ip_id, "ttl": 64,
-                "wire_octets": len(payload), "captured_octets": min(kept, len(payload)), "place": -1, "outer": 0, "payload": payload[:kept],
-                "bad_checksum": i % 3 == 0, "earlier": 0,
+                "wire_octets": len(payload), "captured_octets": min(kept, len(payload)), "file_offset": -1, "outer": 0,
+                "payload": payload[:kept], "bad_checksum": i % 3 == 0, "earlier": 0,
             }
             for i, (side, seq, ack, flags, window, payload, kept, ip_id, ms) in enumerate(packets)
         ],
@@ -201,7 +201,7 @@ def transfer(count: int, lost: int, size: int = 100, ack: int = 0) -> pa.Table:
         "packet": number + 1, "ts_ns": number * MS, "seq": np.where(number == 0, 99, 100 + (number - 1) * size) % 2**32,
         "flags": np.where(number == 0, SYN, ACK).astype(np.int32), "ip_id": (number % 60_000 + 1).astype(np.int32),
         "ack": np.full(count, ack), "wire_octets": np.where(number == 0, 0, size), "captured_octets": np.where(number == 0, 0, size),
-        "place": number * size,
+        "file_offset": number * size,
     }  # fmt: skip
     for name, values in columns.items():
         table = table.set_column(table.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))

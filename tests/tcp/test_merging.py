@@ -66,7 +66,7 @@ def table_of(packets: Sequence[Packet]) -> pa.Table:
         "capture": [one.file for one in packets], "packet": [one.number for one in packets], "ts_ns": [one.at_ns for one in packets],
         "endpoints": [ENDPOINTS] * len(packets), "forward": [one.low for one in packets], "seq": [one.seq for one in packets],
         "ack": [one.ack for one in packets], "flags": [one.flags for one in packets], "wire_octets": [one.size for one in packets],
-        "captured_octets": [one.size for one in packets], "place": list(range(len(packets))), "payload": [None] * len(packets),
+        "captured_octets": [one.size for one in packets], "file_offset": list(range(len(packets))), "payload": [None] * len(packets),
         "bad_checksum": [False] * len(packets),
     }  # fmt: skip
     arrays = [pa.array(given[field.name], field.type) if field.name in given else pa.array(zero).cast(field.type) for field in SEGMENTS]
@@ -76,7 +76,7 @@ def table_of(packets: Sequence[Packet]) -> pa.Table:
 def ordered(packets: Sequence[Packet], clocks: Sequence[int] = ()) -> list[Packet]:
     """The packets in the order in which they are taken."""
     found = as_they_crossed(table_of(packets), np.array(clocks, np.int64))
-    return [packets[row] for row in found.column("place").to_pylist()]
+    return [packets[row] for row in found.column("file_offset").to_pylist()]
 
 
 def numbers(packets: Sequence[Packet]) -> list[tuple[bool, int, int, int, int]]:

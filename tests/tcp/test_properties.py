@@ -21,7 +21,7 @@ def table(rows, flow=1, endpoints=LOW + HIGH, acks=(0, 0)):
             {
                 "capture": 0, "packet": i + 1, "ts_ns": i * 1000, "flow": flow, "endpoints": endpoints, "forward": side == 0,
                 "seq": seq % 2**32, "ack": acks[side] % 2**32, "flags": flags, "window": 100, "ip_id": i, "ttl": 64,
-                "wire_octets": len(payload), "captured_octets": kept, "place": -1, "outer": 0, "payload": payload[:kept],
+                "wire_octets": len(payload), "captured_octets": kept, "file_offset": -1, "outer": 0, "payload": payload[:kept],
                 "bad_checksum": False, "earlier": 0,
             }
             for i, (side, seq, flags, payload, kept) in enumerate(rows)
