@@ -183,7 +183,7 @@ def decode(
     `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     """
     # one name per array: each access to a field of a tuple costs a reference count
-    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, bad_sums, bodies, outers = out
+    verdicts, flows, endpoints, forwards, seqs, acks, flags, window, ip_id, ttl, wire_octets, captured_octets, sums, bodies, outers = out
     others = 0
     for row in range(len(positions)):
         limit = positions[row] + captured[row]
@@ -214,7 +214,7 @@ def decode(
         seqs[row], acks[row] = u32(octets, tcp + 4, True), u32(octets, tcp + 8, True)
         flags[row], window[row] = octets[tcp + 13], u16(octets, tcp + 14, True)
         bodies[row] = payload
-        bad_sums[row] = wire_end <= limit and wrong_sum(octets, source, width, tcp, wire_end)
+        sums[row] = wire_end <= limit and wrong_sum(octets, source, width, tcp, wire_end)
         wire_octets[row] = wire_end - payload
         captured_octets[row] = max(0, min(limit, wire_end) - payload)
     return others
