@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.forgetting import forget
-from pipelines.ingest import capture_points, ledger
+from pipelines.ingest import capture_pairs, ledger
 from pipelines.ingest.baseline import Baseline, baseline
 from pipelines.ingest.extract import extract, outputs
 from pipelines.ingest.other_protocols import not_read
@@ -158,7 +158,7 @@ def _ingest_batch(job: Job, captures: Sequence[Survey], before: Baseline, *, who
             job.result.abandoned += len(found.abandoned)
             replaced = "" if before.superseded else open_files(job.options)
             job.commit(files, made.batch, rows, tables, replaced, recomputed.removed if recomputed else None)
-            entered = capture_points.with_pairs([one.row for one in made.captures], made.points)
+            entered = capture_pairs.with_pairs([one.row for one in made.captures], made.points)
             rows["captures"] = ledger.enter(job.lake, entered, made.batch, job.result.run_id)
     job.refuse(made.refused)
     if made.captures:

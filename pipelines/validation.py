@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipelines.ingest import capture_points, extract, ledger, silver
+from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
 from stompcap.lake import tables as lakes
 
@@ -49,7 +49,7 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         waiting = ledger.pending(job.lake, (*extract.TABLES, *silver.TABLES, *gold.TABLES))
         run_id = job.result.run_id
         judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
-        results = pa.concat_tables([judged_tables, capture_points.result(job.lake, run_id)])
+        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id)])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]

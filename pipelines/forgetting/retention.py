@@ -20,9 +20,9 @@ from pipelines.validation import data_docs
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, read, replace_files
-from stompcap.lake.files import write
 from stompcap.lake.paths import location
 from stompcap.lake.query import Query
+from stompcap.lake.table_writer import write
 
 if TYPE_CHECKING:
     from stompcap.lake.removal import Streams

@@ -19,9 +19,11 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.lake.manifest import MANIFEST, collected, failed, shared
 from stompcap.lake.paths import location
 from stompcap.progress import Meter, Progress, watched
-from stompcap.spark import search, tasks
 from stompcap.spark.blocks import DDL
 from stompcap.spark.slices import Reread
+from stompcap.spark.workers import search
+from stompcap.spark.workers.extract import Extract
+from stompcap.spark.workers.read import Read
 from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
@@ -169,15 +171,15 @@ def _manifest(
     with watched(steps.report, here=job.spark.local()) as meter:
         spark = job.spark()
         number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
-        task = tasks.Extract(
+        task = Extract(
             job.lake, ranks.named, batch, job.options, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
             ranks.clocks,
         )  # fmt: skip
-        read = tasks.Read(_packs_of(spark, ranks), ranks.state, number, job.options.vlan, job.options.tunnels, meter, reread)
+        read = Read(_packs_of(spark, ranks), ranks.state, number, job.options.vlan, job.options.tunnels, meter, reread)
         return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
 
 
-def _by_flow(spark: SparkSession, read: tasks.Read) -> DataFrame:
+def _by_flow(spark: SparkSession, read: Read) -> DataFrame:
     """What describes the segments of all captures, in blocks, those of a flow in one partition; octets are left where they are."""
     return spark.range(0, len(read.packs), 1, len(read.packs)).mapInArrow(read, DDL).repartitionById(read.tasks, "task")
 

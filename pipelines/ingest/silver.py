@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 from stompcap.lake.manifest import MANIFEST, collected
 from stompcap.lake.tables import read
-from stompcap.spark import tasks
+from stompcap.spark.workers.by_stream import Correlate, Decode
 from stompcap.tables import TABLES as DECLARED
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def by_stream(parts: Sequence[DataFrame], partitions: int) -> DataFrame:
 def decode(job: Job, batches: Sequence[str], prefix: str) -> list[DataFile]:
     """Write the frames of batches from their raw frames; names of files with rows of open streams begin with `prefix`."""
     parts = [of_batches(job, "streams", batches), of_batches(job, "raw_frames", batches)]
-    return _written(job, parts, tasks.Decode(job.lake, prefix, job.options))
+    return _written(job, parts, Decode(job.lake, prefix, job.options))
 
 
 def correlate(
@@ -58,10 +58,10 @@ def correlate(
         of_batches(job, "segments", batches),
         of_batches(job, "stalls", batches),
     ]
-    return _written(job, parts, tasks.Correlate(job.lake, order, prefix, job.options, tuple(outputs)))
+    return _written(job, parts, Correlate(job.lake, order, prefix, job.options, tuple(outputs)))
 
 
-def _written(job: Job, parts: Sequence[DataFrame], task: tasks.Decode | tasks.Correlate) -> list[DataFile]:
+def _written(job: Job, parts: Sequence[DataFrame], task: Decode | Correlate) -> list[DataFile]:
     """The files that a task writes of the rows of several tables."""
     partitions = max(2, job.spark().sparkContext.defaultParallelism)
     return collected(by_stream(parts, partitions).mapInArrow(task, MANIFEST).collect())

@@ -19,7 +19,8 @@ from stompcap.capture import Known, Survey, uris
 from stompcap.capture.find import sizes
 from stompcap.errors import CaptureError
 from stompcap.progress import Counter, Progress
-from stompcap.spark import tasks
+from stompcap.spark.workers.survey import Survey as Task
+from stompcap.spark.workers.survey import examined
 from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _name(path: str) -> str:
 
 
 def _digest(path: str, counter: Counter) -> str | None:
-    """The SHA-256 of a file; None where it cannot be read, for which `tasks.examined` finds the words."""
+    """The SHA-256 of a file; None where it cannot be read, for which `examined` finds the words."""
     digest = hashlib.sha256()
     try:
         with open(uris.local(path), "rb", buffering=0) as file:
@@ -126,14 +127,14 @@ def _examine(
 
         def look(index: int) -> tuple[str, Survey | CaptureError | None]:
             path = paths[index]
-            return path, tasks.examined(path, options, before(path), counter.add)
+            return path, examined(path, options, before(path), counter.add)
 
         largest_first = sorted(range(len(paths)), key=lambda index: -octets[index])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
     session = spark()
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, session.sparkContext.defaultParallelism))
-    task = tasks.Survey([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
+    task = Task([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
     rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(task, "found BINARY").collect()
     return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  written by our own tasks
 

@@ -21,7 +21,7 @@ from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import as_json, from_json
 from stompcap.lake.paths import open_files
-from stompcap.spark.tasks import examined
+from stompcap.spark.workers.survey import examined
 from stompcap.tables import TABLES
 from stompcap.version import version
 

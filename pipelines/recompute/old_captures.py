@@ -12,7 +12,7 @@ from stompcap.capture import Known
 from stompcap.capture.checkpoint import NO_END
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
-from stompcap.spark.tasks import examined
+from stompcap.spark.workers.survey import examined
 from stompcap.units import count
 
 if TYPE_CHECKING:

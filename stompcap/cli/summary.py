@@ -215,9 +215,9 @@ def _rules(overview: dict[str, Rows]) -> list[tuple[str, Text | None]]:
 
 def _clocks(total: dict[str, Any] | None) -> Text | None:
     """That times contradict the order of packets, a sentence a line; nothing where they do not."""
-    from stompcap.lake.clocks import told
+    from stompcap.lake.clocks import explained
 
-    words = told(total) if total else None
+    words = explained(total) if total else None
     return Text(words.replace(". ", ".\n"), style="yellow") if words else None
 
 

@@ -24,30 +24,30 @@ CLOCKS = Query(
 clocks differ or stepped, how many durations, and those without times."""
 
 
-def told(row: Mapping[str, Any]) -> str | None:
-    """What is to be said of the answer: that clocks disagree, where, what is unknown therefore, and what to do; None for nothing."""
-    said = []
+def explained(row: Mapping[str, Any]) -> str | None:
+    """Sentences on the answer: that clocks disagree, where, what is unknown therefore, and what to do; None where nothing is wrong."""
+    found = []
     if number := row["against_time"]:
-        said.append(f"In {_several(number, 'session')} acknowledgements have earlier times than what they acknowledge: "
+        found.append(f"In {_several(number, 'session')} acknowledgements have earlier times than what they acknowledge: "
                     "clocks of the captures differ or were set back.")  # fmt: skip
     if number := row["unsure"]:
-        why = "" if said else " because clocks of the captures differ or stepped"
+        why = "" if found else " because clocks of the captures differ or stepped"
         lost = row["durations"]
-        said.append(f"{_several(lost, 'duration')} in {_several(number, 'session')} {_are(lost)} unknown (null){why}, and in no figure.")
-    if said:
-        said.append("Synchronise the clocks of the capturing machines, or capture both directions on one (docs/judging.md).")
+        found.append(f"{_several(lost, 'duration')} in {_several(number, 'session')} {_are(lost)} unknown (null){why}, and in no figure.")
+    if found:
+        found.append("Synchronise the clocks of the capturing machines, or capture both directions on one (docs/judging.md).")
     if number := row["without_times"]:
-        said.append(f"{_several(number, 'session')} {_are(number)} from captures without times, and {'has' if number == 1 else 'have'} "
+        found.append(f"{_several(number, 'session')} {_are(number)} from captures without times, and {'has' if number == 1 else 'have'} "
                     "no durations.")  # fmt: skip
-    return " ".join(said) or None
+    return " ".join(found) or None
 
 
 def disagreeing(lake: str) -> str | None:
-    """What is to be said of a lake; None for nothing, and where it has no sessions yet."""
+    """The same of a lake; None also where it has no sessions yet."""
     if not all(open_tables.is_there(location(lake, name)) for name in CLOCKS.tables):
         return None
     [found] = in_process({name: whole(lake, name) for name in CLOCKS.tables}, [CLOCKS]).values()
-    return told(found.to_pylist()[0])
+    return explained(found.to_pylist()[0])
 
 
 def _several(number: int, noun: str) -> str:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from stompcap.lake.data_files import File
 
-UNIT, SOURCE = "stompcap:", "stompcap-source:"
-"""Prefixes of application ids (Delta protocol, Transaction Identifiers): of a unit of work, and of a table that this one was made from,
-with the version of that table."""
+APP, SOURCE = "stompcap:", "stompcap-source:"
+"""Prefixes of application ids (Delta protocol, Transaction Identifiers): of what a commit brings, such as a batch, by which a repeated
+commit is known; and of a table that this one was made from, with the version of that table."""
 
 FILE_ROWS = 100_000
 """Rows of a file of a table that is replaced in parts."""
@@ -46,28 +46,31 @@ COMPACTED_OCTETS = 1 << 25
 
 @dataclass(frozen=True)
 class CommitInfo:
-    """What a commit records: the run, the units of work it takes in, the versions of the tables it was made from; and our own version."""
+    """What a commit records, besides our own version."""
 
     run_id: str
-    units: tuple[str, ...] = ()
+    app_ids: tuple[str, ...] = ()
+    """The names of what it brings: of batches, or of a stage of a run."""
+
     sources: Mapping[str, int] = field(default_factory=dict)
+    """The versions of the tables that its rows were made from."""
 
     @property
     def properties(self) -> CommitProperties:
         """As deltalake takes it."""
-        noted = [Transaction(UNIT + unit, 1) for unit in self.units]
-        noted += [Transaction(SOURCE + table, version) for table, version in self.sources.items()]
-        said = {"run_id": self.run_id, "tool_version": version()}
-        return CommitProperties(custom_metadata={"userMetadata": json.dumps(said)}, app_transactions=noted)
+        transactions = [Transaction(APP + app_id, 1) for app_id in self.app_ids]
+        transactions += [Transaction(SOURCE + table, version) for table, version in self.sources.items()]
+        metadata = {"run_id": self.run_id, "tool_version": version()}
+        return CommitProperties(custom_metadata={"userMetadata": json.dumps(metadata)}, app_transactions=transactions)
 
 
 def replace_files(
     delta: DeltaTable, added: Iterable[DataFile], removed: Iterable[File], info: CommitInfo, *, rows_stay: bool = False,
     age_stays: bool = False,
 ) -> None:
-    """Replace files by others. `rows_stay`: they have the same rows, and count as added when the latest of the others was.
+    """Replace files by others. `rows_stay`: the new files have the same rows, and count as added when the latest of the old ones was.
 
-    `age_stays`: so do they where rows are missing.
+    `age_stays`: they count so though some rows are missing.
     """
     gone, now = list(removed), int(time.time() * 1000)
     when = max((file.added_ms for file in gone), default=now) if rows_stay or age_stays else now
@@ -78,7 +81,7 @@ def replace_files(
 
 def written(lake: str, table: str, rows: pa.Table) -> list[DataFile]:
     """The rows as files that no commit names yet, in their order."""
-    from stompcap.lake.files import write
+    from stompcap.lake.table_writer import write
 
     return [write(lake, table, rows.slice(begin, FILE_ROWS)) for begin in range(0, rows.num_rows, FILE_ROWS)]
 
@@ -99,14 +102,14 @@ def replace_where(lake: str, table: str, column: str, values: pa.Array | None, r
     """
     delta = open_tables.table(location(lake, table))
     held = data_files.of(delta, [column])
-    mine = held if values is None else [file for file in held if may_hold(file, column, values)]
-    before = read(table, mine)
+    replaced = held if values is None else [file for file in held if may_hold(file, column, values)]
+    before = read(table, replaced)
     stay = before.slice(0, 0) if values is None else before.filter(pc.invert(pc.is_in(before.column(column), value_set=values)))
     after = ordered(table, pa.concat_tables([stay, rows.select(before.column_names).cast(before.schema)]))
     if ordered(table, before).equals(after):
         replace_files(delta, [], [], info)
         return 0
-    replace_files(delta, written(lake, table, after), mine, info)
+    replace_files(delta, written(lake, table, after), replaced, info)
     compact(lake, table)
     return int(rows.num_rows)
 
@@ -137,7 +140,7 @@ def compact(lake: str, table: str) -> int:
     small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS and not file.name.startswith(OPEN)]
     if len(small) <= MOST_SMALL:
         return 0
-    from stompcap.lake.files import write
+    from stompcap.lake.table_writer import write
 
     octets = accumulate(file.size for file in small)
     small = [file for file, upto in zip(small, octets, strict=True) if upto <= COMPACTED_OCTETS]

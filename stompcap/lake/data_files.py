@@ -96,8 +96,8 @@ def dataset(table: str, uris: Sequence[str]) -> Dataset:
     """The rows of some files of a table, at least one; what an older file has no column for is null."""
     from pyarrow.dataset import dataset as opened
 
-    places = [filesystem(uri) for uri in uris]
-    return opened([path for _, path in places], schema=TABLES[table].arrow, filesystem=places[0][0], format="parquet")
+    found = [filesystem(uri) for uri in uris]
+    return opened([path for _, path in found], schema=TABLES[table].arrow, filesystem=found[0][0], format="parquet")
 
 
 def exist(uris: Iterable[str]) -> bool:

@@ -29,8 +29,8 @@ KEPT = 4096  # commits that are kept in memory: those of twenty tables
 TABLES = 64  # whose transaction identifiers are kept in memory
 
 _LOCK = Lock()
-_NOTED: dict[str, tuple[int, dict[str, int]]] = {}
-"""By the id of a table, which one that is made later at its place does not have: a version, and what was noted up to it."""
+_TRANSACTIONS: dict[str, tuple[int, dict[str, int]]] = {}
+"""By the id of a table, which is another one if the table is made once more: a version, and the transaction identifiers up to it."""
 
 
 @dataclass(frozen=True)
@@ -50,36 +50,36 @@ class _Commit:
 
 
 def transactions(table: DeltaTable) -> Mapping[str, int]:
-    """The version that each application noted last in a table (Delta protocol, Transaction Identifiers)."""
+    """The latest version of each application id in a table (Delta protocol, Transaction Identifiers)."""
     table_id, version = str(table.metadata().id), table.version()
     with _LOCK:
-        upto, noted = _NOTED.get(table_id, (-1, {}))
+        upto, found = _TRANSACTIONS.get(table_id, (-1, {}))
     if upto == version:
-        return noted
-    newer = _noted(table, upto + 1, noted) if 0 <= upto < version else None
-    noted = newer if newer is not None else _all_noted(table)
+        return found
+    newer = _since(table, upto + 1, found) if 0 <= upto < version else None
+    found = newer if newer is not None else _all(table)
     with _LOCK:
-        _NOTED[table_id] = version, noted
-        if len(_NOTED) > TABLES:
-            del _NOTED[next(iter(_NOTED))]
-    return noted
+        _TRANSACTIONS[table_id] = version, found
+        if len(_TRANSACTIONS) > TABLES:
+            del _TRANSACTIONS[next(iter(_TRANSACTIONS))]
+    return found
 
 
-def _all_noted(table: DeltaTable) -> dict[str, int]:
-    """What was noted up to the table's version, by its last checkpoint and the commits since."""
+def _all(table: DeltaTable) -> dict[str, int]:
+    """All transaction identifiers up to the table's version, by its last checkpoint and the commits since."""
     folder, found = _folder(table), dict[str, int]()
     checkpoint = _last_checkpoint(folder)
     for name in _names(checkpoint) if checkpoint else ():
         found |= _checkpoint(f"{folder}/{name}")
     begin = checkpoint["version"] + 1 if checkpoint else 0
-    noted = _noted(table, begin, found)
-    if noted is None:
+    newer = _since(table, begin, found)
+    if newer is None:
         raise FileNotFoundError(f"{folder}: commits since version {begin} are missing")
-    return noted
+    return newer
 
 
-def _noted(table: DeltaTable, begin: int, before: dict[str, int]) -> dict[str, int] | None:
-    """What was noted `before` and in the commits from `begin` to the table's version; None where one was cleaned up."""
+def _since(table: DeltaTable, begin: int, before: dict[str, int]) -> dict[str, int] | None:
+    """The identifiers from `before` and of the commits from `begin` to the table's version; None where one was cleaned up."""
     table_id, folder, found = table.metadata().id, _folder(table), before.copy()
     try:
         for number in range(begin, table.version() + 1):
@@ -90,9 +90,9 @@ def _noted(table: DeltaTable, begin: int, before: dict[str, int]) -> dict[str, i
 
 
 def changes(table: DeltaTable, since: int) -> list[Change] | None:
-    """The files that brought rows or took them away after version `since`; None where the log has forgotten.
+    """The files that brought rows or took them away after version `since`; None where the log no longer has the commits since then.
 
-    Without files that came and went, and without those of a compaction.
+    Files that were added and removed since, and those of a compaction, are not among them.
     """
     table_id, folder, root = table.metadata().id, _folder(table), _root(table)
     if since > table.version():
@@ -142,8 +142,8 @@ def _checkpoint(uri: str) -> dict[str, int]:
     """The transaction identifiers of a file of a checkpoint; those of several tables, which are alike, are held once."""
     system, path = filesystem(uri)
     with pq.ParquetFile(path, filesystem=system) as file:
-        noted = file.read(columns=["txn.appId", "txn.version"]).column("txn").combine_chunks()
-    names, versions = (pc.struct_field(noted, name) for name in ("appId", "version"))
+        found = file.read(columns=["txn.appId", "txn.version"]).column("txn").combine_chunks()
+    names, versions = (pc.struct_field(found, name) for name in ("appId", "version"))
     there = names.is_valid()
     return dict(zip(map(sys.intern, names.filter(there).to_pylist()), versions.filter(there).to_pylist(), strict=True))
 
@@ -153,6 +153,6 @@ def _commit(table_id: str, uri: str) -> _Commit:
     """One commit; FileNotFoundError where it was cleaned up."""
     del table_id
     actions = [json.loads(line) for line in _read(uri).splitlines() if line.strip()]
-    noted = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
+    transactions = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]
-    return _Commit(noted, tuple((action["path"], added) for action, added in files if action["dataChange"]))
+    return _Commit(transactions, tuple((action["path"], added) for action, added in files if action["dataChange"]))

@@ -36,13 +36,13 @@ def expire(lake: str, table: str, retain_hours: int, run_id: str, made_of_it: tu
     def is_old(info: fs.FileInfo) -> bool:
         return retain_hours == 0 or info.mtime_ns <= until_ns
 
-    system, place = filesystem(folder)
-    last = system.get_file_info(f"{place}/{delta.version():020d}.json")
+    system, path = filesystem(folder)
+    last = system.get_file_info(f"{path}/{delta.version():020d}.json")
     if last.type == fs.FileType.File and is_old(last) and _says_bounds(system, last.path):
         replace_files(delta, [], [], CommitInfo(run_id))  # the checkpoint's own version stays: now one that says nothing of rows
         delta.update_incremental()
     delta.create_checkpoint()
-    entries = [(info, entry) for info in system.get_file_info(fs.FileSelector(place)) if (entry := ENTRY.fullmatch(info.base_name))]
+    entries = [(info, entry) for info in system.get_file_info(fs.FileSelector(path)) if (entry := ENTRY.fullmatch(info.base_name))]
     first = max((int(entry[1]) for info, entry in entries if entry[2].startswith("checkpoint") and is_old(info)), default=0)
     seen = [version + 1 for other in made_of_it if (version := _seen(lake, other, table)) is not None]
     for info, entry in entries:

@@ -16,11 +16,11 @@ import pyarrow as pa
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.data_files import File, Files
-from stompcap.lake.files import TableWriter
 from stompcap.lake.history import expire
 from stompcap.lake.manifest import MANIFEST, as_manifest, collected
 from stompcap.lake.paths import OPEN, DataFile, location
 from stompcap.lake.query import opened
+from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -114,11 +114,11 @@ def _together(spark: Callable[[], SparkSession], lake: str, table: str, found: l
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(lambda files: clustered(lake, files), found))
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield as_manifest([clustered(lake, found[number]) for number in batch.column(0).to_pylist()])
 
-    return collected(spark().range(0, len(found), 1, len(found)).mapInArrow(work, MANIFEST).collect())
+    return collected(spark().range(0, len(found), 1, len(found)).mapInArrow(task, MANIFEST).collect())
 
 
 def clustered(lake: str, files: Files) -> DataFile:

@@ -26,9 +26,9 @@ def as_manifest(
     files: Iterable[DataFile], failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None
 ) -> pa.RecordBatch:
     """What a task wrote as rows of MANIFEST, the captures that it could not read, and how many packets captures of two points share."""
-    said = [{FAILURES: failures.said()}] if failures else []
-    said += [{SHARED: json.dumps([[*ranks, packets] for ranks, packets in shared.items()])}] if shared else []
-    return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *said], schema=_ARROW)
+    reports = [{FAILURES: failures.said()}] if failures else []
+    reports += [{SHARED: json.dumps([[*ranks, packets] for ranks, packets in shared.items()])}] if shared else []
+    return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *reports], schema=_ARROW)
 
 
 def collected(manifest: Iterable[Row]) -> list[DataFile]:

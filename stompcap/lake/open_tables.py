@@ -79,7 +79,7 @@ def rows(where: str, version: int, columns: Sequence[str] | None, read: Callable
 
 
 def at(where: str, version: int | None = None) -> DeltaTable:
-    """The table that lies somewhere, opened anew, as it is now or was at a version."""
+    """The table that lies somewhere, opened once more, as it is now or was at a version."""
     with explained(where):
         return DeltaTable(where, version=version, storage_options=settings(where))
 

@@ -1,4 +1,4 @@
-"""Where in a lake things lie: its tables, files in them that no commit names yet, and the file system of any of them."""
+"""Paths in a lake: of its tables, of files in them that no commit names yet, and the file system of each."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def location(lake: str, table: str) -> str:
 
 
 def open_files(options: Options) -> str:
-    """Prefix of the names of data files with rows of streams that a run with these options may go on with.
+    """The prefix of the names of data files with rows of streams that a run with these options may go on with.
 
-    Streams are gone on with by runs that bring segments together alike: of one source, with the same rules for overlaps, VLANs and tunnels.
+    These are the streams of runs that bring segments together alike: of one source, by the same rules for overlaps, VLANs and tunnels.
     """
     alike = json.dumps([options.source, options.overlap, options.vlan, options.tunnels])
     return f"{OPEN}{hashlib.sha256(alike.encode()).hexdigest()[:16]}-"
@@ -62,13 +62,13 @@ def filesystem(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 @functools.lru_cache(64)
-def _store(scheme: str, place: str, query: str, endpoint: str) -> tuple[fs.FileSystem, str]:
+def _store(scheme: str, host: str, query: str, endpoint: str) -> tuple[fs.FileSystem, str]:
     """The file system of a bucket or host, and the path of its root; cached for each endpoint, for finding it may use the network."""
     from pyarrow import fs
 
     del endpoint  # pyarrow takes it from the environment too
     try:
-        system, root = fs.FileSystem.from_uri(urlunsplit((scheme, place, "/", query, "")))
+        system, root = fs.FileSystem.from_uri(urlunsplit((scheme, host, "/", query, "")))
     except pa.ArrowInvalid as error:
-        raise EnvironmentProblem(f"{scheme}://{place}: no store by this scheme is known; use s3, gs, abfs, hdfs or file") from error
+        raise EnvironmentProblem(f"{scheme}://{host}: no store by this scheme is known; use s3, gs, abfs, hdfs or file") from error
     return system, root.rstrip("/")

@@ -37,7 +37,7 @@ NOT_PLAIN = ("://", "*", "?", "[")
 """What DuckDB takes for a URI or a pattern in a path; such files are handed over as a dataset, which costs more."""
 
 STREAMS = "streams"
-CHOSEN = "chosen_source"
+SELECTED = "chosen_source"
 """The table with the name of the capture point that a question is about."""
 
 AT_ONCE = 4  # one Spark session takes several small jobs better than one after the other
@@ -83,7 +83,7 @@ def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query],
     """The answers of DuckDB, over files of a lake or tables in memory, by the names that the queries have for them."""
     with opened(tables if source is None else {f"all_{name}": table for name, table in tables.items()}) as database:
         if source is not None:
-            database.register(CHOSEN, _chosen(source))
+            database.register(SELECTED, _selected(source))
             for name in tables:
                 database.execute(f"CREATE VIEW {name} AS {_of_source(name)}")
         return {query.name: _whole_numbers(database.sql(query.sql).to_arrow_table()) for query in queries}
@@ -138,16 +138,16 @@ def _whole_numbers(answer: pa.Table) -> pa.Table:
     return answer.cast(pa.schema([field.with_type(kind) for field, kind in zip(answer.schema, types, strict=True)]))
 
 
-def _chosen(source: str) -> pa.Table:
-    """The table `CHOSEN`: what a user named is data, and no SQL."""
+def _selected(source: str) -> pa.Table:
+    """The table `SELECTED`: what a user named is data, and no SQL."""
     return pa.table({"source": pa.array([source], pa.string())})
 
 
 def _of_source(table: str) -> str:
-    """SQL for the rows that a table, known by its name behind `all_`, has of the capture point in table `CHOSEN`."""
+    """SQL for the rows that a table, known by its name behind `all_`, has of the capture point in table `SELECTED`."""
     columns = TABLES[table].arrow.names
     if "source" in columns:
-        return f"SELECT * FROM all_{table} WHERE source IN (SELECT source FROM {CHOSEN})"  # noqa: S608  our names
+        return f"SELECT * FROM all_{table} WHERE source IN (SELECT source FROM {SELECTED})"  # noqa: S608  our names
     if "stream_id" in columns:
         return f"SELECT * FROM all_{table} WHERE stream_id IN (SELECT stream_id FROM ({_of_source(STREAMS)}) streams)"  # noqa: S608
     return f"SELECT * FROM all_{table}"  # noqa: S608
@@ -167,7 +167,7 @@ def _by_spark(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(view, tables))
         if source is not None:
-            spark.createDataFrame(_chosen(source)).createOrReplaceTempView(CHOSEN)
+            spark.createDataFrame(_selected(source)).createOrReplaceTempView(SELECTED)
             for table in tables:
                 spark.sql(_of_source(table)).createOrReplaceTempView(table)
         return dict(zip((query.name for query in queries), pool.map(answer, queries), strict=True))

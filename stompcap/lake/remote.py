@@ -42,7 +42,7 @@ def named(spark: SparkSession, uri: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileReader:
     """Reads the data files of a table: `packs` are a task's each, by URI; the task's number comes as its row."""
 
     table: str
@@ -66,6 +66,6 @@ def read(spark: SparkSession, table: str, files: Sequence[File]) -> DataFrame:
 
     sizes = [file.size for file in files]
     tasks = packed(sizes, tasks_to_read(sum(sizes) + len(files) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
-    work = Rows(table, [[files[place].uri for place in pack] for pack in tasks])
+    task = FileReader(table, [[files[index].uri for index in pack] for pack in tasks])
     schema = from_arrow_schema(TABLES[table].arrow)
-    return spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(work, schema)
+    return spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(task, schema)

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 
 from stompcap.columns import I64
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files
+from stompcap.lake.commits import APP, CommitInfo, compact, replace_files
 from stompcap.lake.data_files import File
-from stompcap.lake.files import PART, TableWriter
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
 from stompcap.lake.paths import DataFile, filesystem, location
+from stompcap.lake.table_writer import PART, TableWriter
 from stompcap.tables import TABLES
 from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
 
@@ -86,8 +86,8 @@ class Streams:
         if not bounds.known or bounds.nulls or bounds.least is None:
             return True
         begins, ends = self.periods
-        place = int(np.searchsorted(ends, _nanoseconds(bounds.least) - MARGIN_NS))
-        return place < len(begins) and bool(begins[place] <= _nanoseconds(bounds.most) + MARGIN_NS)
+        nearest = int(np.searchsorted(ends, _nanoseconds(bounds.least) - MARGIN_NS))
+        return nearest < len(begins) and bool(begins[nearest] <= _nanoseconds(bounds.most) + MARGIN_NS)
 
 
 def disjoint(begins: I64, ends: I64) -> tuple[I64, I64]:
@@ -129,7 +129,7 @@ def count(lake: str, table: str, streams: Streams) -> int:
     def rows(file: File) -> int:
         system, path = filesystem(file.uri)
         with pq.ParquetFile(path, filesystem=system) as held:
-            return sum(mask.true_count for mask in _theirs(held, streams) if mask is not None)
+            return sum(mask.true_count for mask in _rows_of(held, streams) if mask is not None)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return sum(pool.map(rows, holding(lake, table, streams)))
@@ -150,12 +150,13 @@ def remove(spark: Callable[[], SparkSession], lake: str, table: str, streams: St
 def exchange(
     spark: Callable[[], SparkSession], lake: str, table: str, streams: Streams, added: Sequence[DataFile], info: CommitInfo, replaced: str
 ) -> int:
-    """Take the rows of streams out of a table and add files to it, in one transaction that bears the units of work; rows added.
+    """Take the rows of streams out of a table and add files to it, in one transaction that bears its application ids; rows added.
 
-    Files whose names begin with `replaced`, if that is not empty, go whole. Where the table has taken these units in, nothing is done.
+    Files whose names begin with `replaced`, if that is not empty, go with all their rows. Where the table has a commit with these ids,
+    nothing is done.
     """
     delta = open_tables.table(location(lake, table))
-    if all(delta.transaction_version(UNIT + unit) is not None for unit in info.units):
+    if all(delta.transaction_version(APP + app_id) is not None for app_id in info.app_ids):
         return 0
     whole = {file.name: file for file in data_files.of(delta) if replaced and file.name.startswith(replaced)}
     files = [file for file in holding(lake, table, streams) if file.name not in whole]
@@ -175,16 +176,16 @@ def _rewritten(spark: Callable[[], SparkSession], lake: str, table: str, files: 
             return list(pool.map(lambda file: without(lake, table, file, streams), files))
     session = spark()
     packs = packed(sizes, tasks_to_read(sum(sizes) + len(files) * FILE_OCTETS, session.sparkContext.defaultParallelism))
-    tasks = [[files[place] for place in pack] for pack in packs]
+    tasks = [[files[index] for index in pack] for pack in packs]
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 done = (without(lake, table, file, streams) for file in tasks[number])
                 rows = [vars(one) | (vars(one.made) if one.made else {}) for one in done if one.removed]
                 yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
 
-    found = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(work, REMOVED).collect()
+    found = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(task, REMOVED).collect()
     return [
         Rewritten(
             row["name"], row["removed"],
@@ -195,11 +196,14 @@ def _rewritten(spark: Callable[[], SparkSession], lake: str, table: str, files: 
 
 
 def without(lake: str, table: str, file: File, streams: Streams) -> Rewritten:
-    """A file without the rows of these streams, in a new file that no commit names yet; none where it has no such row, or no other."""
+    """A file without the rows of these streams, in a new file that no commit names yet.
+
+    There is no new file where it has no such row, or no other.
+    """
     system, path = filesystem(file.uri)
     schema = TABLES[table].arrow
     with pq.ParquetFile(path, filesystem=system) as held:
-        masks = list(_theirs(held, streams))
+        masks = list(_rows_of(held, streams))
         removed = sum(mask.true_count for mask in masks if mask is not None)
         if not removed:
             return Rewritten(file.name, 0, None)
@@ -214,7 +218,7 @@ def without(lake: str, table: str, file: File, streams: Streams) -> Rewritten:
         return Rewritten(file.name, removed, writer.close())
 
 
-def _theirs(file: pq.ParquetFile, streams: Streams) -> Iterator[pa.BooleanArray | None]:
+def _rows_of(file: pq.ParquetFile, streams: Streams) -> Iterator[pa.BooleanArray | None]:
     """Per row group which rows are of these streams; None where its statistics say that none is."""
     [leaf] = [number for number in range(file.metadata.num_columns) if file.metadata.schema.column(number).path == ID]
     for number in range(file.metadata.num_row_groups):

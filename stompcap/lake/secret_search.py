@@ -1,4 +1,4 @@
-"""Searches the files of a lake for secrets, in all their forms; it names places, never values."""
+"""Searches the files of a lake for secrets, in all their forms; it names tables and columns, never values."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Searcher:
     def times(self, octets: bytes) -> Counter[tuple[int, str]]:
         """How often each secret is in these octets, and in the members of an archive."""
         assert self._needles is not None
-        places = search(np.frombuffer(octets, np.uint8), self._needles)
-        times = Counter(self._said[word] for word in places[:, 2].tolist())
+        found = search(np.frombuffer(octets, np.uint8), self._needles)
+        times = Counter(self._said[word] for word in found[:, 2].tolist())
         if octets.startswith(ARCHIVE):
             with zipfile.ZipFile(io.BytesIO(octets)) as archive:
                 for name in archive.namelist():
@@ -97,10 +97,10 @@ class Searcher:
             return times
         offsets = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]
         octets = np.frombuffer(values.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-        places = search(octets, self._needles)
-        value = np.searchsorted(offsets - offsets[0], places[:, 0], "right")
-        within = places[:, 1] <= (offsets - offsets[0])[np.minimum(value, len(offsets) - 1)]
-        return times + Counter(self._said[word] for word in places[within, 2].tolist())
+        found = search(octets, self._needles)
+        value = np.searchsorted(offsets - offsets[0], found[:, 0], "right")
+        within = found[:, 1] <= (offsets - offsets[0])[np.minimum(value, len(offsets) - 1)]
+        return times + Counter(self._said[word] for word in found[within, 2].tolist())
 
 
 def _leaves(array: pa.Array) -> Iterator[pa.Array]:

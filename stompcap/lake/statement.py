@@ -98,7 +98,7 @@ def read(spark: SparkSession, statement: str) -> DataFrame:
     if found := calls(OUTSIDE).search(statement):
         raise UsageError(f"{found[1]}(): {RUNS}")
     if first_word(statement) in MIXED:
-        spark.sql(f"EXPLAIN {statement}")  # its own mistakes come first
+        spark.sql(f"EXPLAIN {statement}")  # what is wrong with it by itself comes first
         try:
             spark.sql(f"EXPLAIN SELECT * FROM (\n{statement}\n)")  # noqa: S608 - it is the user's own, and asked for
         except ParseException as error:

@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
-from stompcap.lake.commits import UNIT, CommitInfo, compact, replace_files, written
+from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.replaced import drop
@@ -41,7 +41,7 @@ def is_local(lake: str) -> bool:
 def create(lake: str) -> None:
     """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
 
-    Raises EnvironmentProblem where the lake's place cannot be made or written.
+    Raises EnvironmentProblem where the lake's folder cannot be made or written.
     """
     try:
         if is_local(lake):
@@ -95,42 +95,43 @@ def demand(lake: str) -> None:
 
 
 _COMPARED: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {}
-"""By table: its id, units of work that were asked for, and those of them that it lacked: a table never gives one back."""
+"""By table: its id, application ids that were asked for, and those of them that it lacked. A table never loses one that it has."""
 
 
-def lacking(lake: str, table: str, units: frozenset[str]) -> frozenset[str]:
-    """The units of work among some that a table has not taken in."""
+def lacking(lake: str, table: str, app_ids: frozenset[str]) -> frozenset[str]:
+    """Those of some application ids, such as names of batches, of which a table has no commit."""
     where = location(lake, table)
     delta = open_tables.table(where)
     table_id = str(delta.metadata().id)
     before_id, asked, lacked = _COMPARED.get(where, ("", frozenset(), frozenset()))
     if before_id != table_id:
         asked, lacked = frozenset(), frozenset()
-    new = units - asked
+    new = app_ids - asked
     if unclear := lacked | new:
-        noted = delta_log.transactions(delta)
-        lacked = frozenset(unit for unit in unclear if UNIT + unit not in noted)
+        committed = delta_log.transactions(delta)
+        lacked = frozenset(app_id for app_id in unclear if APP + app_id not in committed)
     _COMPARED[where] = table_id, asked | new if new else asked, lacked
-    return lacked & units
+    return lacked & app_ids
 
 
-def has_committed(lake: str, table: str, unit: str) -> bool:
-    """Whether a table has taken in a unit of work."""
-    return open_tables.table(location(lake, table)).transaction_version(UNIT + unit) is not None
+def has_committed(lake: str, table: str, app_id: str) -> bool:
+    """Whether a table has a commit with this application id."""
+    return open_tables.table(location(lake, table)).transaction_version(APP + app_id) is not None
 
 
-def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str], run_id: str, replaced: str = "") -> int:
-    """Admit files to a table in one transaction that bears the names of the units of work they come from; rows added.
+def commit(lake: str, table: str, files: Iterable[DataFile], app_ids: Sequence[str], run_id: str, replaced: str = "") -> int:
+    """Add files to a table in one transaction that bears application ids, such as the name of their batch; rows added.
 
-    Where the table has taken these units in before, nothing is added. Units without rows are entered all the same.
+    Where the table has these ids already, nothing is added. A batch without rows is entered all the same. Files whose names begin with
+    `replaced`, if that is not empty, leave the table.
     """
     listed = list(files)
     delta = open_tables.table(location(lake, table))
-    if all(delta.transaction_version(UNIT + unit) is not None for unit in units):
+    if all(delta.transaction_version(APP + app_id) is not None for app_id in app_ids):
         return 0
     gone = [file for file in data_files.of(delta) if file.name.startswith(replaced)] if replaced else []
     before = delta.version()
-    replace_files(delta, listed, gone, CommitInfo(run_id, tuple(units)))
+    replace_files(delta, listed, gone, CommitInfo(run_id, tuple(app_ids)))
     if listed:
         compact(lake, table)
     if gone:
@@ -138,9 +139,9 @@ def commit(lake: str, table: str, files: Iterable[DataFile], units: Sequence[str
     return sum(f.rows for f in listed)
 
 
-def append(lake: str, table: str, rows: pa.Table, units: Sequence[str], run_id: str) -> int:
+def append(lake: str, table: str, rows: pa.Table, app_ids: Sequence[str], run_id: str) -> int:
     """Append a small Arrow table that the driver already holds, in one transaction; rows added."""
-    return commit(lake, table, written(lake, table, rows), units, run_id)
+    return commit(lake, table, written(lake, table, rows), app_ids, run_id)
 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:
@@ -170,11 +171,11 @@ def views(spark: SparkSession, lake: str) -> None:
         spark.sql(view.of()).createOrReplaceTempView(view.name)
 
 
-def replace(lake: str, table: str, rows: pa.Table, run_id: str, units: Sequence[str] = ()) -> int:
-    """Replace a small table the driver holds, unless it says the same already; rows written. `units` as for `commit`."""
+def replace(lake: str, table: str, rows: pa.Table, run_id: str, app_ids: Sequence[str] = ()) -> int:
+    """Replace a small table the driver holds, unless it says the same already; rows written. `app_ids` as for `commit`."""
     rows = rows.cast(TABLES[table].arrow)
     if small(lake, table).equals(rows):
         return 0
     delta = open_tables.table(location(lake, table))
-    replace_files(delta, written(lake, table, rows), data_files.of(delta), CommitInfo(run_id, tuple(units)))
+    replace_files(delta, written(lake, table, rows), data_files.of(delta), CommitInfo(run_id, tuple(app_ids)))
     return int(rows.num_rows)

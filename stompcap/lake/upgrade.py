@@ -1,7 +1,7 @@
 """Tables that an older version made, brought to what this version declares: columns, constraints, comments, settings.
 
 A table that has all this costs a comparison with what was read to open it. What it lacks comes in commits of its own, which change no
-row: new columns are null in the rows that are there. Only table stream_state is written anew, where its columns had other names.
+row: new columns are null in the rows that are there. Only table stream_state is rewritten, where its columns had other names.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from deltalake import Schema
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.files import PART, TableWriter
 from stompcap.lake.paths import filesystem, location
+from stompcap.lake.table_writer import PART, TableWriter
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -68,7 +68,7 @@ def _columns(lake: str, table: Table, delta: DeltaTable) -> None:
     there = {field.name for field in delta.schema().fields}
     others = there - set(table.arrow.names)
     if others and (others & {one.formerly for one in table.columns} or not delta.file_uris()):
-        _write_anew(lake, table, delta)
+        _rewrite(lake, table, delta)
     elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
         delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
 
@@ -103,7 +103,7 @@ def _comment(table: Table, delta: DeltaTable) -> None:
             delta.alter.set_column_metadata(column.name, {"comment": column.comment})
 
 
-def _write_anew(lake: str, table: Table, delta: DeltaTable) -> None:
+def _rewrite(lake: str, table: Table, delta: DeltaTable) -> None:
     """The rows of a table in the columns that it has now, file by file under the prefix that its name had."""
     added: list[AddAction | RemoveAction] = []
     for file in data_files.of(delta):

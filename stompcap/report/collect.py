@@ -46,13 +46,13 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
     Where the lake has several sources, the totals are of each, and rows have `source`. Nothing of a lake with many sources, or with more
     than `SUMMED_ROWS` rows in the tables asked: what a run costs does not grow with the lake.
     """
-    from stompcap.lake import capture_points, open_tables, query
+    from stompcap.lake import open_tables, query, sources
     from stompcap.lake.paths import location
 
     tables = {table for name in SUMMARY for table in QUERIES[name].tables}
     rows = sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table)))
-    points = capture_points.chosen(lake)
-    if rows > SUMMED_ROWS or len(points) > capture_points.MOST:
+    points = sources.selected(lake)
+    if rows > SUMMED_ROWS or len(points) > sources.MOST:
         return {}
     found: dict[str, list[dict[str, Any]]] = {}
     for source in points:
@@ -67,12 +67,12 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | 
 
     Raises EnvironmentProblem where the file cannot be written, UsageError for a source that the lake has nothing of.
     """
-    from stompcap.lake import capture_points
+    from stompcap.lake import sources
 
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
-    points = capture_points.chosen(lake, source)
+    points = sources.selected(lake, source)
     parts = {}
-    for point in points[: capture_points.MOST]:
+    for point in points[: sources.MOST]:
         answers = parts[point] = ask(lake, QUERIES, spark, point)
         if (findings := answers.get("findings")) is not None:
             answers["packets"] = packets(lake, findings)

@@ -45,7 +45,7 @@ def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession
     `spark` gives the session that a large lake needs. Raises UsageError where the lake, or the source that is named, has no session of one
     of them, and as `stompcap.lake.tables.demand`.
     """
-    from stompcap.lake import capture_points
+    from stompcap.lake import sources
     from stompcap.lake.query import Query, ask
     from stompcap.lake.tables import demand
 
@@ -53,7 +53,7 @@ def compare(lake: str, products: Sequence[str], spark: Callable[[], SparkSession
     queries = [Query(name, tables, sql) for name, tables, sql in QUESTIONS]
     answers = {
         point: [answer.to_pylist() for answer in ask(lake, queries, spark, source=point).values()]
-        for point in capture_points.chosen(lake, source)
+        for point in sources.selected(lake, source)
     }
     known = list(dict.fromkeys(row["server_product"] for seen, _, _ in answers.values() for row in seen))
     for product in products:

@@ -148,7 +148,7 @@ def _evidence(answers: dict[str, Rows]) -> list[Remark]:
                 "captures",
             )
         )
-    if disagree := next(map(clocks.told, answers.get("clocks_total", [])), None):
+    if disagree := next(map(clocks.explained, answers.get("clocks_total", [])), None):
         found.append(Remark("warn", disagree, "captures"))
     if failing := next((r["failing"] for r in answers.get("quality", [])), 0):
         found.append(Remark("warn", f"{_number(failing, 'data quality check', 'data quality checks')} failed.", "quality"))

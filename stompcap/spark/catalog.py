@@ -43,13 +43,13 @@ def register(spark: SparkSession, lake: str, catalog: str = CATALOG, schema: str
             raise UsageError(f"{option} {name}: must be letters, digits and underscores")
     named = f"`{catalog}`.`{schema}`"
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {named}")
-    places = {table: _place(spark, lake, table) for table in TABLES}
+    uris = {table: _uri(spark, lake, table) for table in TABLES}
     known = {row["tableName"] for row in spark.sql(f"SHOW TABLES IN {named}").collect()}
-    for table, place in places.items():
-        if table in known and (other := _location(spark, f"{named}.`{table}`")) != place:
+    for table, uri in uris.items():
+        if table in known and (other := _location(spark, f"{named}.`{table}`")) != uri:
             raise UsageError(f"{catalog}.{schema} has a table {table} at {other or 'no location'}; name another --schema")
-    for table in [table for table in places if table not in known]:
-        spark.sql(f"CREATE TABLE {named}.`{table}` USING delta LOCATION '{_quoted(places[table])}'")
+    for table in [table for table in uris if table not in known]:
+        spark.sql(f"CREATE TABLE {named}.`{table}` USING delta LOCATION '{_quoted(uris[table])}'")
     for view in VIEWS.values():
         comment = _quoted(view.comment)
         sql = view.of({table: f"{named}.`{table}`" for table in view.tables})
@@ -58,7 +58,7 @@ def register(spark: SparkSession, lake: str, catalog: str = CATALOG, schema: str
     return Registered(new, len(TABLES) - new, len(VIEWS))
 
 
-def _place(spark: SparkSession, lake: str, table: str) -> str:
+def _uri(spark: SparkSession, lake: str, table: str) -> str:
     """The location of a table as a URI that Spark takes."""
     where = location(lake, table)
     if is_local(lake):
@@ -70,7 +70,7 @@ def _place(spark: SparkSession, lake: str, table: str) -> str:
 
 
 def _location(spark: SparkSession, table: str) -> str | None:
-    """Where a metastore says that a table lies, in the words of `_place`."""
+    """Where a metastore says that a table lies, in the words of `_uri`."""
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     found = next((str(row["data_type"]) for row in rows if row["col_name"] == "Location"), None)
     return None if found is None else re.sub(r"^file:/+", "file:/", found)

@@ -1,7 +1,7 @@
 """The process that Spark forks its Python workers from on a local master: it imports what every worker needs, once.
 
-Spark's own (`pyspark.daemon`) imports nothing ahead, so each worker imports all of it again. What is frozen here is never looked at
-again by Python's garbage collector, in this process or in the workers. A process that forks must have no other thread: BLAS starts
+Spark's own (`pyspark.daemon`) imports nothing ahead, so each worker would import all of it. Python's garbage collector never looks at
+what is frozen here, in this process or in the workers. A process that forks must have no other thread: BLAS starts
 some when numpy is imported, unless a variable forbids it; the rest start theirs when first used.
 """
 
@@ -19,7 +19,10 @@ def main() -> None:
 
     import stompcap.assembly
     import stompcap.rules
-    import stompcap.spark.tasks  # noqa: F401
+    import stompcap.spark.workers.by_stream
+    import stompcap.spark.workers.extract
+    import stompcap.spark.workers.read
+    import stompcap.spark.workers.survey  # noqa: F401
 
     gc.collect()
     gc.freeze()

@@ -1,6 +1,6 @@
 """Delta's JARs: from a folder the user names, from an earlier resolution, or from Maven Central through Spark.
 
-Spark resolves packages anew at each start, which costs seconds; what it once put into the cache is handed over by path.
+Spark resolves packages at each start, which costs seconds; what it once put into the cache is handed over by path.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Java: which runtime Spark will be started with, and whether it is one that Spark runs on.
 
 Spark takes JAVA_HOME, else `java` from PATH. Neither need be right where several runtimes are installed, so the usual
-places are searched too. Spark 4 is made for Java 17 and 21. The module jdk.incubator.vector must be there: reduced
+folders are searched too. Spark 4 is made for Java 17 and 21. The module jdk.incubator.vector must be there: reduced
 runtimes lack it, and Spark 4.2 does not start without.
 """
 
@@ -67,7 +67,7 @@ def _ask(program: Path, option: str) -> str:
     return done.stdout + done.stderr
 
 
-def chosen() -> Java | None:
+def selected() -> Java | None:
     """The runtime that Spark itself would take here; None where it would find none."""
     named = os.environ.get("JAVA_HOME")
     if named:
@@ -77,9 +77,9 @@ def chosen() -> Java | None:
 
 
 def elsewhere() -> Iterator[Java]:
-    """The runtimes in the usual places, in order of name."""
-    for place in PLACES:
-        for home in sorted(Path("/").glob(place.lstrip("/"))):
+    """The runtimes in the usual folders, in order of name."""
+    for pattern in PLACES:
+        for home in sorted(Path("/").glob(pattern.lstrip("/"))):
             java = inspect(home)
             if java is not None:
                 yield java
@@ -90,7 +90,7 @@ def use() -> Java | None:
 
     Sets JAVA_HOME for this process only if Spark would not find a fitting runtime by itself.
     """
-    java = chosen()
+    java = selected()
     if java is not None and java.fits:
         return java
     for java in elsewhere():

@@ -1,4 +1,4 @@
-"""The one place a Spark session is made, with every setting the tables depend on set by name.
+"""The only module in which a Spark session is made, with every setting the tables depend on set by name.
 
 A session that already runs, or that spark-submit has prepared, keeps its master, memory and JARs.
 """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.lake.files import TableWriter, fitted
 from stompcap.lake.manifest import as_manifest
+from stompcap.lake.table_writer import TableWriter, fitted
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -1,4 +1,4 @@
-"""Which segments of captures that are read again count: those of some connections, or those of a share of all flows."""
+"""Which segments count of captures that are reread: those of some connections, or those of a share of all flows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ ENDPOINT_OCTETS = 36
 
 
 class Slice(Protocol):
-    """Chooses segments."""
+    """Some of the segments of captures."""
 
     def among(self, segments: pa.RecordBatch) -> Bools:
-        """Of each row of SEGMENTS, whether it is chosen."""
+        """Of each row of SEGMENTS, whether it is one of them."""
         ...
 
 
@@ -92,7 +92,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Reread:
-    """Of captures that are read again, by rank, only the chosen segments count; those that an earlier run left open do not count then."""
+    """Captures, by rank, that are reread for some segments alone; what an earlier run left of these segments does not count then."""
 
     ranks: frozenset[int]
     segments: Slice
@@ -102,5 +102,5 @@ class Reread:
         return batch.filter(pa.array(self.segments.among(batch))) if rank in self.ranks else batch
 
     def left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """What counts of segments that were left open."""
+        """What counts of segments that an earlier run left."""
         return batch.filter(pa.array(~self.segments.among(batch)))

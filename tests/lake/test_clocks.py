@@ -8,7 +8,7 @@ import pytest
 
 from stompcap.cli.commands import doctor
 from stompcap.lake import tables as lakes
-from stompcap.lake.clocks import CLOCKS, disagreeing, told
+from stompcap.lake.clocks import CLOCKS, disagreeing, explained
 from stompcap.lake.query import in_process
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
@@ -64,7 +64,7 @@ def test_of_no_lake_nothing_is_said(tmp_path: Path) -> None:
 def test_connections_that_are_no_sessions_do_not_count() -> None:
     tables = {"sessions": table("sessions", []), "streams": table("streams", [{"stream_id": "a", AGAINST: 9}])}
     [row] = in_process(tables, [CLOCKS])["clocks_total"].to_pylist()
-    assert told(row) is None
+    assert explained(row) is None
 
 
 SHAPES: dict[str, tuple[Shape, bool]] = {
@@ -82,7 +82,7 @@ def test_captures_whose_clocks_disagree_are_told_of_and_no_others(shape: Shape, 
     [files] = shape.files(DATA / "rabbitmq_dialogue.pcap", tmp_path)
     tables = tables_of([str(file) for file in files])
     [row] = in_process({name: tables[name] for name in CLOCKS.tables}, [CLOCKS])["clocks_total"].to_pylist()
-    words = told(row)
+    words = explained(row)
     assert (words is not None) == disagree
     if words is not None:
         durations = sum(tables["sessions"].column("unmeasured").to_pylist())

@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 from pipelines.ingest.baseline import baseline
 from stompcap.lake import data_files, upgrade
 from stompcap.lake import tables as lakes
-from stompcap.lake.files import TableWriter
 from stompcap.lake.open_state import OpenState, has_states
+from stompcap.lake.table_writer import TableWriter
 from stompcap.options import Options
 from stompcap.tables import TABLES, Column
 from tests.lakes.make import OLDER

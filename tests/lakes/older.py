@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from stompcap.lake import commits, data_files
 from stompcap.lake import tables as lakes
-from stompcap.lake.files import PART, TableWriter
+from stompcap.lake.table_writer import PART, TableWriter
 from stompcap.tables import TABLES
 from tests.lakes.make import GONE, HERE
 

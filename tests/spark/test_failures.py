@@ -15,8 +15,10 @@ from stompcap.capture.segments import Decoder
 from stompcap.errors import CaptureError, NoCapture, UsageError
 from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
-from stompcap.spark import tasks
 from stompcap.spark.sink import Sink
+from stompcap.spark.workers.extract import Extract
+from stompcap.spark.workers.read import Read
+from stompcap.spark.workers.survey import examined
 from stompcap.tables import TABLES
 from stompcap.tasks.failures import FAILURES, Failures, culprits, ranks
 from stompcap.tcp import flows
@@ -68,9 +70,9 @@ def test_failures_are_told_and_heard() -> None:
     one.note(3, CaptureError("a.pcap", "has become shorter"))
     with one.caught(lambda error: {5: error}):
         raise KeyError(SECRET)
-    one.lost[b"\0\1"] = "is of another layout"
+    one.unresumed[b"\0\1"] = "is of another layout"
     other.hear([None, one.said(), Failures().said()])
-    assert other.lost == one.lost
+    assert other.unresumed == one.unresumed
     assert other == one
     assert one[3] == "has become shorter"
     assert "KeyError" in one[5]
@@ -91,11 +93,11 @@ def failing(function: Callable[..., Any], when: Callable[..., bool], error: Exce
 @pytest.mark.parametrize("error", [KeyError(SECRET), MemoryError(), RecursionError(), OverflowError(SECRET), pa.ArrowInvalid(SECRET)])
 def test_whatever_a_look_ends_in_only_that_capture_is_unreadable(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     path = str(CAPTURES[0])
-    whole = tasks.examined(path, Options(), [])
+    whole = examined(path, Options(), [])
     assert isinstance(whole, capture.Survey)
     assert whole.readable
     monkeypatch.setattr(Decoder, "decode", failing(Decoder.decode, lambda *_: True, error))
-    found = tasks.examined(path, Options(), [])
+    found = examined(path, Options(), [])
     assert isinstance(found, capture.Survey)
     assert not found.readable
     assert found.splits == ()
@@ -110,9 +112,9 @@ def test_whatever_a_look_ends_in_only_that_capture_is_unreadable(monkeypatch: py
 def test_a_file_whose_octets_cannot_be_had_has_no_row(tmp_path: Path) -> None:
     text = tmp_path / "notes.pcap"
     text.write_text("not a capture")
-    assert isinstance(tasks.examined(str(text), Options(), []), NoCapture)
+    assert isinstance(examined(str(text), Options(), []), NoCapture)
     for path in (tmp_path, tmp_path / "gone.pcap"):
-        assert isinstance(tasks.examined(str(path), Options(), []), CaptureError)
+        assert isinstance(examined(str(path), Options(), []), CaptureError)
         assert capture.unreadable(str(path), "default", "why") is None
     assert capture.unreadable(str(text), "default", "why") is None
 
@@ -120,7 +122,7 @@ def test_a_file_whose_octets_cannot_be_had_has_no_row(tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_no_fault_of_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Decoder, "decode", failing(Decoder.decode, lambda *_: True, UsageError("no number")))
     with pytest.raises(UsageError):
-        tasks.examined(str(CAPTURES[0]), Options(), [])
+        examined(str(CAPTURES[0]), Options(), [])
 
 
 SURVEYS = [one for path in CAPTURES if (one := capture.examine(str(path), "default"))]
@@ -131,14 +133,14 @@ def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
     named = [(one.row["path"], one.row["capture_id"]) for one in SURVEYS]
     packs = [[(rank, part)] for rank, one in enumerate(SURVEYS) for part in one.splits]
-    read = tasks.Read(packs, OpenState((), {}, ()), 1, vlan=False, tunnels=True)
+    read = Read(packs, OpenState((), {}, ()), 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
         (lake / name).mkdir(parents=True, exist_ok=True)
 
     def numbers() -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"id": list(range(len(packs)))})
 
-    (made,) = tasks.Extract(str(lake), named, "batch", Options(), OUTPUTS, now_ns=0)(read(numbers()))
+    (made,) = Extract(str(lake), named, "batch", Options(), OUTPUTS, now_ns=0)(read(numbers()))
     rows = made.to_pylist()
     failures = Failures()
     failures.hear(row[FAILURES] for row in rows)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import files
+from stompcap.lake import table_writer
 from stompcap.lake import tables as lake
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.tables import TABLES
@@ -29,18 +29,18 @@ def stream_rows(**changes: object) -> pa.Table:
 def test_a_word_that_is_none_is_refused(tmp_path: Path) -> None:
     lake.create(str(tmp_path))
     with pytest.raises(ValueError, match="quic"):
-        files.write(str(tmp_path), "streams", stream_rows(transport="quic"))
+        table_writer.write(str(tmp_path), "streams", stream_rows(transport="quic"))
 
 
 def test_null_where_none_may_be_is_refused(tmp_path: Path) -> None:
     lake.create(str(tmp_path))
     rows = stream_rows().set_column(0, pa.field("stream_id", pa.string()), pa.array([None], pa.string()))
     with pytest.raises(ValueError, match="stream_id"):
-        files.write(str(tmp_path), "streams", rows)
+        table_writer.write(str(tmp_path), "streams", rows)
 
 
 def test_statistics_bound_every_row() -> None:
-    made = files.Statistics(TABLES["streams"])
+    made = table_writer.Statistics(TABLES["streams"])
     made.add(stream_rows(stream_id="a" * 100, first_ns=5))
     made.add(stream_rows(stream_id="z" * 100, first_ns=-3))
     told = json.loads(made.json())

@@ -44,7 +44,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_none_at_all(nowhere: Path) -> None:
     assert java.use() is None
-    assert java.chosen() is None
+    assert java.selected() is None
 
 
 def test_home_that_is_no_runtime(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from stompcap import zones
 from stompcap.cli import cells
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import tables as lakes
-from stompcap.lake.mistakes import mistake
 from stompcap.lake.reading import answered, named
+from stompcap.lake.statement_errors import describe
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 from tests.quality.lakes import fill
@@ -136,7 +136,7 @@ def test_nothing_else_is_read_or_written(lake: str, tmp_path: Path, statement: s
         statement = statement.replace(word, str(place).replace("'", "''"))
     with pytest.raises((UsageError, duckdb.Error)) as raised:
         rows(lake, f"{statement} -- sessions deliveries")
-    said = str(raised.value) if isinstance(raised.value, UsageError) else mistake(raised.value)
+    said = str(raised.value) if isinstance(raised.value, UsageError) else describe(raised.value)
     assert said
     assert "\n" not in said
     assert file.read_bytes() == before

@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 
 from stompcap.lake import replaced
 from stompcap.lake import tables as lakes
-from stompcap.lake.files import TableWriter
 from stompcap.lake.paths import DataFile
+from stompcap.lake.table_writer import TableWriter
 from tests.report.sample import table
 
 PREFIX = "open-0-"

@@ -9,7 +9,7 @@ import pytest
 from stompcap.cli import cells
 from stompcap.errors import UsageError
 from stompcap.lake.statement import demand_reading, first_word, read
-from stompcap.spark import times
+from stompcap.spark import row_times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +52,7 @@ def test_what_spark_reads_is_answered_and_its_times_have_the_zones_that_they_hav
         assert read(spark, statement).count()
     kinds = "TIMESTAMP '2026-07-01 12:00:00Z'", "TIMESTAMP_NTZ '2026-07-01 12:00:00'"
     columns = ", ".join(form.format(kind) for kind in kinds for form in ("{}", "array({0}, NULL)", "map('k', {})", "struct({} AS f)"))
-    [row] = times.rows(read(spark, f"SELECT {columns}"))
+    [row] = row_times.rows(read(spark, f"SELECT {columns}"))
     moment, clock = "2026-07-01T12:00:00Z", "2026-07-01T12:00:00"
     expected = [form for one in (moment, clock) for form in (one, [one, None], {"k": one}, {"f": one})]
     assert [cells.plain(value) for value in row] == expected

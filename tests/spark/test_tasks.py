@@ -12,7 +12,8 @@ import pytest
 from stompcap import capture
 from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
-from stompcap.spark import tasks
+from stompcap.spark.workers.extract import Extract
+from stompcap.spark.workers.read import Read
 from stompcap.tables import TABLES
 from stompcap.tcp import flows
 from stompcap.tcp.idle import IDLE_NS
@@ -27,11 +28,11 @@ def extracted(lake: Path) -> dict[str, Counter[str]]:
     surveys = [capture.examine(str(path), "default") for path in CAPTURES]
     named = [(one.row["path"], one.row["capture_id"]) for one in surveys]
     packs = [[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits]
-    read = tasks.Read(packs, NO_STATE, 1, vlan=False, tunnels=True)
+    read = Read(packs, NO_STATE, 1, vlan=False, tunnels=True)
     numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))
     for name in TOLD:
         (lake / name).mkdir(parents=True)
-    work = tasks.Extract(str(lake), named, "batch", Options(), TOLD, now_ns=max(one.row["last_ns"] for one in surveys) + IDLE_NS + 1)
+    work = Extract(str(lake), named, "batch", Options(), TOLD, now_ns=max(one.row["last_ns"] for one in surveys) + IDLE_NS + 1)
     (manifest,) = work(read(numbers))
     found: dict[str, Counter[str]] = {name: Counter() for name in TOLD}
     for file in manifest.to_pylist():

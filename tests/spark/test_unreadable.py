@@ -20,7 +20,8 @@ from stompcap import capture
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import location
 from stompcap.options import Options
-from stompcap.spark import tasks
+from stompcap.spark.workers.read import Read
+from stompcap.spark.workers.worker import Batches
 from tests.e2e.truth import DATA
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ AGAIN = "again.pcap"
 SECRET = "hunter2"
 
 
-class Fails(tasks.Read):
+class Fails(Read):
     """Fails at one capture, behind its first segments, on whatever worker it runs."""
 
-    def __call__(self, batches: tasks.Batches) -> tasks.Batches:
+    def __call__(self, batches: Batches) -> Batches:
         read = capture.read_segments
 
-        def failing(split: capture.Split, *arguments: Any, **named: Any) -> tasks.Batches:
+        def failing(split: capture.Split, *arguments: Any, **named: Any) -> Batches:
             yield from read(split, *arguments, **named)
             if Path(split.path).name in (BAD.name, AGAIN):
                 raise KeyError(SECRET)
@@ -72,7 +73,7 @@ def statuses(result: Result) -> dict[str, str | None]:
 def test_a_capture_at_which_a_task_fails(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     cloudpickle.register_pickle_by_value(module)
-    monkeypatch.setattr(extract.tasks, "Read", Fails)
+    monkeypatch.setattr(extract, "Read", Fails)
     again = Path(shutil.copy(BAD, tmp_path / AGAIN))
     lake, plain = tmp_path / "lake", tmp_path / "plain"
     try:

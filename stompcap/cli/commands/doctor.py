@@ -101,7 +101,7 @@ def _packages() -> Check:
 def _java() -> Check:
     wanted = " or ".join(map(str, java.VERSIONS))
     remedy = f"install Java {wanted} (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one"
-    runtime = java.use() or java.chosen()
+    runtime = java.use() or java.selected()
     if runtime is None:
         named = os.environ.get("JAVA_HOME")
         return Check("Java", False, f"none in JAVA_HOME={named}" if named else "none in PATH", remedy)

@@ -15,7 +15,7 @@ from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.errors import UsageError
-from stompcap.lake import capture_points, open_tables, query
+from stompcap.lake import open_tables, query, sources
 from stompcap.lake import tables as lakes
 from stompcap.lake.older_rows import older_rows
 from stompcap.lake.paths import location
@@ -112,10 +112,10 @@ def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | Non
     """Print the tables of the overview, those of one capture point after those of another."""
     there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
     asked = [one for one in wanted if there.issuperset(one.query.tables)]
-    points, spark = capture_points.chosen(lake, source), common.session(None, None)
-    names = capture_points.names(lake)
+    points, spark = sources.selected(lake, source), common.session(None, None)
+    names = sources.names(lake)
     answers: list[tuple[str | None, Shown, list[dict[str, Any]]]] = []
-    for point in points if form != "text" else points[: capture_points.MOST]:
+    for point in points if form != "text" else points[: sources.MOST]:
         found = query.ask(lake, [one.query for one in asked], spark, source=point)
         answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
     if form == "csv":
@@ -129,7 +129,7 @@ def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | Non
             _table(one, rows, lake, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
     if form == "text" and (older := older_rows(lake)) is not None:
         print(visible(older))
-    if form == "text" and (others := len(points) - capture_points.MOST) > 0:
+    if form == "text" and (others := len(points) - sources.MOST) > 0:
         print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
 
 

@@ -13,7 +13,7 @@ import typer
 from stompcap import zones
 from stompcap.cli import common, render
 from stompcap.errors import UsageError
-from stompcap.lake import mistakes, statement
+from stompcap.lake import statement, statement_errors
 from stompcap.lake import tables as lakes
 from stompcap.visible import visible
 
@@ -83,7 +83,7 @@ def answer(ask: Ask, one: str, style: str, limit: int) -> None:
                 return
             held = list(islice(rows, limit + 1))
     except Exception as error:
-        words = mistakes.mistake(error)
+        words = statement_errors.describe(error)
         if words is None:
             raise
         raise UsageError(words) from error
@@ -128,11 +128,11 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) 
 
 @contextmanager
 def _by_spark(session: SparkSession, one: str) -> Iterator[Answer]:
-    from stompcap.spark import times
+    from stompcap.spark import row_times
 
     found = statement.read(session, one)
     try:
-        yield found.columns, times.rows(found)
+        yield found.columns, row_times.rows(found)
     except KeyboardInterrupt:
         session.sparkContext.cancelAllJobs()
         raise

@@ -23,8 +23,8 @@ from stompcap.capture import examine
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import commits, data_files, delta_log, maintenance
 from stompcap.lake import tables as lakes
-from stompcap.lake.files import TableWriter
 from stompcap.lake.paths import location
+from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
 from tests.examples import STRIDE

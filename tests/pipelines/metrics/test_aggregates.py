@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipelines.metrics import aggregates, gold
 from stompcap.lake import commits, data_files, delta_log, query
 from stompcap.lake import tables as lakes
-from stompcap.lake.commits import SOURCE, UNIT, CommitInfo, ordered, read, replace_files, written
+from stompcap.lake.commits import APP, SOURCE, CommitInfo, ordered, read, replace_files, written
 from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.examples import one_in
@@ -260,4 +260,4 @@ def test_all_transactions_of_a_table_are_found_behind_checkpoints(tmp_path: Path
     for number in range(45):
         lakes.append(lake, "stalls", empty, [f"unit {number}"], "run")
     assert list((tmp_path / "a lake [1]" / "stalls" / "_delta_log").glob("*.checkpoint.parquet"))
-    assert delta_log.transactions(DeltaTable(location(lake, "stalls"))) == {f"{UNIT}unit {number}": 1 for number in range(45)}
+    assert delta_log.transactions(DeltaTable(location(lake, "stalls"))) == {f"{APP}unit {number}": 1 for number in range(45)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from stompcap.lake.mistakes import mistake
 from stompcap.lake.statement import read
+from stompcap.lake.statement_errors import describe
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def test_mistakes_that_duckdb_finds(statement: str, says: str) -> None:
         database.register("ack_latency", TABLES["ack_latency"].arrow.empty_table())
         with pytest.raises(duckdb.Error) as raised:
             database.sql(statement).fetchall()
-    assert told(mistake(raised.value)).startswith(says)
+    assert told(describe(raised.value)).startswith(says)
 
 
 def test_faults_of_an_engine_are_no_mistakes() -> None:
-    assert mistake(duckdb.OutOfMemoryException("Out of Memory Error: could not allocate block")) is None
-    assert mistake(duckdb.IOException("IO Error: No space left on device")) is None
-    assert mistake(RuntimeError("SQLSTATE: XX000")) is None
-    assert mistake(OSError(28, "No space left on device")) is None
+    assert describe(duckdb.OutOfMemoryException("Out of Memory Error: could not allocate block")) is None
+    assert describe(duckdb.IOException("IO Error: No space left on device")) is None
+    assert describe(RuntimeError("SQLSTATE: XX000")) is None
+    assert describe(OSError(28, "No space left on device")) is None
 
 
 @pytest.mark.spark
@@ -59,4 +59,4 @@ def test_mistakes_that_spark_finds(spark: SparkSession, statement: str, says: st
     spark.createDataFrame(TABLES["ack_latency"].arrow.empty_table()).createOrReplaceTempView("ack_latency")
     with pytest.raises(Exception) as raised:  # noqa: PT011 - Spark has a class for each, py4j one more
         list(read(spark, statement).toLocalIterator())
-    assert told(mistake(raised.value)).startswith(says)
+    assert told(describe(raised.value)).startswith(says)

@@ -25,7 +25,7 @@ NAMED = 5  # columns that are named where none is alike
 LONGEST = 300
 
 
-def mistake(error: Exception) -> str | None:
+def describe(error: Exception) -> str | None:
     """What is wrong, and what may have been meant; None for an error that is not the statement's."""
     text = str(error)
     if not _of_the_statement(error, text):

@@ -1,4 +1,4 @@
-"""The capture points of a lake: what is summed up is summed up for each, as connections that two of them see stand in the lake twice."""
+"""The capture sources of a lake. Figures are summed up for each by itself, as the lake has a connection twice that two sources see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stompcap.lake.paths import location
 from stompcap.visible import visible
 
 MOST = 5
-"""Capture points that are summed up where none is named."""
+"""Sources that are summed up where none is named."""
 
 
 def names(lake: str) -> list[str]:
@@ -19,8 +19,8 @@ def names(lake: str) -> list[str]:
     return sorted(set(lakes.small(lake, "captures", ["source"]).column("source").to_pylist()))
 
 
-def chosen(lake: str, source: str | None = None) -> list[str | None]:
-    """Of what sources a lake is summed up, one by one: the one named, else all; a single None where it has no more than one.
+def selected(lake: str, source: str | None = None) -> list[str | None]:
+    """The sources that a lake is summed up by: the one named, else all; a single None where it has no more than one.
 
     Raises UsageError for a source that the lake has nothing of.
     """

@@ -1,0 +1,81 @@
+"""What the stages decode and correlate do with whole streams that the lake has: raw frames to frames, frames to sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.spark.grouping import Limits, whole_groups
+from stompcap.spark.sink import Sink
+from stompcap.spark.workers.worker import Batches, freeze_loaded
+from stompcap.tables.unknown_times import with_zero
+
+if TYPE_CHECKING:
+    from stompcap.options import Options
+
+STREAMS = Limits(rows=200_000, octets=64 * 1024 * 1024)
+
+
+@dataclass(frozen=True)
+class Decode:
+    """Raw frames of whole streams to frames; names of files with rows of open streams begin with `prefix`."""
+
+    lake: str
+    prefix: str
+    options: Options
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Write the rows; yield the manifest."""
+        from stompcap.assembly import redecode
+
+        freeze_loaded()
+        sink = Sink(self.lake, ("frames",), self.prefix)
+        for group in whole_groups(batches, ("stream_id",), None, STREAMS):
+            tables = with_zero(tables_of(group))
+            sink.write("frames", redecode(tables["raw_frames"], self.options), going_on(tables["streams"]))
+        yield sink.manifest()
+
+
+@dataclass(frozen=True)
+class Correlate:
+    """Frames of whole streams to sessions and what belongs to them, and to the metrics of each session; `prefix` as for Decode."""
+
+    lake: str
+    order: dict[str, int]
+    prefix: str
+    options: Options
+    outputs: tuple[str, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Write the rows; yield the manifest."""
+        from stompcap.assembly import SessionAnalyser, Sessions
+
+        freeze_loaded()
+        sink = Sink(self.lake, self.outputs, self.prefix)
+        analyser = SessionAnalyser(self.order, self.options, sink.wants)
+        for group in whole_groups(batches, ("stream_id",), None, STREAMS):
+            tables = with_zero(tables_of(group))
+            sessions = Sessions(**tables)
+            for table, rows in analyser(sessions).items():
+                sink.write(table, rows, going_on(sessions.streams))
+        yield sink.manifest()
+
+
+def going_on(streams: pa.Table) -> pa.Array:
+    """The ids of the streams, rows of table streams, that later captures may go on with."""
+    return streams.column("stream_id").filter(pc.equal(streams.column("final"), False)).combine_chunks()
+
+
+def tables_of(group: pa.Table) -> dict[str, pa.Table]:
+    """A group of rows of several tables, one struct column each, as the tables they came from."""
+    found = {}
+    for name in group.column_names:
+        if name == "stream_id":
+            continue
+        column = group.column(name).combine_chunks()
+        rows = column.filter(column.is_valid())
+        found[name] = pa.Table.from_struct_array(rows)
+    return found

@@ -1,0 +1,128 @@
+"""Blocks of segments, whole flows, to rows of the lake: the machines of `stompcap.assembly`, and the files that their rows go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
+from stompcap.lake.paths import open_files
+from stompcap.progress import Meter
+from stompcap.spark.blocks import unpack
+from stompcap.spark.grouping import Limits, whole_groups
+from stompcap.spark.sink import Sink
+from stompcap.spark.workers.worker import Batches, freeze_loaded, task_number
+from stompcap.tasks.failures import STATE, Failures, culprits, ranks
+from stompcap.tcp.flows import by_flow
+
+if TYPE_CHECKING:
+    from stompcap.assembly import Part
+    from stompcap.options import Options
+
+FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
+BATCH = 65_536
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
+
+    `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
+    they had in the run before. `superseded`, `unused` and `clocks` as for the assembly.
+    """
+
+    lake: str
+    captures: Sequence[tuple[str, str]]  # path and id, by rank
+    batch_id: str
+    options: Options
+    outputs: tuple[str, ...]
+    now_ns: int
+    before: Sequence[str] = ()
+    superseded: bool = False
+    meter: Meter = field(default_factory=Meter)
+    unused: frozenset[bytes] = frozenset()
+    clocks: Sequence[int] = ()
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Write the rows; yield the manifest."""
+        freeze_loaded()
+        sink, spill, failures = Sink(self.lake, self.outputs, open_files(self.options)), PayloadSpill(), Failures()
+        made = _Machines(self, sink, spill)
+        with ExitStack() as until_done:
+            for flows in by_flow(unpack(batches, spill, failures), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
+                if isinstance(flows, pa.Table):
+                    for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
+                        with failures.caught(partial(culprits, some, lambda segments: _Machines(self, sink, spill).check(segments))):
+                            made.write(made.assembly.parts(some))
+                        self._count(some)
+                else:
+                    self._large(made, flows, failures)
+        failures.unresumed.update(made.assembly.lost)
+        failures.recognised_late.update(made.assembly.unread)
+        yield sink.manifest(failures, made.assembly.points.shared)
+
+    def _large(self, made: _Machines, flow: Iterator[pa.Table], failures: Failures) -> None:
+        """The rows of a large flow. If it fails, the state that it goes on from is at fault, or else the captures given last.
+
+        No more is known.
+        """
+        given: list[pa.Table] = []
+
+        def counted(segments: pa.Table) -> pa.Table:
+            given[:] = [segments]
+            return self._count(segments)
+
+        def blamed(error: Exception) -> dict[int, Exception]:
+            from stompcap.assembly.earlier import why
+
+            endpoints = given[0].column("endpoints")[0].as_py()
+            if endpoints not in made.assembly.resumed:
+                return dict.fromkeys(ranks(given[0]), error)
+            failures.unresumed[endpoints] = why(error)
+            return {STATE: error}
+
+        with failures.caught(blamed):
+            made.write(made.assembly.flow(map(counted, flow)))
+
+    def _count(self, segments: pa.Table) -> pa.Table:
+        self.meter.add("segments", task_number(), segments.num_rows)
+        return segments
+
+
+class _Machines:
+    """The machines of a task, and where what they make goes."""
+
+    def __init__(self, task: Extract, sink: Sink, spill: PayloadSpill) -> None:
+        from stompcap.assembly import Assembly, SessionAnalyser
+
+        order = {name: rank for rank, (_, name) in enumerate(task.captures)}
+        self.analyser = SessionAnalyser(order, task.options, sink.wants)
+        self.assembly = Assembly(
+            task.captures, task.batch_id, task.options, spilled=lambda: spill.octets, now_ns=task.now_ns,
+            analyser=self.analyser if sink.wants("sessions") else None, before=task.before, overtaken=task.superseded,
+            unused=task.unused,
+        ).with_clocks(task.clocks)  # fmt: skip
+        self.sink = sink
+
+    def write(self, parts: Iterator[Part]) -> None:
+        """Write the rows that come of parts, the segments of which are counted when what is made of them was taken."""
+        for part in parts:
+            for table, rows in self._rows(part):
+                self.sink.write(table, rows, part.going_on)
+
+    def check(self, segments: pa.Table) -> None:
+        """Fail as `write` does with what small flows come to, and write nothing."""
+        for part in self.assembly.parts(segments):
+            for table, rows in self._rows(part):
+                self.sink.check(table, rows)
+
+    def _rows(self, part: Part) -> Iterator[tuple[str, pa.Table]]:
+        yield from part.tables.items()
+        if part.sessions is not None and self.sink.wants("sessions"):
+            yield from self.analyser(part.sessions).items()
