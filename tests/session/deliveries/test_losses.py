@@ -1,4 +1,4 @@
-"""What is told of deliveries where octets are missing between them and what settled them: the table of deliveries.follow."""
+"""What is told of deliveries where octets are missing between them and what settled them: stompcap.session.deliveries.status."""
 
 from __future__ import annotations
 
