@@ -38,7 +38,8 @@ def lacking() -> list[tuple[str, str]]:
 
 
 def test_what_a_new_field_was_before_is_declared() -> None:
-    """To mend it: say in BEFORE of stompcap/assembly/layouts.py, or beside the field in stompcap/session, what the field is in states without it, or LOST."""
+    """To mend it: say what the field is in states without it, or LOST: in BEFORE of
+    stompcap/assembly/layouts.py, or as `before` beside the field in stompcap/session."""
     undeclared = [
         (part, name) for part, name in lacking()
         if name not in layouts.BEFORE.get(part, {}) and layouts.of_column(part, name) is layouts.LOST
