@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from stompcap.assembly.parts import SESSION_TABLES, Sessions, only_stomp
+from stompcap.assembly.parts import SESSION_TABLES, Part, Sessions, only_stomp
 from stompcap.options import Options
+from stompcap.wire_order import END
 
 if TYPE_CHECKING:
     from stompcap import session
     from stompcap.assembly.pieces import State
 
 JUDGED = ("compliance", "compliance_findings")
+MOST_ROWS = 65_536  # of sessions in pieces that end together
 SHARE = 2  # a session takes a step when its new rows are this part of its state, so that time stays linear
 
 
@@ -29,20 +31,53 @@ class Paused:
 
 
 class SessionAnalyser:
-    """Silver and gold rows of sessions as they come, whole or in pieces; `order` ranks captures in wire order."""
+    """Silver and gold rows of sessions as they come, whole or in pieces; `order` ranks captures in wire order.
+
+    A step of the machines costs as much for one session as for hundreds, so sessions in pieces end together.
+    """
 
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
         self.order, self.options, self.wants = dict(order), options, wants
         self.states: dict[str, State] = {}  # of the sessions that go on, by stream
         self.come: dict[str, list[Sessions]] = {}  # pieces of them that no step has had yet
+        self._ending: list[tuple[Sessions, State]] = []  # sessions whose last piece has come, with the states before it
+        self._ending_rows = 0
+        self._going_on: list[pa.Array] = []  # ids of streams among them that later captures may go on with
 
-    def __call__(self, sessions: Sessions) -> dict[str, pa.Table]:
-        """Rows by table: all of whole sessions, of a piece those that it or pieces before it make final."""
-        found = only_stomp(sessions)
-        if found.streams.num_rows == 0:
-            return {}
-        tables = self._whole(found) if found.upto is None else self._piece(found, found.upto)
-        return {name: table for name, table in tables.items() if self.wants(name)}
+    def analysed(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """Parts, and the rows of their sessions: all of whole ones, of a piece those that it or pieces before it make final."""
+        for part in parts:
+            yield part
+            yield from self._sessions_of(part)
+        yield from self._rest()
+
+    def _sessions_of(self, part: Part) -> Iterator[Part]:
+        found = only_stomp(part.sessions) if part.sessions is not None else None
+        if found is None or found.streams.num_rows == 0:
+            return
+        if found.upto is None:
+            yield self._wanted(self._whole(found), part.going_on)
+        elif found.upto != END:
+            yield self._wanted(self._piece(found, found.upto), part.going_on)
+        else:
+            self._end(found, part.going_on)
+            if self._ending_rows > MOST_ROWS:
+                yield from self._rest()
+
+    def _rest(self) -> Iterator[Part]:
+        """The rows of the sessions whose last pieces have come."""
+        from stompcap.assembly import pieces
+
+        if not self._ending:
+            return
+        ending, going_on = self._ending, pa.concat_arrays(self._going_on) if self._going_on else None
+        self._ending, self._ending_rows, self._going_on = [], 0, []
+        streams = pa.concat_tables([one.streams for one, _ in ending])
+        tables, _ = self._step(streams, [one for one, _ in ending], END, pieces.together([state for _, state in ending]))
+        yield self._wanted(tables, going_on)
+
+    def _wanted(self, tables: Mapping[str, pa.Table], going_on: pa.Array | None) -> Part:
+        return Part({name: table for name, table in tables.items() if self.wants(name)}, going_on=going_on)
 
     def paused(self, streams: Iterable[str]) -> dict[str, Paused]:
         """The sessions of these streams that go on, by stream; what comes later does not change them."""
@@ -70,27 +105,46 @@ class SessionAnalyser:
         return analysis.tables | judged
 
     def _piece(self, sessions: Sessions, upto: int) -> dict[str, pa.Table]:
-        from stompcap.assembly import pieces
-        from stompcap.session import StepInput
-        from stompcap.wire_order import END
-
-        (stream,) = sessions.streams.column("stream_id").to_pylist()
-        come = [*self.come.pop(stream, []), sessions]
-        before = self.states.pop(stream, pieces.EMPTY)
-        if upto != END and sum(one.raw_frames.num_rows + one.segments.num_rows for one in come) < before.session.size // SHARE:
+        stream, come, before = self._so_far(sessions)
+        if sum(map(_rows, come)) < before.session.size // SHARE:
             self.states[stream], self.come[stream] = before, come
             return {}
-        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
-        batch = StepInput(sessions.streams, rows, frames, segments, stalls, upto=np.array([upto]), closing=np.array([upto == END]))
-        tables, after = pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
-        if upto != END:
-            self.states[stream] = after
+        tables, self.states[stream] = self._step(sessions.streams, come, upto, before)
         return tables
+
+    def _end(self, sessions: Sessions, going_on: pa.Array | None) -> None:
+        """Take the last piece of a session."""
+        _, come, before = self._so_far(sessions)
+        last = _in_one(come)
+        self._ending.append((last, before))
+        self._ending_rows += _rows(last) + before.session.size
+        if going_on is not None:
+            self._going_on.append(going_on)
+
+    def _so_far(self, sessions: Sessions) -> tuple[str, list[Sessions], State]:
+        """The stream of a piece, all pieces that no step has had yet, and the state before these."""
+        from stompcap.assembly import pieces
+
+        (stream,) = sessions.streams.column("stream_id").to_pylist()
+        return stream, [*self.come.pop(stream, []), sessions], self.states.pop(stream, pieces.EMPTY)
+
+    def _step(self, streams: pa.Table, come: list[Sessions], upto: int, before: State) -> tuple[dict[str, pa.Table], State]:
+        from stompcap.assembly import pieces
+        from stompcap.session import StepInput
+
+        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
+        count = streams.num_rows
+        batch = StepInput(streams, rows, frames, segments, stalls, upto=np.full(count, upto), closing=np.full(count, upto == END))
+        return pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
 
     def _session_options(self) -> session.Options:
         from stompcap import session
 
         return session.Options(self.options.ack_scope, self.options.settings.thresholds)
+
+
+def _rows(piece: Sessions) -> int:
+    return int(piece.raw_frames.num_rows + piece.segments.num_rows)
 
 
 def _in_one(come: list[Sessions]) -> Sessions:

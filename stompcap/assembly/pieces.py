@@ -6,7 +6,7 @@ kept is bounded by what the session leaves open and by how long names are known 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -43,6 +43,12 @@ def from_bytes(octets: bytes) -> State:
     """
     found = earlier.of_session(octets)
     return State(tables_of.of_tables(found), RuleState(found["counts"], found["pending"]))
+
+
+def together(states: Sequence[State]) -> State:
+    """The state of all sessions of some states."""
+    counts, waiting = ([getattr(state.rules, name) for state in states] for name in ("counts", "pending"))
+    return State(tables_of.together([state.session for state in states]), RuleState(pa.concat_tables(counts), pa.concat_tables(waiting)))
 
 
 EMPTY = State(session.EMPTY, RuleState.empty())

@@ -97,13 +97,12 @@ def sessions_of(
     from stompcap.tables.unknown_times import without_zero
 
     ids = [str(rank) for rank in range(len(paths))]
-    analyse = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
+    analyser = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
     found: dict[str, list[pa.Table]] = {}
     machines = Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns, passcodes=passcodes)
     machines.with_clocks(trace.clocks if trace is not None else ())
-    for part in machines.parts(segments):
-        made = analyse(part.sessions) if part.sessions is not None else {}
-        for name, table in (*part.tables.items(), *made.items()):
+    for part in analyser.analysed(machines.parts(segments)):
+        for name, table in part.tables.items():
             if name in KEPT or name in WANTED:
                 found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
     tables = {name: without_zero(TABLES[name], pa.concat_tables(some)) for name, some in found.items()}

@@ -47,10 +47,8 @@ class Wire:
         order = {row["capture_id"]: rank for rank, row in enumerate(self.surveyed)}
         analyser = SessionAnalyser(order, options, wanted)
         found: dict[str, list[pa.Table]] = {}
-        for part in self.parts(options, window, block, assembly):
+        for part in analyser.analysed(self.parts(options, window, block, assembly)):
             _add(found, part.tables.items())
-            if part.sessions is not None:
-                _add(found, analyser(part.sessions).items())
         return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
 

@@ -52,10 +52,8 @@ class Lake:
             named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns, analyser=analyser,
             before=before,
         ).with_clocks(found.clocks)
-        for part in machine.parts(together):
+        for part in analyser.analysed(machine.parts(together)):
             self._take(part.tables.items(), part.going_on)
-            if part.sessions is not None:
-                self._take(analyser(part.sessions).items(), part.going_on)
         self.lost, self.unread = machine.lost, machine.unread
 
     def rows(self) -> dict[str, list[str]]:

@@ -26,14 +26,14 @@ def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
     started = time.thread_time()
     assembly, analyser = Assembly([(str(path), name)], "batch", Options(), window), SessionAnalyser({name: 0}, Options(), lambda _: True)
     found: Counter[object] = Counter()
-    for part in assembly.parts(wire.segments):
-        for tables in (part.tables, analyser(part.sessions) if part.sessions is not None else {}):
-            found.update({name: table.num_rows for name, table in tables.items()})
-            if "raw_frames" in tables:
-                found["octets"] += sum(tables["raw_frames"].column("length_octets").to_pylist())
-            for row in tables["compliance"].to_pylist() if "compliance" in tables else ():
-                found[row["rule_id"], "judged"] += row["applicable"]
-                found[row["rule_id"], "failed"] += row["failed"]
+    for part in analyser.analysed(assembly.parts(wire.segments)):
+        tables = part.tables
+        found.update({name: table.num_rows for name, table in tables.items()})
+        if "raw_frames" in tables:
+            found["octets"] += sum(tables["raw_frames"].column("length_octets").to_pylist())
+        for row in tables["compliance"].to_pylist() if "compliance" in tables else ():
+            found[row["rule_id"], "judged"] += row["applicable"]
+            found[row["rule_id"], "failed"] += row["failed"]
     return time.thread_time() - started, found
 
 
@@ -55,10 +55,8 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
     assembly = Assembly([(str(path), capture)], "batch", Options(), 1 << 20)
     analyser = SessionAnalyser({capture: 0}, Options(), lambda _: True)
     kept = []
-    for part in assembly.parts(wire.segments):
-        if part.sessions is not None:
-            analyser(part.sessions)
-            kept += [state.session.size for state in analyser.states.values()]
+    for _ in analyser.analysed(assembly.parts(wire.segments)):
+        kept += [state.session.size for state in analyser.states.values()]
     assert len(kept) > 1
     assert max(kept) <= 3 * RETENTION + 2_000, kept  # rows and frames that wait for the other side, and names
 
@@ -73,10 +71,9 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
     assembly = Assembly([(str(path), capture)], "batch", Options(), 1 << 18)
     analyser = SessionAnalyser({capture: 0}, Options(), lambda _: True)
     kept, told = [], Counter[str]()
-    for part in assembly.parts(wire.segments):
-        if part.sessions is not None:
-            told.update({name: table.num_rows for name, table in analyser(part.sessions).items()})
-            kept += [state.session.size for state in analyser.states.values()]
+    for part in analyser.analysed(assembly.parts(wire.segments)):
+        told.update({name: table.num_rows for name, table in part.tables.items()})
+        kept += [state.session.size for state in analyser.states.values()]
     assert max(kept) <= 15_000, kept
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 

@@ -51,7 +51,7 @@ class Correlate:
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
-        from stompcap.assembly import SessionAnalyser, Sessions
+        from stompcap.assembly import Part, SessionAnalyser, Sessions
 
         freeze_loaded()
         sink = Sink(self.lake, self.outputs, self.prefix)
@@ -59,8 +59,9 @@ class Correlate:
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = with_zero(tables_of(group))
             sessions = Sessions(**tables)
-            for table, rows in analyser(sessions).items():
-                sink.write(table, rows, going_on(sessions.streams))
+            for part in analyser.analysed([Part({}, sessions, going_on(sessions.streams))]):
+                for table, rows in part.tables.items():
+                    sink.write(table, rows, part.going_on)
         yield sink.manifest()
 
 

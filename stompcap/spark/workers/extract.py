@@ -112,17 +112,15 @@ class _Machines:
 
     def write(self, parts: Iterator[Part]) -> None:
         """Write the rows that come of parts, the segments of which are counted when what is made of them was taken."""
-        for part in parts:
-            for table, rows in self._rows(part):
+        for part in self._analysed(parts):
+            for table, rows in part.tables.items():
                 self.sink.write(table, rows, part.going_on)
 
     def check(self, segments: pa.Table) -> None:
         """Fail as `write` does with what small flows come to, and write nothing."""
-        for part in self.assembly.parts(segments):
-            for table, rows in self._rows(part):
+        for part in self._analysed(self.assembly.parts(segments)):
+            for table, rows in part.tables.items():
                 self.sink.check(table, rows)
 
-    def _rows(self, part: Part) -> Iterator[tuple[str, pa.Table]]:
-        yield from part.tables.items()
-        if part.sessions is not None and self.sink.wants("sessions"):
-            yield from self.analyser(part.sessions).items()
+    def _analysed(self, parts: Iterator[Part]) -> Iterator[Part]:
+        return self.analyser.analysed(parts) if self.sink.wants("sessions") else parts
