@@ -15,7 +15,7 @@ MOST = 5  # pairs that are named one by one
 APART = "give each a --source"
 
 
-def said(first: Mapping[str, Any], other: Mapping[str, Any], packets: int, mend: str = APART) -> str:
+def warning(first: Mapping[str, Any], other: Mapping[str, Any], packets: int, mend: str = APART) -> str:
     """That two captures are of two points, in words, and what mends that; of no `packets`: these could not be compared."""
     if not packets:
         alike = "they have the same connections at different times, which stand in the lake twice, as packets could not be compared"
@@ -30,4 +30,4 @@ def warnings(pairs: Sequence[Pair], mend: str = APART) -> list[str]:
     """A line for each pair, where there are not too many."""
     most = sorted(pairs, key=lambda pair: -pair[2])
     more = [f"and {count(len(most) - MOST)} more pairs of captures of two points"] if len(most) > MOST else []
-    return [*(said(*pair, mend) for pair in most[:MOST]), *more]
+    return [*(warning(*pair, mend) for pair in most[:MOST]), *more]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.capture_point_warnings import MOST, Pair, said
+from stompcap.capture_point_warnings import MOST, Pair, warning
 from stompcap.lake import tables as lakes
 from stompcap.quality.wording import ONE_POINT
 from stompcap.tables import TABLES
@@ -41,6 +41,6 @@ def result(lake: str, run_id: str) -> pa.Table:
         "run_id": run_id, "table_name": "captures", "column_name": "source", "expectation": ONE_POINT, "severity": "warning",
         "success": not pairs, "observed": json.dumps({"rows": len(rows), "broken": len(pairs), "first": first}, sort_keys=True),
         "checked_ts": datetime.datetime.now(datetime.UTC), "checked_rows": len(rows), "failed_rows": len(pairs),
-        "message": f"captures.source: {said(*pairs[0])}" if pairs else None,
+        "message": f"captures.source: {warning(*pairs[0])}" if pairs else None,
     }  # fmt: skip
     return pa.Table.from_pylist([row], schema=TABLES["quality_results"].arrow)

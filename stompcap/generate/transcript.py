@@ -31,8 +31,8 @@ def events(text: str) -> Iterator[Event]:
         line = line.lstrip()
         if line == MIDSTREAM:
             yield Event(MIDSTREAM)
-        elif said := re.fullmatch(r"([CS]): ?(.*)", line):
-            yield Event(SENDS, "CS".index(said[1]), octets(said[2]))
+        elif frame := re.fullmatch(r"([CS]): ?(.*)", line):
+            yield Event(SENDS, "CS".index(frame[1]), octets(frame[2]))
         elif waited := re.fullmatch(r"wait (\d+)s", line):
             yield Event(WAITS, number=int(waited[1]))
         elif done := re.fullmatch(r"([CS]) (?:(stalls|resends) (\d+)s|(loses) (\d+)|(closes|resets))", line):

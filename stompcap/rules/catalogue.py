@@ -45,9 +45,9 @@ def in_force(settings: Settings) -> tuple[Rule, ...]:
     """RULES with the levels that settings give them; those switched off are not `enabled`."""
     if not settings.rules:
         return RULES
-    chosen = dict(settings.rules)
+    by_rule = dict(settings.rules)
     return tuple(
-        replace(rule, enabled=mine.enabled, level=mine.level or rule.level) if (mine := chosen.get(rule.id)) else rule
+        replace(rule, enabled=mine.enabled, level=mine.level or rule.level) if (mine := by_rule.get(rule.id)) else rule
         for rule in RULES
     )
 

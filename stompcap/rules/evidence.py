@@ -9,16 +9,16 @@ EVIDENCE_CHARACTERS = 200
 SECRET = r"""(?i)((?:pass[-_.]?code|pass[-_.]?word|passwd|secret|token|api[-_.]?key|cookie|credential|jwt)[\w.-]*["']?\s*[:=]).*"""
 
 
-def presentable(said: pa.Array) -> pa.Array:
+def presentable(evidence: pa.Array) -> pa.Array:
     """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, secrets masked."""
-    if pc.any(pc.match_substring_regex(said, SECRET)).as_py():
-        said = pc.replace_substring_regex(said, f"(?s){SECRET}", r"\1***")
-    hidden = pc.match_substring_regex(said, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
+    if pc.any(pc.match_substring_regex(evidence, SECRET)).as_py():
+        evidence = pc.replace_substring_regex(evidence, f"(?s){SECRET}", r"\1***")
+    hidden = pc.match_substring_regex(evidence, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
     if pc.any(hidden).as_py():
-        coded = said.dictionary_encode()
+        coded = evidence.dictionary_encode()
         clean = [_escape(text) for text in coded.dictionary.to_pylist()]
-        said = pa.array(clean, pa.string()).take(coded.indices)
-    return pc.utf8_slice_codeunits(said, 0, EVIDENCE_CHARACTERS)
+        evidence = pa.array(clean, pa.string()).take(coded.indices)
+    return pc.utf8_slice_codeunits(evidence, 0, EVIDENCE_CHARACTERS)
 
 
 def _escape(text: str) -> str:

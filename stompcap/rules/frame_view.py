@@ -59,9 +59,9 @@ class FrameView:
     def of(self, *commands: str) -> Bools:
         """Frames of one of these commands, whatever their case, from the side that may send it (FR-06 has the others)."""
         if commands not in self._masks:
-            chosen = np.zeros(OTHER + 1, bool)
-            chosen[[COMMANDS.index(command) for command in commands]] = True
-            self._masks[commands] = chosen[self.dialogue.command] & ~self.misplaced
+            picked = np.zeros(OTHER + 1, bool)
+            picked[[COMMANDS.index(command) for command in commands]] = True
+            self._masks[commands] = picked[self.dialogue.command] & ~self.misplaced
         return self._masks[commands]
 
     @cached_property
@@ -151,10 +151,10 @@ class FrameView:
         parents = np.asarray(pc.list_parent_indices(headers))
         flat = pc.list_flatten(headers)
         names, values = pc.struct_field(flat, "name"), pc.struct_field(flat, "value")
-        chosen = np.flatnonzero(wanted(names, values) & ~matched(names, r"(?i)^\s*passcode"))
-        owners, first = np.unique(parents[chosen], return_index=True)
+        picked = np.flatnonzero(wanted(names, values) & ~matched(names, r"(?i)^\s*passcode"))
+        owners, first = np.unique(parents[picked], return_index=True)
         line = np.full(len(index), -1, np.int64)
-        line[owners] = chosen[first]
+        line[owners] = picked[first]
         shown = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
         shown = pc.utf8_slice_codeunits(shown, 0, VALUE_CHARACTERS)
         return pc.fill_null(shown.take(pa.array(line, mask=line < 0)), "")

@@ -25,5 +25,5 @@ def decided(values: pa.Array, decide: Callable[[str], bool]) -> Bools:
     """Where values satisfy `decide`, which sees each different value once; null never does."""
     coded = values.dictionary_encode()
     verdicts = np.array([decide(value) for value in coded.dictionary.to_pylist()] + [False], bool)
-    chosen: Bools = verdicts[np.asarray(pc.fill_null(coded.indices, len(coded.dictionary)))]
-    return chosen
+    mask: Bools = verdicts[np.asarray(pc.fill_null(coded.indices, len(coded.dictionary)))]
+    return mask

@@ -127,14 +127,14 @@ def passcodes_of(
 ) -> dict[int, frozenset[bytes]]:
     """What the connections gave as secrets in the heads of these frames, those of CONNECT and STOMP first, and those known before."""
     found = dict(known or {})
-    chosen = rows.take(giving(octets, rows))
-    if not len(chosen):
+    frames = rows.take(giving(octets, rows))
+    if not len(frames):
         return found
-    octets, opens = readonly(octets), (chosen.command == CONNECT) | (chosen.command == STOMP)
-    connections, of = np.unique(chosen.direction // 2, return_inverse=True)
+    octets, opens = readonly(octets), (frames.command == CONNECT) | (frames.command == STOMP)
+    connections, of = np.unique(frames.direction // 2, return_inverse=True)
     values, logins = np.zeros((2, connections.size, MOST, 3), np.int64)
     counts = np.zeros(connections.size, np.int64)
-    _values(octets, of.astype(np.int64), chosen.position, chosen.body, opens, names, values, counts, logins)
+    _values(octets, of.astype(np.int64), frames.position, frames.body, opens, names, values, counts, logins)
     there = np.arange(MOST) < counts[:, None]
     columns = np.repeat(connections, counts), values[there], logins[there]
     for connection, (begin, end, surely), login in zip(*(column.tolist() for column in columns), strict=True):

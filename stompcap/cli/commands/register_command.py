@@ -45,8 +45,8 @@ def register_lake(
     try:
         done = metastore.register(spark, lake, catalog, schema)
     except PySparkException as error:
-        said = visible(" ".join(str(error).split("\n")[0].split()), 300)
-        raise EnvironmentProblem(f"{catalog}.{schema}: {said}; check the settings of the catalog (--conf)") from error
+        reason = visible(" ".join(str(error).split("\n")[0].split()), 300)
+        raise EnvironmentProblem(f"{catalog}.{schema}: {reason}; check the settings of the catalog (--conf)") from error
     if catalog == CATALOG and spark.conf.get("spark.sql.catalogImplementation", "") == "in-memory":
         to_stderr(FORGOTTEN)
     if as_json:

@@ -85,8 +85,8 @@ def ak_13(ctx: RuleContext) -> Judged:
     index = np.flatnonzero(message & (copy >= 0) & (delivery >= 0))
     subscription, again = ctx.deliveries["subscription"], ctx.none()
     again[index] = subscription[delivery[index]] == subscription[copy[index]]
-    said = ctx.matches("redelivered", "(?i)^true$", message)
-    return Judged(again | (message & said), again & ctx.facts.copy_acked, "message-id:{message-id} comes again after its ACK",
+    marked = ctx.matches("redelivered", "(?i)^true$", message)
+    return Judged(again | (message & marked), again & ctx.facts.copy_acked, "message-id:{message-id} comes again after its ACK",
                   unevaluable=~again)
 
 

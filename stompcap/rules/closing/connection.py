@@ -98,15 +98,15 @@ def _resetting(ctx: RuleContext, session: I64, side: I64) -> pa.Array:
     closed = np.stack([_closed_ns(ctx, session, one) for one in (CLIENT, SERVER)], axis=1)
     idle = (closed - s.spoke_ns[session]).min(axis=1)
     behind = np.maximum(s.reset_ns[session] - closed[np.arange(len(side)), side], 0) / 1000
-    said = []
+    evidence = []
     for one, by, known, second, later in zip(session.tolist(), side.tolist(), timed.tolist(), _seconds(idle), behind.tolist(), strict=True):
         if s.close_kind[one] == CLOSE_RST:
-            said.append(f"{PEERS[by]} reset the connection" + (f" after {_silence(second)}" if known else ""))
+            evidence.append(f"{PEERS[by]} reset the connection" + (f" after {_silence(second)}" if known else ""))
             continue
         closer = s.closed_by[one]
         whose = "it" if closer == by else f"the {PEERS[closer]}" if closer in (CLIENT, SERVER) else "a side"
-        said.append(f"{PEERS[by]} reset the connection, {f'{duration(later)} ' if known else ''}after {whose} closed it")
-    return pa.array(said, pa.string())
+        evidence.append(f"{PEERS[by]} reset the connection, {f'{duration(later)} ' if known else ''}after {whose} closed it")
+    return pa.array(evidence, pa.string())
 
 
 def _closed_ns(ctx: RuleContext, session: I64, side: int) -> I64:

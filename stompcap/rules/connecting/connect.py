@@ -35,15 +35,15 @@ def cn_01(ctx: RuleContext) -> tuple[Judged, Judged]:
     """
     again = ctx.of("CONNECT", "STOMP") & ~ctx.opening
     has = ctx.has("accept-version", again)
-    first, said = ctx.first["connect"], "{command} without accept-version"
+    first, evidence = ctx.first["connect"], "{command} without accept-version"
     session = np.flatnonzero(ctx.closing & first.there)
     newer = (ctx.sessions.version > 0) & ctx.first["connected"].there
     offers_it = truth(first.header("accept-version").is_valid())
     stomp = truth(pc.equal(first.column("command"), "STOMP"))
     return (
-        Judged(again & (ctx.of("STOMP") | has), ~has, said),
+        Judged(again & (ctx.of("STOMP") | has), ~has, evidence),
         Judged((stomp | offers_it | newer)[session], ~offers_it[session],
-               lambda index: ctx.say_of("connect", said, session[index]), units=ctx.units_of("connect", session)),
+               lambda index: ctx.say_of("connect", evidence, session[index]), units=ctx.units_of("connect", session)),
     )
 
 

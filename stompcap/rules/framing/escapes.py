@@ -59,8 +59,8 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     for one, mine in zip(receivers.tolist(), np.split(np.argsort(which, kind="stable"), bounds), strict=True):
         session, receiver = divmod(one, 2)
         frames = np.arange(d.starts[session], d.starts[session + 1])
-        said = frames[speech[frames] & (d.side[frames] == receiver)]
-        found = np.append(said, -1)[np.searchsorted(np.maximum.accumulate(d.at_ns[said]), limit[mine], side="right")]
+        spoke = frames[speech[frames] & (d.side[frames] == receiver)]
+        found = np.append(spoke, -1)[np.searchsorted(np.maximum.accumulate(d.at_ns[spoke]), limit[mine], side="right")]
         failed[mine] = (found >= 0) & (d.ordinal[found] - pending.other_key[mine] <= RETENTION if len(d) else False)
         latest[mine] = d.ordinal[frames].max(initial=0)
     late = latest - pending.other_key > RETENTION

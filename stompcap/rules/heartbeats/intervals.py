@@ -25,7 +25,7 @@ def _gaps(ctx: RuleContext, side: int) -> tuple[Judged, Judged]:
     each, rest = session_of(ctx, violations), session_of(ctx, beats)
     excused = truth(violations["excused"].combine_chunks().is_valid())
     broken = np.asarray(pc.add(beats["violations"], beats["dead"]))
-    said = pc.binary_join_element_wise(
+    evidence = pc.binary_join_element_wise(
         "nothing for ", violations["gap_ms"].cast(pa.string()), " ms, ", violations["interval_ms"].cast(pa.string()),
         " ms agreed; ended by ", violations["ended_by"], "",
     )
@@ -34,7 +34,7 @@ def _gaps(ctx: RuleContext, side: int) -> tuple[Judged, Judged]:
     return (
         Judged(
             np.ones(len(each), bool), np.ones(len(each), bool),
-            lambda index: flat(said).take(pa.array(index)),
+            lambda index: flat(evidence).take(pa.array(index)),
             unevaluable=excused,
             units=gap_units(ctx, np.full(len(each), side, np.int64), each, np.asarray(violations["gap_start_ns"])),
         ),
