@@ -100,7 +100,7 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
             query.show(database, "theirs", _during(one, sources[one.rows], database, altered))
             sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM theirs WHERE {altered}) theirs")
         begins = database.sql(f"SELECT DISTINCT period FROM ({sql}) periods").to_arrow_table().column("period")
-    return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.unit)
+    return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.length)
 
 
 def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
@@ -111,5 +111,5 @@ def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, alt
     files = data_files.of(table, one.times[one.rows])
     if life["first"] is None or life["last"] is None:
         return Files.of(one.rows, files)
-    end = life["last"] + one.unit  # the end of a range is not in it
+    end = life["last"] + one.length  # the end of a range is not in it
     return Files.of(one.rows, data_files.overlapping(files, one.times[one.rows], [(life["first"], end)], timeless=True))

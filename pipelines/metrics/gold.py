@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pipelines.metrics.periods import Periods
 
 SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
-TABLES = ("ack_latency", *SESSION_TABLES, "compliance_summary", "rules")
 LIFE = ("opened_ts", "last_ts")
 """Columns of sessions between which lies all that belongs to one."""
 TRAFFIC = ("first_ts", "last_ts")
@@ -29,14 +28,14 @@ class Aggregate:
     """A table of figures by hour or day, of the rows of one table and of their sessions.
 
     `sql` computes it of the rows whose column `by` lies in a period, as `{within}` says. `period` is its own column that has the hour or
-    day, `unit` how long one lasts. `rows` is the table that is counted, `periods` SQL for the periods that its rows fall into.
+    day, `length` how long one lasts. `rows` is the table that is counted, `periods` SQL for the periods that its rows fall into.
     `attributes` are columns of sessions that it is grouped by; the capture point is one of streams, and never changes. `times` are, of each
     table, the columns by which files are chosen.
     """
 
     name: str
     period: str
-    unit: datetime.timedelta
+    length: datetime.timedelta
     rows: str
     periods: str
     attributes: str
@@ -53,7 +52,7 @@ class Aggregate:
 ACK_LATENCY = Aggregate(
     name="ack_latency",
     period="hour_ts",
-    unit=datetime.timedelta(hours=1),
+    length=datetime.timedelta(hours=1),
     rows="deliveries",
     periods=f"SELECT date_trunc('HOUR', delivered_ts) AS period FROM {{rows}} WHERE {outcomes.ASKING.sql()}",
     attributes="server_product",
@@ -84,7 +83,7 @@ ACK_LATENCY = Aggregate(
 COMPLIANCE_SUMMARY = Aggregate(
     name="compliance_summary",
     period="day",
-    unit=datetime.timedelta(days=1),
+    length=datetime.timedelta(days=1),
     rows="compliance",
     periods="SELECT CAST(opened_ts AS DATE) AS period FROM {rows}",
     attributes="server_product, client_product, version",
@@ -103,3 +102,4 @@ COMPLIANCE_SUMMARY = Aggregate(
 """Sums and failure rate per day on which sessions began, source, rule, broker, client library and version."""
 
 AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)
+TABLES = (*(one.name for one in AGGREGATES), *SESSION_TABLES, "rules")

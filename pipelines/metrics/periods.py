@@ -15,10 +15,10 @@ Moment = datetime.datetime
 
 @dataclass(frozen=True)
 class Periods:
-    """Some hours or days by their beginnings, null among them where rows have no time; each is as long as `unit`."""
+    """Some hours or days by their beginnings, null among them where rows have no time; each is as long as `length`."""
 
     begins: pa.Array
-    unit: datetime.timedelta
+    length: datetime.timedelta
 
     @property
     def ranges(self) -> list[tuple[Moment, Moment]]:
@@ -26,9 +26,9 @@ class Periods:
         found: list[tuple[Moment, Moment]] = []
         for begin in sorted(self.begins.drop_null().cast(TIMESTAMP).to_pylist()):
             if found and found[-1][1] >= begin:
-                found[-1] = found[-1][0], begin + self.unit
+                found[-1] = found[-1][0], begin + self.length
             else:
-                found.append((begin, begin + self.unit))
+                found.append((begin, begin + self.length))
         return found
 
     def condition(self, column: str) -> str:

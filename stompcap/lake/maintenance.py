@@ -35,7 +35,9 @@ DRIVER_OCTETS = 1 << 28
 """Octets of small files of a table that this process merges by itself; more are Spark's."""
 
 BATCH_ROWS = 1 << 16
-AGGREGATES = ("ack_latency", "compliance_summary")
+AGGREGATES = tuple(t.name for t in TABLES.values() if t.layer == "gold" and "source" in t.arrow.names and "stream_id" not in t.arrow.names)
+"""Tables that sum up the sessions of a source."""
+
 IN_PARTS = (*AGGREGATES, "rules")
 """Tables that runs replace in parts: their files stay small, so that a part costs little, and runs keep them few."""
 
