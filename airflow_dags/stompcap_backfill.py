@@ -1,4 +1,4 @@
-"""By hand: captures of any time, or connections of the lake computed anew.
+"""By hand: captures of any time, or connections of the lake computed again.
 
 With `reprocess`, what the lake has of the source is computed again from its captures, from and to a time if these are given.
 """

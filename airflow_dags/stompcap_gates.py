@@ -1,4 +1,4 @@
-"""When a run has written to the lake: the report anew, and the quality gate.
+"""When a run has written to the lake: a new report, and the quality gate.
 
 `stompcap_quality` fails, without another attempt, where an expectation is not met or a threshold of the settings is exceeded; each failure
 is told in its log, and stands in the table quality_results. It is triggered by bronze, silver and gold together, and once an

@@ -45,11 +45,11 @@ def stompcap_ingest() -> None:
             days, begin, until = [start + timedelta(days=number) for number in range(count)], start.timestamp(), end.timestamp()
         found: list[str] = []
         for name in given:
-            for place in dict.fromkeys(day.strftime(name) for day in days) if days and "%" in name else [name]:
-                if "://" in place or not days or not Path(place).is_dir():
-                    found.append(place)
+            for path in dict.fromkeys(day.strftime(name) for day in days) if days and "%" in name else [name]:
+                if "://" in path or not days or not Path(path).is_dir():
+                    found.append(path)
                 else:
-                    for file in sorted(Path(place).rglob("*")):
+                    for file in sorted(Path(path).rglob("*")):
                         with suppress(FileNotFoundError):  # rotated away meanwhile
                             found += [str(file)] if file.is_file() and begin <= file.stat().st_mtime < until else []
         if not found:

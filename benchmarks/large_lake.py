@@ -26,10 +26,10 @@ def stompcap(*words: object) -> None:
 
 def captures(folder: Path, number: int) -> None:
     """Write the captures of a round."""
-    for place, (profile, size) in enumerate(ROUND.items()):
-        at_first, path = folder / "at-first.pcap", folder / f"{number:03d}-{place}-{profile}.pcap"
+    for index, (profile, size) in enumerate(ROUND.items()):
+        at_first, path = folder / "at-first.pcap", folder / f"{number:03d}-{index}-{profile}.pcap"
         stompcap("generate", at_first, "--profile", profile, "--seed", number, "--size", size, "--quiet")
-        subprocess.run(["editcap", "-F", "nsecpcap", "-t", str((number * len(ROUND) + place) * HOUR_S), at_first, path], check=True)
+        subprocess.run(["editcap", "-F", "nsecpcap", "-t", str((number * len(ROUND) + index) * HOUR_S), at_first, path], check=True)
         at_first.unlink()
         at_first.with_suffix(".truth.json").unlink()
 

@@ -22,7 +22,7 @@ Side = tuple[str, str, int, str]  # source, destination, octets, SHA-256
 
 
 def folder() -> Path:
-    """Where the traces are: beside the project, unless the environment variable names another place."""
+    """Where the traces are: beside the project, unless the environment variable names another folder."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "captures" / "tcp"
     return Path(os.environ.get(VARIABLE) or beside)
 

@@ -74,7 +74,7 @@ def parts(lake: str, criteria: Criteria) -> Iterator[Streams]:
         if rows.num_rows < AT_ONCE:
             return
         last = rows.slice(rows.num_rows - 1).to_pylist()[0]
-        behind = last["place"], last["stream_id"]
+        behind = last["ended_ns"], last["stream_id"]
 
 
 def timeless(lake: str, criteria: Criteria) -> int:
@@ -87,13 +87,13 @@ def timeless(lake: str, criteria: Criteria) -> int:
 
 
 def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.Table:
-    """The next connections behind a place and an id; their times are null where packets are not in order of time."""
+    """The next connections behind a time and an id; their times are null where packets are not in order of time."""
     with _searched(lake, criteria) as (database, of_streams, of_sessions):
-        where = "true" if behind is None else f"(place, stream_id) > ({behind[0]}, '{behind[1]}')"
+        where = "true" if behind is None else f"(ended_ns, stream_id) > ({behind[0]}, '{behind[1]}')"
         sql = f"""
         SELECT * FROM (
             SELECT stream_id, CASE WHEN bool_and(in_order) THEN min(first_ns) END AS first_ns,
-                   CASE WHEN bool_and(in_order) THEN max(last_ns) END AS last_ns, coalesce(max(last_ns), 0) AS place
+                   CASE WHEN bool_and(in_order) THEN max(last_ns) END AS last_ns, coalesce(max(last_ns), 0) AS ended_ns
             FROM (
                 SELECT stream_id, first_ns, last_ns, coalesce(clock_steps_back = 0, false) AS in_order
                 FROM streams WHERE {of_streams}
@@ -101,16 +101,16 @@ def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.T
                 SELECT stream_id, opened_ns AS first_ns, coalesce(last_ns, closed_ns) AS last_ns, CAST(NULL AS BOOLEAN) AS in_order
                 FROM sessions WHERE {of_sessions}
             ) matching GROUP BY stream_id
-        ) found WHERE {where} ORDER BY place, stream_id LIMIT {AT_ONCE}"""
+        ) found WHERE {where} ORDER BY ended_ns, stream_id LIMIT {AT_ONCE}"""
         return database.sql(sql).to_arrow_table()
 
 
 @contextmanager
 def _searched(lake: str, criteria: Criteria) -> Iterator[tuple[Database, str, str]]:
     """Tables streams and sessions, and what rows of each meet the criteria, as SQL."""
-    places = {"streams": _files(lake, "streams", criteria), "sessions": _files(lake, "sessions", criteria)}
+    files = {"streams": _files(lake, "streams", criteria), "sessions": _files(lake, "sessions", criteria)}
     words = {
-        "clients": pa.table({"client_ip": pa.array(_clients(places, criteria.client), pa.string())}),
+        "clients": pa.table({"client_ip": pa.array(_clients(files, criteria.client), pa.string())}),
         "logins": pa.table({"login": pa.array([criteria.login], pa.string())}),
         "named": pa.table({"stream_id": pa.array(criteria.streams, pa.string())}),
     }
@@ -126,7 +126,7 @@ def _searched(lake: str, criteria: Criteria) -> Iterator[tuple[Database, str, st
     if criteria.login is not None:
         of_sessions.append("login IN (SELECT login FROM logins)")
         of_streams.append("stream_id IN (SELECT stream_id FROM sessions WHERE login IN (SELECT login FROM logins))")
-    with opened(places | words) as database:
+    with opened(files | words) as database:
         yield database, " AND ".join(of_streams), " AND ".join(of_sessions)
 
 
@@ -145,7 +145,7 @@ def _begins_before(file: File, column: str, end: int | datetime.datetime | None)
     return not bounds.known or bounds.nulls or bounds.least is None or bool(bounds.least < end)
 
 
-def _clients(places: dict[str, Files], network: Network | None) -> list[str]:
+def _clients(files: dict[str, Files], network: Network | None) -> list[str]:
     """The addresses in a network, as the lake writes them; of a network of several, those that the lake has."""
     if network is None:
         return []
@@ -153,7 +153,7 @@ def _clients(places: dict[str, Files], network: Network | None) -> list[str]:
         packed = network.network_address.packed
         return [addresses.text(packed if len(packed) == 16 else addresses.MAPPED + packed)]
     found = []
-    with opened(dict(places)) as database:
+    with opened(dict(files)) as database:
         rows = database.sql("SELECT client_ip FROM streams UNION SELECT client_ip FROM sessions")
         for batch in rows.to_arrow_reader(BATCH_ROWS):
             found += [text for text in batch.column(0).to_pylist() if text and ipaddress.ip_address(text) in network]

@@ -83,7 +83,7 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
                 _refresh(job)
                 for table in LAST:
                     _remove(job, table, streams, found)
-            _refresh(job)  # also for one that was killed; and it notes versions of tables that the log may be cut at
+            _refresh(job)  # also for one that was killed; and it records versions of tables that the log may be cut at
             for table, gone in retention.drop_outdated(job.lake, criteria.only_time, job.result.run_id).items():
                 found.add(table, gone)
             rows.update({"connections": found.connections} | found.rows)

@@ -71,8 +71,8 @@ def _captures(lake: str, before: Moment) -> tuple[pa.Table, int]:
             path = path.rstrip("/").rpartition("/")[2]
         changed += path != row["path"]
         paths.append(path)
-    place = held.schema.get_field_index("path")
-    return held.set_column(place, held.schema.field(place), pa.array(paths, pa.string())), changed
+    index = held.schema.get_field_index("path")
+    return held.set_column(index, held.schema.field(index), pa.array(paths, pa.string())), changed
 
 
 def _ns(moment: Moment) -> int:
@@ -111,12 +111,12 @@ def clear_examples(lake: str, streams: Streams, run_id: str) -> None:
     table = "quality_results"
     held = read(table, data_files.of(open_tables.table(location(lake, table))))
     gone = set(streams.ids.filter(pc.is_in(streams.ids, value_set=_named(held))).to_pylist())
-    said = [_without_examples(text, gone) for text in held.column("observed").to_pylist()]
-    if said == held.column("observed").to_pylist():
+    observed = [_without_examples(text, gone) for text in held.column("observed").to_pylist()]
+    if observed == held.column("observed").to_pylist():
         return
-    rows = [row | {"observed": text} for row, text in zip(held.to_pylist(), said, strict=True)]
-    told = [row | {"message": failure(row)} if row.get("message") else row for row in rows]
-    _replace(lake, table, pa.Table.from_pylist(told, schema=held.schema), run_id)
+    rows = [row | {"observed": text} for row, text in zip(held.to_pylist(), observed, strict=True)]
+    changed = [row | {"message": failure(row)} if row.get("message") else row for row in rows]
+    _replace(lake, table, pa.Table.from_pylist(changed, schema=held.schema), run_id)
 
 
 def _examples(text: str | None) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ def _without_examples(text: str | None, gone: set[str]) -> str | None:
 
 
 def show_checks(lake: str) -> None:
-    """Write the page of the last validation anew, if there is one, from what is left of its results."""
+    """Rewrite the page of the last validation, if there is one, from what is left of its results."""
     from stompcap.quality import last
     from stompcap.report.checks import write_checks
 

@@ -1,8 +1,8 @@
 """The ledger of a lake: which captures and batches it holds, which stages each batch has been through.
 
-A batch is the unit of work: the captures of one run that the lake had not seen. `captures` admits it; what a table has taken in of it
-stands in that table's own transaction log, so that no second record can disagree. `runs` is for people, and keeps
-the options that each stage was given.
+A batch is the captures of one run that the lake had not seen. It is complete when table captures has it. Whether another table has its rows
+is read from that table's own transaction log, so that no second record can disagree. Table runs is for people, and keeps the options
+that each stage was given.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ def known(lake: str) -> list[dict[str, Any]]:
 
 
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
-    """Admit captures to the lake with their batch; rows added. What the lake says of them or their files being unreadable goes."""
-    return _take_in(lake, [{**row, "batch_id": batch, "run_id": run_id} for row in rows], batch, run_id)
+    """Enter captures with their batch, which completes it; rows added. Rows that say of them or their files that they are unreadable go."""
+    return _replace_unreadable(lake, [{**row, "batch_id": batch, "run_id": run_id} for row in rows], batch, run_id)
 
 
 def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
-    """Note captures that cannot be read, and why; rows added: none where the lake says the same, or has the capture."""
+    """Enter captures that cannot be read, and why; rows added: none where the lake says the same, or has the capture."""
     before = {row["capture_id"]: row for row in lakes.small(lake, "captures", ["capture_id", "status", "damage"]).to_pylist()}
     news = {
         row["capture_id"]: {**row, "batch_id": row["capture_id"], "run_id": run_id}
         for row in rows
-        if (said := before.get(row["capture_id"])) is None or (said["status"] == UNREADABLE and said["damage"] != row["damage"])
+        if (entered := before.get(row["capture_id"])) is None or (entered["status"] == UNREADABLE and entered["damage"] != row["damage"])
     }
-    return _take_in(lake, list(news.values()), f"{run_id}:{UNREADABLE}:{min(news)}", run_id) if news else 0
+    return _replace_unreadable(lake, list(news.values()), f"{run_id}:{UNREADABLE}:{min(news)}", run_id) if news else 0
 
 
-def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) -> int:
+def _replace_unreadable(lake: str, rows: Sequence[dict[str, Any]], app_id: str, run_id: str) -> int:
     """Add rows to table captures, in the place of those that say of the same capture or file that it is unreadable."""
     table = pa.Table.from_pylist(rows, schema=TABLES["captures"].arrow)
     held = lakes.small(lake, "captures", ["status", "capture_id", "path", "source"]).to_pylist()
@@ -58,9 +58,9 @@ def _take_in(lake: str, rows: Sequence[dict[str, Any]], unit: str, run_id: str) 
         for row in held
     ]
     if all(kept):
-        return lakes.append(lake, "captures", table, [unit], run_id)
+        return lakes.append(lake, "captures", table, [app_id], run_id)
     rest = lakes.small(lake, "captures").filter(pa.array(kept))
-    lakes.replace(lake, "captures", pa.concat_tables([rest, table]), run_id, [unit])
+    lakes.replace(lake, "captures", pa.concat_tables([rest, table]), run_id, [app_id])
     return len(table)
 
 
@@ -71,7 +71,7 @@ def captures(lake: str) -> dict[str, int]:
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
-    """The batches in the lake that one of the tables has not taken in, in the order of their runs: the tables' own transactions say."""
+    """The batches in the lake that one of the tables lacks, by its own transactions, in the order of their runs."""
     rows = lakes.small(lake, "captures", ["batch_id", "status"])
     known = frozenset(rows.column("batch_id").filter(pc.not_equal(rows.column("status"), UNREADABLE)).to_pylist())
     found = frozenset[str]().union(*(lakes.lacking(lake, table, known) for table in tables))
@@ -82,7 +82,7 @@ def pending(lake: str, tables: Sequence[str]) -> list[str]:
 
 
 def computed_again(lake: str, table: str) -> list[str]:
-    """The batches in which connections were only computed again that a table has not taken in."""
+    """The batches that only computed connections again and that a table lacks."""
     rows = lakes.small(lake, "batches", ["batch_id", "slice"])
     names = rows.column("batch_id").filter(pc.is_valid(rows.column("slice"))).to_pylist()
     return [name for name in names if lakes.has_committed(lake, "captures", name) and not lakes.has_committed(lake, table, name)]
@@ -98,7 +98,7 @@ def record(
     options: Mapping[str, str],
     error: str | None = None,
 ) -> None:
-    """Enter a stage of a run, ended now, into table runs; `options` as `pipelines.ingest.recorded_options` names them."""
+    """Enter a stage of a run, ended now, into table runs; `options` as `pipelines.ingest.recorded_options` has them."""
     entry: dict[str, Any] = {
         "run_id": run_id,
         "stage": stage,

@@ -130,7 +130,7 @@ class Lease:
             stream.write(b"")
 
 
-def told(entry: bytes) -> bytes:
+def holder_of(entry: bytes) -> bytes:
     """What a holder said of itself, out of its log entry."""
     for line in entry.splitlines():
         with suppress(ValueError):

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from itertools import takewhile
 
-from pipelines.locking.lease import LEASE_S, Lease, told
+from pipelines.locking.lease import LEASE_S, Lease, holder_of
 from stompcap.errors import EnvironmentProblem, LakeBusy
 from stompcap.progress import Progress
 
@@ -56,7 +56,7 @@ def _leased(lake: str, wait_s: float, progress: Progress) -> Iterator[None]:
     """Hold a lake on an object store."""
     lease, until, waiting = Lease(lake), time.monotonic() + wait_s, False
     while ((before := lease.latest()) is not None and before.holds) or not lease.take(_myself(), before):
-        holder = _named(told(before.who)) if before else ""
+        holder = _named(holder_of(before.who)) if before else ""
         if before and before.holds and time.monotonic() >= until:
             advice = f"try again when it has ended{'' if wait_s else WAIT}"
             raise LakeBusy(f"{lake}: another run holds the lake{holder}; {advice}; if it was killed, its hold ends {LEASE_S:.0f} s later")
@@ -116,9 +116,9 @@ def _holder(handle: int) -> str:
     return _named(os.pread(handle, 4096, 0))
 
 
-def _named(said: bytes) -> str:
+def _named(entry: bytes) -> str:
     try:
-        who = json.loads(said)
+        who = json.loads(entry)
         return f" ({who['command']}, process {who['pid']} on {who['host']}, since {who['began']})"
     except (ValueError, KeyError, TypeError):
         return ""

@@ -56,11 +56,11 @@ def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: 
 
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
-    """Make an aggregate current, under the names of batches that were taken in; rows written. `spark` answers where much is new."""
+    """Make an aggregate current, under the names of the batches that brought something; rows written. `spark` answers where much is new."""
     sources = {name: open_tables.table(location(lake, name)) for name in one.times}
-    noted = delta_log.transactions(open_tables.table(location(lake, one.name)))
+    recorded = delta_log.transactions(open_tables.table(location(lake, one.name)))
     info = CommitInfo(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
-    periods = changed(one, sources, {name: noted.get(SOURCE + name) for name in sources})
+    periods = changed(one, sources, {name: recorded.get(SOURCE + name) for name in sources})
     if periods is None:
         rows = query.ask(lake, [one.query()], spark)[one.name]
         return replace_where(lake, one.name, one.period, None, rows, info)
@@ -97,8 +97,8 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
             names = f"stream_id, {one.attributes}"
             either_way = (f"(SELECT {names} FROM {a} EXCEPT SELECT {names} FROM {b})" for a, b in (("came", "went"), ("went", "came")))
             altered = f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
-            query.show(database, "theirs", _during(one, sources[one.rows], database, altered))
-            sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM theirs WHERE {altered}) theirs")
+            query.show(database, "of_altered", _during(one, sources[one.rows], database, altered))
+            sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM of_altered WHERE {altered}) of_altered")
         begins = database.sql(f"SELECT DISTINCT period FROM ({sql}) periods").to_arrow_table().column("period")
     return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.length)
 

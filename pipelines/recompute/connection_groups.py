@@ -76,9 +76,9 @@ class Connections:
         """Those of some captures, rows of table captures, that have packets of a time at which one of them lived."""
         begins, ends = self.periods
         some = [row for row in captures if row["first_ns"] is not None]
-        place = np.searchsorted(ends, np.array([row["first_ns"] for row in some], np.int64))
+        index = np.searchsorted(ends, np.array([row["first_ns"] for row in some], np.int64))
         last = np.array([row["last_ns"] for row in some], np.int64)
-        touched = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
+        touched = (index < len(begins)) & (np.append(begins, 0)[np.minimum(index, len(begins))] <= last)
         return [row for row, hit in zip(some, touched.tolist(), strict=True) if hit]
 
     def split(self, missing: Sequence[Mapping[str, Any]]) -> tuple[Connections, Connections]:
@@ -86,8 +86,8 @@ class Connections:
         times = [np.array([row[name] for row in missing], np.int64) for name in ("first_ns", "last_ns")]
         begins, ends = disjoint(*times)
         first, last = integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns"))
-        place = np.searchsorted(ends, first)
-        hit = (place < len(begins)) & (np.append(begins, 0)[np.minimum(place, len(begins))] <= last)
+        index = np.searchsorted(ends, first)
+        hit = (index < len(begins)) & (np.append(begins, 0)[np.minimum(index, len(begins))] <= last)
         together = integers(self.rows.column("together"))
         lost = pa.array(np.isin(together, np.unique(together[hit])))
         return Connections(self.rows.filter(pc.invert(lost))), Connections(self.rows.filter(lost))
@@ -99,14 +99,14 @@ NO_CONNECTIONS = Connections(pa.schema([
 
 
 def together(
-    tables: Mapping[str, Files | pa.Table], chosen: str, idle_ns: int, *, share: str = "true", came: str = "false", both: bool = False
+    tables: Mapping[str, Files | pa.Table], selected: str, idle_ns: int, *, share: str = "true", came: str = "false", both: bool = False
 ) -> Connections:
-    """The groups that have a chosen connection, in order of flow and time.
+    """The groups that have a selected connection, in order of flow and time.
 
     Args:
-        tables: `streams`, and where some are being made `new_streams`; `open_streams`, more rows of streams, which are all chosen;
+        tables: `streams`, and where some are being made `new_streams`; `open_streams`, more rows of streams, which are all selected;
             `sources` with the name of the source; what conditions name.
-        chosen, came: SQL, which rows of `streams` and of `new_streams` are chosen. `share`: which rows of both count.
+        selected, came: SQL, which rows of `streams` and of `new_streams` are selected. `share`: which rows of both count.
         idle_ns: the idle timeout.
         both: only groups that have connections of `streams` too.
     """
@@ -114,12 +114,12 @@ def together(
     zero = ", ".join(f"coalesce({name}, 0) AS {name}" if name in LIFE else name for name in COLUMNS)
     sql = f"""
     WITH lives AS (
-        SELECT {zero}, {FLOW} AS flow, false AS came, ({chosen}) AS chosen FROM streams
+        SELECT {zero}, {FLOW} AS flow, false AS came, ({selected}) AS selected FROM streams
         WHERE source IN (SELECT source FROM sources) AND ({share})
         UNION ALL SELECT {zero}, {FLOW}, false, true FROM open_streams
         UNION ALL SELECT {zero}, {FLOW}, true, ({came}) FROM new_streams WHERE {share}
     ), mine AS (
-        SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE chosen)
+        SELECT * FROM lives WHERE flow IN (SELECT flow FROM lives WHERE selected)
     ), silent AS (
         SELECT *, first_ns - max(last_ns) OVER before AS silence, coalesce(bool_or({OPEN_SQL}) OVER before, false) AS some_open
         FROM mine WINDOW before AS ({ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -127,7 +127,7 @@ def together(
         SELECT *, sum(CASE WHEN silence IS NULL OR {over_sql("silence", idle_ns, "some_open")} THEN 1 ELSE 0 END) OVER ({ORDER}) AS part
         FROM silent
     ), grouped AS (
-        SELECT *, bool_or(chosen) OVER (PARTITION BY flow, part) AS wanted, bool_or(NOT came) OVER (PARTITION BY flow, part) AS held
+        SELECT *, bool_or(selected) OVER (PARTITION BY flow, part) AS wanted, bool_or(NOT came) OVER (PARTITION BY flow, part) AS held
         FROM parted
     )
     SELECT {names}, came, dense_rank() OVER (ORDER BY flow, part) AS together FROM grouped

@@ -2,7 +2,7 @@
 
 Where packets of both are computed together, it is told which are of two points (`stompcap.tcp.capture_points`), and the lake is that of one
 run over all. Here connections are found that may be the same: of the same endpoints, and alike but for a difference that several have in
-common, or that have as many octets and lasted as long. A mistake costs that captures are read again, and changes nothing.
+common, or that have as many octets and lasted as long. One that is found wrongly costs that captures are reread, and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Captures of the lake read once more, for connections that are computed again: only where they are what they were."""
+"""Captures of the lake that are reread for connections that are computed again, where they are still what they were."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Which files of a watched folder are to be read now: what a capturing program has finished, or does not write to at the moment.
 
 A file that is named by itself is read whenever it has changed. One that is found in a folder or by a glob is read when it stands still: it
-is as it was at the last look, or was last modified longer ago than looks are apart. Nobody can tell from outside whether a
-program will write to a file again, so this rule needs no names and no signal from that program, and a mistake costs nothing but a cut: what
-is added to a capture later is read later, from where the lake has it (`stompcap.capture.survey`). Files of one period, whose names have
-the same numbers, are read together: those of several taps have the directions of one connection.
+is as it was at the last look, or was last modified longer ago than looks are apart. Nobody can tell from outside whether a program will
+write to a file again, so this rule needs no names and no signal from that program. If it errs, that costs nothing but a cut: what is added
+to a capture later is read later, from where the lake has it (`stompcap.capture.survey`). Files of one period, whose names have the same
+numbers, are read together: those of several taps have the directions of one connection.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stompcap.capture.rotation import period
 from stompcap.errors import CaptureError
 
 LONG_S = 3600
-"""A file that has been written to for so long without standing still is named, once."""
+"""A file that has been written to for so long without coming to rest is named, once."""
 
 MOST_ROUNDS = 64
 """A file that cannot be read is tried again after 1, 2, 4, ... rounds, and after so many at most."""
@@ -49,7 +49,7 @@ class Due:
 
 
 class Rotating:
-    """Files, folders, globs and URIs that are looked at again and again, `still_s` seconds apart or more.
+    """Files, folders, globs and URIs that are looked at many times, `still_s` seconds apart or more.
 
     `now` gives seconds since the epoch.
     """

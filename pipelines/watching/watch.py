@@ -1,6 +1,7 @@
 """Rounds without end: each looks which files are due and does with them what a run does, in one session that stays warm.
 
-What goes wrong in a round is told, and the next round tries again; only a request that makes no sense ends it, and a session that is lost.
+What goes wrong in a round is reported, and the next round tries again. Only a request that makes no sense ends the rounds, or a lost
+session.
 
 A validation adds up what is known of the whole lake, which in a large one may be most of a round: it takes at most a tenth of the time, and
 what a round leaves out, a later one does, also if nothing is new by then.
@@ -31,7 +32,7 @@ PAUSE = 9
 """The last validation ended so many times its own length ago when the next one begins."""
 
 
-class Teller(Protocol):
+class Reporter(Protocol):
     """Who hears what a watch does."""
 
     def done(self, result: Result) -> None:
@@ -60,22 +61,22 @@ class Clock(Protocol):
 class Watch:
     """Rounds, `every_s` seconds from the beginning of one to that of the next, or as soon as one that takes longer has ended.
 
-    `work` does a round: the files that are due, and the stages to do. `lost` says whether the session of the rounds is of no use any
+    `run_round` does one: the files that are due, and the stages to do. `lost` says whether the session of the rounds is of no use any
     more. `waiting` makes the context in which there is nothing to interrupt.
     """
 
     def __init__(
         self,
         files: Rotating,
-        work: Callable[[Sequence[str], Sequence[str]], Result],
-        tell: Teller,
+        run_round: Callable[[Sequence[str], Sequence[str]], Result],
+        reporter: Reporter,
         every_s: float,
         *,
         lost: Callable[[], bool] = lambda: False,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Clock = time,
     ) -> None:
-        self._files, self._work, self._tell, self._every_s = files, work, tell, every_s
+        self._files, self._run_round, self._reporter, self._every_s = files, run_round, reporter, every_s
         self._lost, self._waiting, self._clock = lost, waiting, clock
         self._owed = True  # a run that was killed, or a round that failed, may have left something to finish without any new file
         self._unvalidated, self._validates_s = False, self._clock.monotonic()
@@ -96,19 +97,19 @@ class Watch:
         try:
             with self._waiting():
                 due = self._files.look()
-                self._tell.warn([str(error) for error in due.refused] + [_long(path) for path in due.long])
+                self._reporter.warn([str(error) for error in due.refused] + [_long(path) for path in due.long])
                 validates = self._clock.monotonic() >= self._validates_s
                 if not (due.files or self._owed or (self._unvalidated and validates)):
-                    self._tell.idle(due)
+                    self._reporter.idle(due)
                     return
             self._owed = True
-            result = self._work(list(due.files), [stage for stage in STAGES if validates or stage != VALIDATION])
+            result = self._run_round(list(due.files), [stage for stage in STAGES if validates or stage != VALIDATION])
         except UsageError:
             raise
         except Exception as error:  # whatever it is, the next round may fare better
             if self._lost():
                 raise EnvironmentProblem(LOST) from error
-            self._tell.failed(error)
+            self._reporter.failed(error)
             return
         self._owed, self._unvalidated = False, not validates
         took_s = sum(stage["seconds"] for stage in result.stages if stage["name"] == VALIDATION)
@@ -117,11 +118,11 @@ class Watch:
         if not due.files:
             result.warnings = [line for line in result.warnings if not line.startswith(NOTHING)]
         self._files.taken(due, {str(one["path"]) for one in result.captures if one["status"] == UNREADABLE})
-        self._tell.warn(result.warnings)
+        self._reporter.warn(result.warnings)
         if result.rows:
-            self._tell.done(result)
+            self._reporter.done(result)
         else:
-            self._tell.idle(due)
+            self._reporter.idle(due)
 
 
 def _long(path: str) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pipelines.locking import lease, lock
-from pipelines.locking.lease import Lease, told
+from pipelines.locking.lease import Lease, holder_of
 from stompcap.errors import EnvironmentProblem, LakeBusy
 from tests.s3 import Store, store
 
@@ -131,5 +131,5 @@ def test_a_store_without_the_bucket_is_a_line() -> None:
 
 def test_a_holder_is_read_from_its_entry() -> None:
     entry = {"metaData": {"id": "x", "description": json.dumps({"pid": 7})}}
-    assert json.loads(told(b'{"protocol":{}}\n' + json.dumps(entry).encode())) == {"pid": 7}
-    assert told(b"") == b""
+    assert json.loads(holder_of(b'{"protocol":{}}\n' + json.dumps(entry).encode())) == {"pid": 7}
+    assert holder_of(b"") == b""
