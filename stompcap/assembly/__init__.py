@@ -4,6 +4,6 @@ from stompcap.assembly.analyser import SessionAnalyser
 from stompcap.assembly.assembly import Assembly
 from stompcap.assembly.parts import Part, Sessions
 from stompcap.assembly.redecode import redecode
-from stompcap.assembly.state_rows import segments_of
+from stompcap.assembly.resume.segment_rows import segments_of
 
 __all__ = ["Assembly", "Part", "SessionAnalyser", "Sessions", "redecode", "segments_of"]

@@ -15,7 +15,7 @@ from stompcap.wire_order import END
 
 if TYPE_CHECKING:
     from stompcap import session
-    from stompcap.assembly.pieces import State
+    from stompcap.assembly.resume.session_steps import State
 
 JUDGED = ("compliance", "compliance_findings")
 MOST_ROWS = 65_536  # of sessions in pieces that end together
@@ -66,14 +66,14 @@ class SessionAnalyser:
 
     def _rest(self) -> Iterator[Part]:
         """The rows of the sessions whose last pieces have come."""
-        from stompcap.assembly import pieces
+        from stompcap.assembly.resume import session_steps
 
         if not self._ending:
             return
         ending, going_on = self._ending, pa.concat_arrays(self._going_on) if self._going_on else None
         self._ending, self._ending_rows, self._going_on = [], 0, []
         streams = pa.concat_tables([one.streams for one, _ in ending])
-        tables, _ = self._step(streams, [one for one, _ in ending], END, pieces.together([state for _, state in ending]))
+        tables, _ = self._step(streams, [one for one, _ in ending], END, session_steps.together([state for _, state in ending]))
         yield self._wanted(tables, going_on)
 
     def _wanted(self, tables: Mapping[str, pa.Table], going_on: pa.Array | None) -> Part:
@@ -123,19 +123,19 @@ class SessionAnalyser:
 
     def _so_far(self, sessions: Sessions) -> tuple[str, list[Sessions], State]:
         """The stream of a piece, all pieces that no step has had yet, and the state before these."""
-        from stompcap.assembly import pieces
+        from stompcap.assembly.resume import session_steps
 
         (stream,) = sessions.streams.column("stream_id").to_pylist()
-        return stream, [*self.come.pop(stream, []), sessions], self.states.pop(stream, pieces.EMPTY)
+        return stream, [*self.come.pop(stream, []), sessions], self.states.pop(stream, session_steps.EMPTY)
 
     def _step(self, streams: pa.Table, come: list[Sessions], upto: int, before: State) -> tuple[dict[str, pa.Table], State]:
-        from stompcap.assembly import pieces
+        from stompcap.assembly.resume import session_steps
         from stompcap.session import StepInput
 
         rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
         count = streams.num_rows
         batch = StepInput(streams, rows, frames, segments, stalls, upto=np.full(count, upto), closing=np.full(count, upto == END))
-        return pieces.resume(batch, before, self.order, self._session_options(), self.options.settings)
+        return session_steps.resume(batch, before, self.order, self._session_options(), self.options.settings)
 
     def _session_options(self) -> session.Options:
         from stompcap import session

@@ -14,8 +14,8 @@ import pyarrow as pa
 from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.large_flow import LargeFlow
-from stompcap.assembly.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.parts import Part
+from stompcap.assembly.resume.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
 from stompcap.capture.segment_columns import FIN, KEPT, RST, STATE

@@ -5,7 +5,7 @@ of a connection is detected when CONNECT was answered, or a block after its firs
 too, or when as many octets were examined as are: then it stands. Until then the headers of its segments are held, and none of its octets.
 
 Where captures to come may go on with the flow, its connections are given out as they stand, and what they had left undecided before is
-kept: a later run takes that up as the next block would have (stompcap.assembly.flow_state).
+kept: a later run takes that up as the next block would have (stompcap.assembly.resume.flow_state).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
-from stompcap.assembly.connects import NO_CONNECTS, Connects, connects_of
-from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
+from stompcap.assembly.resume.connects import NO_CONNECTS, Connects, connects_of
+from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Going, Resumed, windows
 from stompcap.capture.files import Source

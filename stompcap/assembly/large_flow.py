@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import tcp
-from stompcap.assembly import state_rows
-from stompcap.assembly.earlier import why
 from stompcap.assembly.flow import Flow
 from stompcap.assembly.parts import Part
+from stompcap.assembly.resume import segment_rows
+from stompcap.assembly.resume.older_states import why
 from stompcap.assembly.task import Task
 from stompcap.capture.files import Source
 from stompcap.capture.segment_columns import SEGMENTS, SPILLED
@@ -76,7 +76,7 @@ class LargeFlow:
 
     def end(self) -> Iterator[Part]:
         """All other rows: as they stand, with the state behind the last packet, where later captures may go on with the flow."""
-        from stompcap.assembly import flow_state
+        from stompcap.assembly.resume import flow_state
 
         analyser, now_ns = self.task.analyser, self.task.now_ns
         if analyser is None or now_ns is None or self.machine.ended_by(now_ns):
@@ -92,11 +92,11 @@ class LargeFlow:
             left.octets.complete(left.together.extents(), self.task.sources)
             octets = flow_state.packed(state, left, self.task)
             last = self._last | {"ts_ns": self.machine.last_ns}
-            rows = state_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)
+            rows = segment_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)
             yield Part({"stream_state": rows}, going_on=left.ids())
 
     def _resume(self, octets: bytes) -> None:
-        from stompcap.assembly import flow_state
+        from stompcap.assembly.resume import flow_state
 
         task = self.task
         state, self._over = flow_state.unpacked(octets, task)

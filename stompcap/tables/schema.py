@@ -26,8 +26,8 @@ class Column:
 
     A value is between `least` and `most`, both included; None is no bound. Those of a TIMESTAMP are microseconds since the epoch.
 
-    Of a column that older lakes lack, `before` is what it says in the rows of open connections that they keep (stompcap.assembly.layouts),
-    and `formerly` the name that it had in them, if it had another.
+    Of a column that older lakes lack, `before` is what it says in the rows of open connections that they keep
+    (stompcap.assembly.resume.state_layout), and `formerly` the name that it had in them, if it had another.
     """
 
     name: str

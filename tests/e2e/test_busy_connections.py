@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly import earlier, layouts
+from stompcap.assembly.resume import older_states, state_layout
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.test_open_connections import SECOND, Peers
@@ -116,10 +116,10 @@ def test_a_state_that_lacks_what_cannot_be_known_is_left_alone(tmp_path: Path, m
     """What comes of the flow is a connection of its own."""
     first, second = captures(tmp_path, "part", talk(0, 20), 2)
     lake = run(Lake(block=BLOCK), [first])
-    monkeypatch.setattr(earlier, "MAPPED", ())
-    present = layouts.now()
+    monkeypatch.setattr(older_states, "MAPPED", ())
+    present = state_layout.now()
     other = replace(present, words={**present.words, "protocol": ("other", "stomp")})
-    monkeypatch.setattr(earlier, "now", lambda: other)
+    monkeypatch.setattr(older_states, "now", lambda: other)
     lake.run([second])
     assert list(lake.lost.values()) == ["its codes of protocol stand for other words now"]
     alone = run(Lake(block=BLOCK), [second])

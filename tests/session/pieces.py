@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.assembly import pieces
+from stompcap.assembly.resume import session_steps
 from stompcap.codes import GAP
 from stompcap.columns import integers
 from stompcap.rules import judge
@@ -100,9 +100,9 @@ def resumed(
 ) -> dict[str, pa.Table]:
     """All tables of sessions given in pieces, the state kept as octets between them; `most` gets the sizes of the states by stream."""
     found: dict[str, list[pa.Table]] = {}
-    state = pieces.EMPTY.to_bytes()
+    state = session_steps.EMPTY.to_bytes()
     for piece in cut(made, packets):
-        tables, kept = pieces.resume(piece, pieces.from_bytes(state), {"cap": 0}, options or Options())
+        tables, kept = session_steps.resume(piece, session_steps.from_bytes(state), {"cap": 0}, options or Options())
         state = kept.to_bytes()
         if most is not None:
             held = kept.session.tables.values()

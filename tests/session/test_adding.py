@@ -24,7 +24,7 @@ COLUMN = {
     ),
 }  # fmt: skip
 OF_A_COLUMN = """
-from stompcap.assembly.layouts import BEFORE
+from stompcap.assembly.resume.state_layout import BEFORE
 from stompcap.session.state import SCHEMAS
 from stompcap.tables.document import document
 assert deliveries.column("priority").to_pylist() == [None, "9", None]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stompcap.assembly import pieces
+from stompcap.assembly.resume import session_steps
 from stompcap.rules import RULES
 from stompcap.session import Options
 from stompcap.tables import TABLES
@@ -101,9 +101,9 @@ def test_thousands_beside_one_that_stays() -> None:
 
 
 def test_what_is_no_state_is_refused() -> None:
-    """Those of other versions are taken up: tests/assembly/test_layouts.py, tests/e2e/test_older_lakes.py."""
+    """Those of other versions are taken up: tests/assembly/resume/test_state_layout.py, tests/e2e/test_older_lakes.py."""
     with pytest.raises(pa.ArrowInvalid):
-        pieces.from_bytes(b"something else")
+        session_steps.from_bytes(b"something else")
 
 
 @pytest.mark.slow

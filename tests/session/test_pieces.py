@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stompcap import capture
-from stompcap.assembly import Assembly, pieces
+from stompcap.assembly import Assembly
 from stompcap.assembly.parts import Sessions
+from stompcap.assembly.resume import session_steps
 from stompcap.options import Options as Choices
 from stompcap.rules import RULES
 from stompcap.session import Options
@@ -191,9 +192,9 @@ def test_its_row_comes_out_when_nothing_can_change_it() -> None:
     """Not before it is forgotten, nor before what it delivered is settled and the server was heard since, or not for long."""
     settled = "> SUBSCRIBE id:2 destination:/b\n> UNSUBSCRIBE id:2\n"
     text = OPEN + SUBSCRIBE + LATE + UNSUBSCRIBE + settled + "> SEND\n" * 8 + "> ACK id:late\n< EOL\n" + "> SEND\n" * 8
-    sessions, options, state, found = made(text), Options(retention=4), pieces.EMPTY, {}
+    sessions, options, state, found = made(text), Options(retention=4), session_steps.EMPTY, {}
     for number, piece in enumerate(cut(sessions, range(4, 27))):
-        tables, state = pieces.resume(piece, state, {"cap": 0}, options)
+        tables, state = session_steps.resume(piece, state, {"cap": 0}, options)
         found |= {row["subscription"]: (number + 3, row["acked"], row["status"]) for row in tables["subscriptions"].to_pylist()}
     # packets: 4 MESSAGE, 5 and 7 UNSUBSCRIBE, 16 ACK, 17 EOL: until then the client's wait for the server, but not for more than four
     assert found == {"2": (17, 0, "unsubscribed"), "1": (18, 1, "unsubscribed")}

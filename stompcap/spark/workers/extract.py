@@ -79,7 +79,7 @@ class Extract:
             return self._count(segments)
 
         def blamed(error: Exception) -> dict[int, Exception]:
-            from stompcap.assembly.earlier import why
+            from stompcap.assembly.resume.older_states import why
 
             endpoints = given[0].column("endpoints")[0].as_py()
             if endpoints not in made.assembly.resumed:

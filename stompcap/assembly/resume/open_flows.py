@@ -1,8 +1,8 @@
 """Flows that later captures may go on with: their segments, to be reassembled again together with those that come.
 
 What is kept of a segment is its header and the place of its octets in the capture, and what of its octets tables show
-(`stompcap.assembly.kept_octets`). Of connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A
-flow of many packets goes through the machines one by one instead, and their state is kept (`stompcap.assembly.flow_state`).
+(`stompcap.assembly.resume.octets`). Of connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A
+flow of many packets goes through the machines one by one instead, and their state is kept (`stompcap.assembly.resume.flow_state`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.assembly import state_rows
-from stompcap.assembly.kept_octets import KeptOctets
 from stompcap.assembly.parts import Part
+from stompcap.assembly.resume import segment_rows
+from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.options import Options
@@ -62,7 +62,7 @@ class OpenFlows:
         self._octets.complete(self.reassembly, sources)
         stream = self.reassembly.stream_of[self._rows]
         ids, role = self.reassembly.streams.stream_id.take(pa.array(stream)), self.detected.roles[stream, self._side[self._rows]]
-        rows = state_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source)
+        rows = segment_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source)
         return Part({"stream_state": rows}, going_on=self.ids())
 
 

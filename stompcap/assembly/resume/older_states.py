@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stompcap.assembly.layouts import BEFORE, COME, LOST, RULES, Value, now, of_column
+from stompcap.assembly.resume.state_layout import BEFORE, COME, LOST, RULES, Value, now, of_column
 from stompcap.rules.tally import IDS
 from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS

@@ -3,8 +3,8 @@
 Who adds a field to what a machine saves (a column of numbers, of a state table, of `frames`) says here, in BEFORE, what it is in
 states that were written before there was such a field. For a field of a session's records `Field.before` says so; for a column of the
 lake's tables `Column.before` does, and where that says nothing it is null. States of other layouts are then taken up as they are
-(`stompcap.assembly.earlier`). Of a field about which nothing can be said (LOST), states without it are not taken up: their connections are
-computed again from their captures.
+(`stompcap.assembly.resume.older_states`). Of a field about which nothing can be said (LOST), states without it are not taken up: their
+connections are computed again from their captures.
 """
 
 from __future__ import annotations

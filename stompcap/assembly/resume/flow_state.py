@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.assembly import earlier, pieces, state_rows
 from stompcap.assembly.analyser import Paused
-from stompcap.assembly.connects import Connects
 from stompcap.assembly.flow import OpenFlow, Underway
-from stompcap.assembly.kept_octets import KeptOctets
-from stompcap.assembly.layouts import COME
 from stompcap.assembly.parts import LEARNED, Sessions
+from stompcap.assembly.resume import older_states, segment_rows, session_steps
+from stompcap.assembly.resume.connects import Connects
+from stompcap.assembly.resume.octets import KeptOctets
+from stompcap.assembly.resume.state_layout import COME
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Resumed
 from stompcap.columns import U8
@@ -50,11 +50,11 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
     """A state as octets. `flow` has its segments, and the octets that were shown of them."""
     segments, capture_ids, source = flow.together.carried.segments, task.capture_ids, task.options.source
     ids = flow.ids().take(pa.array(flow.together.reassembly.stream_of))
-    rows = state_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
+    rows = segment_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
     machine = state.machine
     counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
     arrays: Arrays = {
-        earlier.LAYOUT: earlier.layout(), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
+        older_states.LAYOUT: older_states.layout(), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
         "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     for number, one in state.underway.items():
@@ -70,10 +70,10 @@ def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
     """The state that `packed` wrote, and whether captures had another order then than this task says of the run before.
 
     Only where the order is the same, the next run goes on with it. A state of any version is taken up; raises
-    stompcap.assembly.earlier.StateError where it lacks what cannot be known any more.
+    stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
     with np.load(io.BytesIO(octets), allow_pickle=False) as held:
-        found = earlier.of_machines(held)
+        found = older_states.of_machines(held)
         other = found["captures"].tobytes() != task.digests[0]
         context = _Context(found, task)
         segments = context.segments("rows")
@@ -100,7 +100,7 @@ class _Context:
     def segments(self, name: str) -> pa.Table:
         """Rows of table stream_state, as an Arrow stream, as segments of this run."""
         table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all()
-        return state_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
+        return segment_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
 
     def underway(self, name: str, rows: pa.Table) -> Underway:
         """A connection whose arrays' names begin with `name`, and the segments left of it."""
@@ -124,8 +124,8 @@ class _Context:
         """A session."""
         come = None
         if name + "come" in self.found:
-            come = Sessions(**earlier.of_pieces(self.found[name + "come"].tobytes()), upto=int(self.found[name + "upto"]))
-        return Paused(pieces.from_bytes(self.found[name + "state"].tobytes()), come)
+            come = Sessions(**older_states.of_pieces(self.found[name + "come"].tobytes()), upto=int(self.found[name + "upto"]))
+        return Paused(session_steps.from_bytes(self.found[name + "state"].tobytes()), come)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
         return kind(*(self.found[f"{name}.{field.name}"] for field in fields(cast("Any", kind))))
@@ -136,7 +136,7 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
     connects = one.connects
     nothing = KeptOctets(connects.segments, np.zeros(connects.segments.num_rows, np.bool_))
     every, none = np.arange(connects.segments.num_rows), pa.array([""] * connects.segments.num_rows)
-    rows = state_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
+    rows = segment_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
     arrays: Arrays = {
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
         name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly import earlier, layouts, pieces
+from stompcap.assembly.resume import older_states, session_steps, state_layout
 from stompcap.session import state as session_state
 from stompcap.tables import TABLES, words
 from stompcap.tcp.machine import Reassembler
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS
 
 RELEASED = json.loads((Path(__file__).parent / "layout_of_0_1_0.json").read_text("utf-8"))
-"""What the first states had that had a layout: `layouts.now().json` then. What has come since must be declared."""
+"""What the first states had that had a layout: `state_layout.now().json` then. What has come since must be declared."""
 
 
 def names(fields: list[str]) -> list[str]:
@@ -28,7 +28,7 @@ def names(fields: list[str]) -> list[str]:
 
 def lacking() -> list[tuple[str, str]]:
     """The fields of the present layout that RELEASED has not."""
-    now = json.loads(layouts.now().json)
+    now = json.loads(state_layout.now().json)
     found = []
     for kind in ("numbers", "arrays", "schemas"):
         for part, fields in now[kind].items():
@@ -39,42 +39,42 @@ def lacking() -> list[tuple[str, str]]:
 
 def test_what_a_new_field_was_before_is_declared() -> None:
     """To mend it: say what the field is in states without it, or LOST: in BEFORE of
-    stompcap/assembly/layouts.py, or as `before` beside the field in stompcap/session."""
+    stompcap/assembly/resume/state_layout.py, or as `before` beside the field in stompcap/session."""
     undeclared = [
         (part, name) for part, name in lacking()
-        if name not in layouts.BEFORE.get(part, {}) and layouts.of_column(part, name) is layouts.LOST
+        if name not in state_layout.BEFORE.get(part, {}) and state_layout.of_column(part, name) is state_layout.LOST
     ]  # fmt: skip
     assert undeclared == []
 
 
 def test_what_is_declared_is_there() -> None:
-    now = json.loads(layouts.now().json)
+    now = json.loads(state_layout.now().json)
     parts = now["numbers"] | now["arrays"] | now["schemas"]
-    assert [(part, name) for part, fields in layouts.BEFORE.items() for name in fields if name not in names(parts[part])] == []
+    assert [(part, name) for part, fields in state_layout.BEFORE.items() for name in fields if name not in names(parts[part])] == []
 
 
 def test_the_first_layout_is_that_of_the_states_without_one() -> None:
     for kind in ("numbers", "words"):
-        assert {part: list(fields) for part, fields in earlier.FIRST[kind].items()} == RELEASED[kind]
+        assert {part: list(fields) for part, fields in older_states.FIRST[kind].items()} == RELEASED[kind]
 
 
 @pytest.mark.parametrize(
     "changed",
     [
         {"numbers": {}}, {"arrays": {}}, {"words": {"mode": ("auto",)}}, {"meanings": ("changed",)},
-        {"schemas": {**layouts.now().schemas, "session frames": session_state.FRAMES.append(pa.field("new", pa.string()))}},
+        {"schemas": {**state_layout.now().schemas, "session frames": session_state.FRAMES.append(pa.field("new", pa.string()))}},
     ],
     ids=lambda changed: next(iter(changed)),
 )  # fmt: skip
 def test_the_version_is_what_the_layout_says(changed: dict[str, Any]) -> None:
-    assert replace(layouts.now(), **changed).digest != layouts.now().digest
-    assert replace(layouts.now()).digest == layouts.now().digest
+    assert replace(state_layout.now(), **changed).digest != state_layout.now().digest
+    assert replace(state_layout.now()).digest == state_layout.now().digest
 
 
 def without(table: str, column: str) -> bytes:
     """The state of a session, with a row in each table, that lacks a column."""
     tables = {}
-    for name, schema in {**session_state.SCHEMAS, **layouts.RULES}.items():
+    for name, schema in {**session_state.SCHEMAS, **state_layout.RULES}.items():
         rows = {field.name: ["FR-01"] if field.name == "rule_id" else pa.nulls(1, field.type) for field in schema}
         found = pa.table(rows).cast(pa.schema([field.with_nullable(True) for field in schema]))
         tables[name] = found.drop_columns([column]) if name == table else found
@@ -83,40 +83,41 @@ def without(table: str, column: str) -> bytes:
 
 @pytest.mark.parametrize("column", [column.name for column in TABLES["frames"].columns if column.nullable])
 def test_a_column_that_frames_may_leave_out_is_null_in_states_without_it(column: str) -> None:
-    if column in layouts.BEFORE.get("session frames", {}) or column not in session_state.FRAMES.names:
+    if column in state_layout.BEFORE.get("session frames", {}) or column not in session_state.FRAMES.names:
         pytest.skip("its meaning is declared")
-    found = pieces.from_bytes(without("frames", column)).session["frames"]
+    found = session_steps.from_bytes(without("frames", column)).session["frames"]
     assert found.schema == session_state.FRAMES
     assert found.column(column).to_pylist() == [None]
 
 
 def test_a_field_of_records_is_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier, "BEFORE", {"session deliveries": {"aborts": 7}})
-    assert pieces.from_bytes(without("deliveries", "aborts")).session["deliveries"].column("aborts").to_pylist() == [7]
+    monkeypatch.setattr(older_states, "BEFORE", {"session deliveries": {"aborts": 7}})
+    assert session_steps.from_bytes(without("deliveries", "aborts")).session["deliveries"].column("aborts").to_pylist() == [7]
 
 
-@pytest.mark.parametrize("declared", [{}, {"session deliveries": {"aborts": layouts.LOST}}], ids=["undeclared", "lost"])
+@pytest.mark.parametrize("declared", [{}, {"session deliveries": {"aborts": state_layout.LOST}}], ids=["undeclared", "lost"])
 def test_a_state_without_what_cannot_be_known_is_not_taken_up(declared: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier, "BEFORE", declared)
-    with pytest.raises(earlier.StateError, match="does not have aborts of session deliveries"):
-        pieces.from_bytes(without("deliveries", "aborts"))
+    monkeypatch.setattr(older_states, "BEFORE", declared)
+    with pytest.raises(older_states.StateError, match="does not have aborts of session deliveries"):
+        session_steps.from_bytes(without("deliveries", "aborts"))
 
 
 def machine(said: dict[str, Any]) -> dict[str, Any]:
     """The arrays of a flow without connections, of a layout."""
     numbers = np.frombuffer(Reassembler().save().numbers, np.uint8)
-    return {earlier.LAYOUT: np.frombuffer(json.dumps(said).encode(), np.uint8), "machine": numbers, "connections": np.empty(0, np.int64)}
+    layout = np.frombuffer(json.dumps(said).encode(), np.uint8)
+    return {older_states.LAYOUT: layout, "machine": numbers, "connections": np.empty(0, np.int64)}
 
 
 def now() -> dict[str, Any]:
-    return dict(json.loads(layouts.now().json))
+    return dict(json.loads(state_layout.now().json))
 
 
 def test_numbers_of_a_connection_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     said = now()
     connection = said["numbers"]["connection"]
     said["numbers"]["connection"] = [*connection[:3], "of_old", *connection[3:-1]]
-    monkeypatch.setattr(earlier, "BEFORE", {"connection": {connection[-1]: 5}})
+    monkeypatch.setattr(older_states, "BEFORE", {"connection": {connection[-1]: 5}})
     arrays = machine(said)
     with np.load(io.BytesIO(arrays["machine"].tobytes())) as found:
         held = dict(found)
@@ -125,7 +126,7 @@ def test_numbers_of_a_connection_are_found_by_name(monkeypatch: pytest.MonkeyPat
     file = io.BytesIO()
     np.savez(file, **held)
     arrays["machine"] = np.frombuffer(file.getvalue(), np.uint8)
-    with np.load(io.BytesIO(earlier.of_machines(arrays)["machine"].tobytes())) as found:
+    with np.load(io.BytesIO(older_states.of_machines(arrays)["machine"].tobytes())) as found:
         state = found["state"][0].tolist()
     sides = list(range(len(connection), width))
     assert state == [0, 1, 2, *range(4, len(connection)), 5, *sides]
@@ -145,7 +146,7 @@ def test_the_first_close_is_found_where_the_worst_was_kept(
     for name, side in (("low", low), ("high", high)):
         said = {"fin_seen": int("fin_ns" in side), "fin_ns": 0, "rst_ns": 0} | side
         columns |= {f"{name} {one}": np.array([value]) for one, value in said.items()}
-    rst_by = layouts.BEFORE["connection"]["rst_by"]
+    rst_by = state_layout.BEFORE["connection"]["rst_by"]
     assert callable(rst_by)
     by = rst_by(columns).tolist()
     assert (words.CLOSE_KINDS[columns["close_kind"][0]], by[0]) == found
@@ -160,15 +161,15 @@ def test_codes_are_found_by_their_words() -> None:
     for part, kind in nothing.items():
         arrays |= {f"3.{part}.{name}": values for name, values in vars(kind).items()}
     at = said["numbers"]["learned"].index("protocol")
-    assert words.PROTOCOLS[earlier.of_machines(arrays)["3.learned"][at]] == "other"
+    assert words.PROTOCOLS[older_states.of_machines(arrays)["3.learned"][at]] == "other"
 
 
-@pytest.mark.parametrize("name", sorted(layouts.now().words.keys() - set(earlier.MAPPED)))
+@pytest.mark.parametrize("name", sorted(state_layout.now().words.keys() - set(older_states.MAPPED)))
 def test_other_codes_must_stand_for_the_same_words(name: str) -> None:
     said = now()
     said["words"][name] = said["words"][name][::-1]
-    with pytest.raises(earlier.StateError, match=f"codes of {name} stand for other words"):
-        earlier.of_machines(machine(said))
+    with pytest.raises(older_states.StateError, match=f"codes of {name} stand for other words"):
+        older_states.of_machines(machine(said))
 
 
 def test_rows_of_segments_of_each_older_layout_are_read() -> None:

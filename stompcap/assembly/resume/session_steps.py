@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from stompcap import session
-from stompcap.assembly import earlier
+from stompcap.assembly.resume import older_states
 from stompcap.columns import flat
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
@@ -39,9 +39,9 @@ class State:
 def from_bytes(octets: bytes) -> State:
     """The state that `State.to_bytes` of any version wrote; raises pyarrow.ArrowInvalid for other octets.
 
-    Raises stompcap.assembly.earlier.StateError where it lacks what cannot be known any more.
+    Raises stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
-    found = earlier.of_session(octets)
+    found = older_states.of_session(octets)
     return State(tables_of.of_tables(found), RuleState(found["counts"], found["pending"]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.assembly.kept_octets import KeptOctets
+from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.segment_columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
 from stompcap.capture.still_there import header_begins, still_there

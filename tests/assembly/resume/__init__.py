@@ -1,0 +1,1 @@
+"""Tests of what goes on from run to run."""
