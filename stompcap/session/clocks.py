@@ -60,7 +60,7 @@ class Clocks:
     rows: Records
     least_ns: I64  # per session, how far the server's clock is at least ahead of the client's, behind the last step
     most_ns: I64  # and at most
-    unmeasured: I64  # per session, durations that could not be told so far
+    unmeasured: I64  # per session, durations that were not measurable so far
 
     @cached_property
     def ahead_ns(self) -> I64:
@@ -138,7 +138,7 @@ class Clocks:
         return np.where(behind < 0, np.searchsorted(of, direction, side="right"), behind) - first
 
     def elapsed(self, session: I64, begin: Moment, end: Moment, side: int | None = BOTH, *, counts: bool = True) -> pa.Array:
-        """Microseconds between two moments, null where one is not, and where it cannot be told; that `counts` in `unmeasured`."""
+        """Microseconds between two moments, null where one is not, and where it is not measurable; that `counts` in `unmeasured`."""
         there = (begin.ns >= 0) & (end.ns >= 0)
         known = self.comparable(session, begin.ordinal, end.ordinal, side) & (end.ns >= begin.ns) & (begin.ns > 0)
         if counts:

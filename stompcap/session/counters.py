@@ -44,7 +44,7 @@ class Counters(NamedTuple):
     renewed: Annotated[I64, Field(0, before=0)]  # ACKs of deliveries whose subscription may have been renewed
     unread: Annotated[I64, Field(0, before=0)]  # ACKs that name nothing by the version, which is not sure
     needless: Annotated[I64, Field(0, before=0)]  # MESSAGEs with an ack header that ask for no ACK
-    unmeasured: Annotated[I64, Field(0, before=0)]  # durations that could not be told (stompcap.session.clocks)
+    unmeasured: Annotated[I64, Field(0, before=0)]  # durations that were not measurable (stompcap.session.clocks)
 
 
 COUNTERS = Layout(Counters)

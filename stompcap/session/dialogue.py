@@ -87,7 +87,7 @@ class RawRows:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """The frames of all sessions in wire order; arrays of one entry per frame unless said otherwise.
+    """The frames of all sessions in wire order; arrays of one entry per frame unless another is named.
 
     session      index into `streams`
     side         CLIENT or SERVER: who sent it

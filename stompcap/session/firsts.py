@@ -1,4 +1,4 @@
-"""The first frame of each kind in a session, kept from step to step: it decides version and products, and how a session began and ended."""
+"""The first frame of each kind in a session, which states have: it decides version and products, and how a session began and ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import CLIENT, SERVER
-from stompcap.columns import I64, Bools, coded, flat, integers
+from stompcap.columns import I64, Bools, coded, flat, integers, spread
 from stompcap.session.dialogue import ACK, BEGIN, CONNECT, CONNECTED, DISCONNECT, ERROR, MESSAGE, RECEIPT, SEND, STOMP, SUBSCRIBE, Dialogue
 from stompcap.session.gaps import Gaps
 from stompcap.session.header_values import header_values
@@ -55,9 +55,8 @@ class OfSessions:
     def header(self, name: str) -> pa.Array:
         """The effective value of a header."""
         present = np.flatnonzero(self.there)
-        place = np.full(len(self.at), -1, np.int64)
-        place[present] = np.arange(len(present))
-        return header_values(self.frames.column("header"), name, self.at[present]).take(pa.array(place, mask=place < 0))
+        index = spread(len(self.at), present, np.arange(len(present)))
+        return header_values(self.frames.column("header"), name, self.at[present]).take(pa.array(index, mask=index < 0))
 
 
 def first_frames(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
@@ -92,7 +91,7 @@ def _none(dialogue: Dialogue) -> I64:
 
 
 def _columns(frames: pa.Table) -> pa.Table:
-    """The columns that are kept, as the state table has them."""
+    """The columns of frames, as the state table has them."""
     return pa.Table.from_arrays([frames.column(field.name).cast(field.type) for field in FRAMES], schema=pa.schema(FRAMES))
 
 

@@ -17,7 +17,7 @@ class Options:
     retention  for how many frames of its session what is settled, answered, ended or unsubscribed is still known by its name: what names
                an older one (a second ACK, a late MESSAGE) counts as naming what never was. Frames wait for no more rows than that
                until the other side is captured beyond them (stompcap.session.queue)
-    open_limit  how much a session may leave open: what is open beyond that is given up as unknown
+    open_limit  how much a session may leave open: what is open beyond that is evicted: emitted as unknown, counted in `sessions.given_up`
     """
 
     ack_scope: str = options.Options.ack_scope

@@ -35,8 +35,8 @@ class Release(NamedTuple):
 def release(rows: RawRows, upto: I64, unframed: I64, closing: Bools, retention: int) -> Release:
     """Which of all rows at hand the step takes.
 
-    Per session: all that came before the wire position `upto` is at hand, the first octet that no row has came at `unframed`; nothing more
-    comes where it is `closing`.
+    Per session: all that stands before `upto` in wire order is at hand, and the first octet that no row has stands at `unframed`; where the
+    session is `closing`, nothing more follows.
     """
     sessions = len(upto)
     if closing.all():

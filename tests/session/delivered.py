@@ -42,5 +42,5 @@ def dialogue(version: str, server: str, text: str) -> str:
     return OPENINGS[version].format(server) + text + ("" if "RST" in text or "FIN" in text else END)
 
 
-def told(version: str, server: str, text: str, **how: object) -> Analysis:
+def analysed(version: str, server: str, text: str, **how: object) -> Analysis:
     return run(dialogue(version, server, text), **how)  # type: ignore[arg-type]

@@ -43,16 +43,16 @@ def cut(made: Tables, packets: Sequence[int]) -> Iterable[StepInput]:
     for number in (*packets, None):
         end = number is None
         limit = 2**40 if number is None else number
-        come = np.ones(rows.num_rows, bool)
+        arrived_rows = np.ones(rows.num_rows, bool)
         for mine in map(np.array, ways.values()):
             short = np.flatnonzero((last[mine] >= limit) & ~gap[mine])
             stop = len(mine) if end or not len(short) else int(short[0])
             if not end:  # a gap shows by what comes behind it
                 while stop and gap[mine[stop - 1]]:
                     stop -= 1
-            come[mine[stop:]] = False
-        new = come & ~given
-        given |= come
+            arrived_rows[mine[stop:]] = False
+        new = arrived_rows & ~given
+        given |= arrived_rows
         fresh = {(key[0][i], int(offset[i])) for i in np.flatnonzero(new)}
         chosen = pa.array([(k, int(frame_offset[i])) in fresh for i, k in enumerate(key[1])], pa.bool_())
         packet = integers(segments["packet"])
@@ -73,10 +73,10 @@ def _open(streams: pa.Table, segments: pa.Table) -> pa.Table:
         latest[name] = max(latest[name], ts_ns)
     known = []
     for row in streams.to_pylist():
-        come = {name: row[name] is not None and row[name] <= latest[row["stream_id"]] for name in CLOSES}
-        hidden = {name: None for name in CLOSES if not come[name]}
-        hidden |= {} if come["rst_ns"] else {"rst_by": None}
-        known.append(row | hidden | ({} if any(come.values()) else {"close_kind": "open", "closed_by": None}))
+        captured = {name: row[name] is not None and row[name] <= latest[row["stream_id"]] for name in CLOSES}
+        hidden = {name: None for name in CLOSES if not captured[name]}
+        hidden |= {} if captured["rst_ns"] else {"rst_by": None}
+        known.append(row | hidden | ({} if any(captured.values()) else {"close_kind": "open", "closed_by": None}))
     return pa.Table.from_pylist(known, streams.schema)
 
 
@@ -102,10 +102,10 @@ def resumed(
     found: dict[str, list[pa.Table]] = {}
     state = session_steps.EMPTY.to_bytes()
     for piece in cut(made, packets):
-        tables, kept = session_steps.resume(piece, session_steps.from_bytes(state), {"cap": 0}, options or Options())
-        state = kept.to_bytes()
+        tables, after = session_steps.resume(piece, session_steps.from_bytes(state), {"cap": 0}, options or Options())
+        state = after.to_bytes()
         if most is not None:
-            held = kept.session.tables.values()
+            held = after.session.tables.values()
             most.append(Counter(stream for table in held for stream in table["stream_id"].to_pylist()))
         for name, table in tables.items():
             found.setdefault(name, []).append(table)

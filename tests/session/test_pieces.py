@@ -28,7 +28,7 @@ from tests.session.delivered import dialogue
 from tests.session.deliveries.test_deliveries import CASES as DELIVERIES
 from tests.session.deliveries.test_guessed import CASES as GUESSED
 from tests.session.deliveries.test_losses import COPIES, GAP, HOLES, SILENT
-from tests.session.deliveries.test_lost_settling import HABITS, drawn, without_some
+from tests.session.deliveries.test_lost_settling import CLIENTS, drawn, without_some
 from tests.session.forgetting import FORGOTTEN, LATE, OPEN, SUBSCRIBE, UNSUBSCRIBE
 from tests.session.pieces import cut, differences, resumed, staggered, whole
 from tests.session.test_analyse import ASKING, IDS, LINES, OPENINGS, SCOPES
@@ -36,7 +36,7 @@ from tests.session.transcript import made
 
 CUTS = st.lists(st.integers(1, 30), max_size=4, unique=True).map(sorted)
 RETENTIONS = (2, 8, 65_536)
-SAID = st.one_of(
+FRAMES = st.one_of(
     LINES,
     st.builds("> ACK id:x{0}".format, IDS),
     st.builds("> UNSUBSCRIBE id:{0} {1}".format, IDS, ASKING),
@@ -55,20 +55,20 @@ SAID = st.one_of(
 
 def possible(lines: list[str]) -> str:
     """A dialogue in which no side speaks after its FIN, and none after a RST."""
-    said, silent = [], set()
+    possible_lines, silent = [], set()
     for line in lines:
         side = line[0]
         if side not in silent:
-            said.append(line)
+            possible_lines.append(line)
         if line.endswith("RST"):
             break
         if line.endswith("FIN"):
             silent.add(side)
-    return "\n".join(said)
+    return "\n".join(possible_lines)
 
 
-TEXTS = st.lists(st.builds(lambda v, lines: OPENINGS[v] + possible(lines), st.sampled_from(sorted(OPENINGS)), st.lists(SAID, max_size=25)),
-                 min_size=1, max_size=12)  # fmt: skip
+TEXTS = st.lists(st.builds(lambda v, lines: OPENINGS[v] + possible(lines), st.sampled_from(sorted(OPENINGS)),
+                           st.lists(FRAMES, max_size=25)), min_size=1, max_size=12)  # fmt: skip
 COMMITTED_UNBEGUN = OPENINGS["1.2"] + """> SUBSCRIBE id:1 destination:/queue/1 ack:client
 < MESSAGE message-id:3 ack:3 subscription:1 destination:/queue/1
 > ACK id:3 transaction:2
@@ -106,7 +106,7 @@ CASES = [
     *(dialogue("1.2", "", text) for text, _ in GUESSED.values()),
     *(dialogue("1.2", "", text) for text in LOSSES),
     *FORGOTTEN.values(),
-    *chain.from_iterable(map(lossy, HABITS)),
+    *chain.from_iterable(map(lossy, CLIENTS)),
 ]
 
 

@@ -14,7 +14,7 @@ SETTLED = 1  # by an ACK or NACK outside of transactions, or by a COMMIT
 ENCLOSED = 2  # by an ACK or NACK in a transaction that has not ended
 ABORTED = 3  # enclosed in a transaction that was aborted
 AUTOMATIC = 4  # of a subscription in mode auto
-REPLACED = 5  # aborted, and then delivered anew
+REPLACED = 5  # aborted, and then delivered once more
 
 # `transaction` of a delivery that is in none
 NO_TRANSACTION = -1  # it was settled outside of transactions, or not at all

@@ -1,7 +1,7 @@
 """Heart-beats: in each direction with a negotiated interval, the times without a new octet.
 
 Watching begins when CONNECTED is complete and ends with the first FIN or RST of either side or the stream's last captured packet; behind a
-DISCONNECT there is no silence any more: once one side has said that it is done, silence is nobody's fault.
+DISCONNECT there is no silence any more: once one side is done by its own word, silence is nobody's fault.
 A gap is excused where the capture lacks octets at that point of the stream, where the receiver's window was closed, or where the sender
 was busy retransmitting: then silence does not show that nothing was sent. A window that was closed excuses the time for which it was;
 what is left of a gap before and behind is judged by itself. A gap in which the direction's clock stepped is not known, nor is then which
@@ -119,9 +119,9 @@ def _latest(rows: Records, direction: I64, segments: Segments) -> tuple[I64, I64
     last = np.maximum(end, 0)
     if not len(segments.direction):
         return rows["now_ns"].copy(), rows["steps"].copy()
-    came = (end >= 0) & (segments.direction[last] == direction)
+    arrived = (end >= 0) & (segments.direction[last] == direction)
     at, steps = segments.ts_ns[last], segments.steps[last]
-    later = came & ((steps > rows["steps"]) | ((steps == rows["steps"]) & (at > rows["now_ns"])))
+    later = arrived & ((steps > rows["steps"]) | ((steps == rows["steps"]) & (at > rows["now_ns"])))
     return np.where(later, at, rows["now_ns"]), np.where(later, steps, rows["steps"])
 
 

@@ -78,7 +78,7 @@ CLIENTS = (
     Mark("stompest", "subscribe", r"^sorted ", 1),
     Mark("stompest", "subscribe", r"^sorted .*\bid,receipt$", 1),  # vert.x has them the other way round
     Mark("stompest", "subscribe", r"^mixed ", AGAINST),
-    Mark("stompest", "send", r"^bare (sorted )?[^ ]+$", 2),
+    Mark("stompest", "send", r"^unsized (sorted )?[^ ]+$", 2),
     Mark("stompest", "send", r"^sized |mixed ", AGAINST),
     # ends with a receipt that no other asks for so; its relatives share the rest
     Mark("stompjs", "connect", r"\baccept-version,heart-beat$", 1),
@@ -116,5 +116,5 @@ CLIENTS = (
     Mark("Spring", "connect", r"accept-version$", 1),
     Mark("Spring", "connect", r"\bheart-beat,accept-version$", 1),
     Mark("Spring", "send", r"^sized .*content-length$", 1),
-    Mark("Spring", "send", r"^bare ", AGAINST),
+    Mark("Spring", "send", r"^unsized ", AGAINST),
 )

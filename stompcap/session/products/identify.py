@@ -1,4 +1,4 @@
-"""Which broker and which client library speak: from what they write of themselves, else from habits no other has.
+"""Which broker and which client library speak: from what they write of themselves, else from marks that no other has.
 
 A guess without good evidence is none: null. Brokers name themselves in `server` (1.1 and 1.2, "CONNECTED"); where that header is
 absent, and for clients, the marks in `fingerprints` are weighed.

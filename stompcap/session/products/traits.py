@@ -1,7 +1,7 @@
 """What a session shows of the software at its ends: some texts for each session, out of the first frame of each command.
 
 Names of headers are joined by commas in the order of the wire, where at least three stand there behind the word `sorted` or `mixed`;
-a SEND with a body is `sized` (it has a content-length) or `bare`. Null where the session has no such frame.
+a SEND with a body is `sized` (it has a content-length) or `unsized`. Null where the session has no such frame.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def of_server(first: Mapping[str, OfSessions]) -> Traits:
 def of_client(first: Mapping[str, OfSessions]) -> Traits:
     """What the client's frames show."""
     asked, send = first["connect"], first["send"]
-    length = pc.if_else(send.column("content_length").is_valid(), "sized ", "bare ")
+    length = pc.if_else(send.column("content_length").is_valid(), "sized ", "unsized ")
     length = pc.if_else(pc.greater(send.column("body_octets"), 0), length, "")
     return {
         "connect": names_of(asked.column("headers")),

@@ -42,15 +42,18 @@ class Delivery:
 
 @dataclass
 class Plain:
-    """One session. `wide`: a cumulative ACK reaches over the connection; `single`: a NACK is never cumulative; `lax`: a 1.1 ACK goes by
-    message-id alone. `earlier`: of the frames that settled something, those with a delivery open before it that a
+    """One session.
+
+    `ack_scope_connection`: a cumulative ACK reaches over the connection; `single`: a NACK is never cumulative;
+    `by_message_id`: a 1.1 ACK goes by message-id alone. `earlier`: of the frames that settled something, those with a delivery
+    open before it that a
     cumulative one would settle along.
     """
 
     version: str
-    wide: bool = False
+    ack_scope_connection: bool = False
     single: bool = False
-    lax: bool = False
+    by_message_id: bool = False
     subscriptions: list[Subscription] = field(default_factory=list)
     deliveries: list[Delivery] = field(default_factory=list)
     earlier: list[int] = field(default_factory=list)
@@ -110,10 +113,10 @@ class Plain:
         if self.version == "1.2":
             return [d for d in self.deliveries if "id" in header and (d.ack or d.message_id) == header["id"]]
         wanted, subscription = header.get("message-id"), header.get("subscription")
-        if wanted is None or (self.version == "1.1" and subscription is None and not self.lax):
+        if wanted is None or (self.version == "1.1" and subscription is None and not self.by_message_id):
             return []
         alike = [d for d in self.deliveries if d.message_id == wanted]
-        if self.lax or subscription is None:
+        if self.by_message_id or subscription is None:
             return alike
         exact = [d for d in alike if d.name == subscription]
         if exact:
@@ -133,11 +136,11 @@ class Plain:
             return
         swept, earlier = [chosen], self.deliveries[: self._place(chosen)]
         asking = [d for d in earlier if d.state in (PENDING, VOIDED) and d.mode in ("client", "client-individual")]
-        wide = self.wide and chosen.mode in ("client", "client-individual")
-        if any(wide or d.subscription is chosen.subscription for d in asking):
+        over_all = self.ack_scope_connection and chosen.mode in ("client", "client-individual")
+        if any(over_all or d.subscription is chosen.subscription for d in asking):
             self.earlier.append(number)
         if chosen.mode == "client" and not (command == "NACK" and self.single):
-            swept += [d for d in asking if self.wide or d.subscription is chosen.subscription]
+            swept += [d for d in asking if self.ack_scope_connection or d.subscription is chosen.subscription]
         transaction = header.get("transaction")
         for one in swept:
             one.by, one.how, one.transaction = number, "direct" if one is chosen else "cumulative", transaction

@@ -38,9 +38,9 @@ from tests.session.delivered import (
     UNKNOWN,
     VOID,
     VOID_ALONG,
+    analysed,
     message,
     subscribe,
-    told,
 )
 from tests.session.transcript import picked
 
@@ -133,13 +133,13 @@ CASES = [
 
 @pytest.mark.parametrize(("version", "server", "text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_what_becomes_of_a_delivery(version: str, server: str, text: str, expected: list[tuple[object, ...]]) -> None:
-    analysis = told(version, server, text)
+    analysis = analysed(version, server, text)
     assert picked(analysis.tables["deliveries"], "status", "settlement", "settled_by") == expected
 
 
 def test_one_subscription_may_count_for_the_connection_by_option() -> None:
     text = ONE + subscribe(2, "client", "/queue/b") + FIRST + message("m2", 2, "/queue/b", "a2") + "> NACK id:a2\n"
-    found = {scope: told("1.2", "", text, options=Options(ack_scope=scope)) for scope in ("subscription", "connection")}
+    found = {scope: analysed("1.2", "", text, options=Options(ack_scope=scope)) for scope in ("subscription", "connection")}
     outcomes = {scope: picked(a.tables["deliveries"], "status", "settlement") for scope, a in found.items()}
     assert outcomes == {"subscription": [LEFT[:2], NACK[:2]], "connection": [NACK[:2], NACK[:2]]}
 
@@ -153,7 +153,7 @@ def test_acks_in_one_packet_have_its_time() -> None:
     & > NACK id:a1
     & > ACK id:a3
     """
-    analysis = told("1.2", "", text)
+    analysis = analysed("1.2", "", text)
     assert picked(analysis.tables["deliveries"], "ack_latency_us", "settlement") == [(50_000, "nack"), (40_000, "ack"), (40_000, "ack")]
     d = analysis.dialogue
     offsets = [int(d.offset[i]) for i, name in enumerate(d.column("command").to_pylist()) if name in ("ACK", "NACK")]
@@ -167,14 +167,14 @@ def test_latency_of_a_message_in_pieces_and_of_its_acks_in_pieces() -> None:
     @150 > RAW "ACK\\nid:a1\\n\\n\\x00AC"
     @190 > RAW "K\\nid:a2\\n\\n\\x00"
     """
-    rows = told("1.2", "", text).tables["deliveries"]
+    rows = analysed("1.2", "", text).tables["deliveries"]
     assert picked(rows, "message_id", "ack_latency_us") == [("m1", 50_000), ("m2", 20_000)]
 
 
 def test_commit_latency_runs_to_the_commit_of_cumulative_acks_too() -> None:
     text = ONE + FIRST + SECOND + "@100 > BEGIN transaction:t\n@110 > ACK id:a2 transaction:t\n@150 > COMMIT transaction:t\n"
     names = ("settled_by", "transaction", "ack_latency_us", "commit_latency_us")
-    assert picked(told("1.2", "", text).tables["deliveries"], *names) == [
+    assert picked(analysed("1.2", "", text).tables["deliveries"], *names) == [
         ("cumulative", "t", 106_000, 146_000), ("direct", "t", 105_000, 145_000)
     ]
 
@@ -189,4 +189,4 @@ def test_a_subscription_counts_what_becomes_of_its_deliveries() -> None:
     < MESSAGE message-id:m3 subscription:1 destination:/queue/a ack:b3 redelivered:true
     """
     names = ("delivered", "acked", "nacked", "unsettled", "max_in_flight")
-    assert picked(told("1.2", "", text).tables["subscriptions"], *names) == [(5, 1, 1, 3, 4)]
+    assert picked(analysed("1.2", "", text).tables["subscriptions"], *names) == [(5, 1, 1, 3, 4)]

@@ -22,9 +22,9 @@ from tests.session.delivered import (
     SECOND,
     THIRD,
     UNKNOWN,
+    analysed,
     dialogue,
     message,
-    told,
 )
 from tests.session.pieces import differences, resumed, staggered, whole
 from tests.session.transcript import made, picked
@@ -39,7 +39,7 @@ from tests.session.transcript import made, picked
     ],
 )
 def test_a_cumulative_ack_tells_nothing_where_an_earlier_one_may_be_lost(between: str, expected: list[int | None]) -> None:
-    rows = told("1.2", "", ONE + FIRST + SECOND + between + "> EOL\n> ACK id:a2\n").tables["deliveries"]
+    rows = analysed("1.2", "", ONE + FIRST + SECOND + between + "> EOL\n> ACK id:a2\n").tables["deliveries"]
     names = ("status", "settled_by", "ack_latency_us", "octets_missing")
     assert picked(rows, *names) == [
         ("unknown", None, None, None) if latency is None else ("settled", by, latency, bool(between))
@@ -79,7 +79,7 @@ HOLES = [
 
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in HOLES], ids=[c[0] for c in HOLES])
 def test_what_is_told_where_octets_are_missing(text: str, expected: list[tuple[object, ...]]) -> None:
-    rows = told("1.2", "", text).tables["deliveries"]
+    rows = analysed("1.2", "", text).tables["deliveries"]
     assert picked(rows, "status", "settled_by", "octets_missing") == expected
     for row in rows.to_pylist():
         no_frame = row["settled_by"] is None
@@ -135,19 +135,19 @@ COPIES = [
 
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in COPIES], ids=[c[0] for c in COPIES])
 def test_which_copy_an_ack_means_is_not_told_where_it_is_not_known(text: str, expected: list[tuple[object, ...]]) -> None:
-    rows = told("1.2", "", text).tables["deliveries"]
+    rows = analysed("1.2", "", text).tables["deliveries"]
     assert picked(rows, "status", "settled_by", "octets_missing") == expected
 
 
 def test_so_it_is_by_message_id() -> None:
     for first, second in (("", ""), ("x", "y")):  # what a version does not use means nothing
-        rows = told("1.1", "", EACH + message("m1", ack=first) + GAP + message("m1", ack=second) + OLD_ACK).tables["deliveries"]
+        rows = analysed("1.1", "", EACH + message("m1", ack=first) + GAP + message("m1", ack=second) + OLD_ACK).tables["deliveries"]
         assert picked(rows, "status") == [("unknown",), ("unknown",)]
 
 
 def test_what_was_refused_before_octets_are_missing_is_no_copy_of_what_comes() -> None:
     refused = "> NACK message-id:m1 subscription:1\n"
-    rows = told("1.1", "", EACH + message("m1") + refused + GAP + message("m1") + OLD_ACK).tables["deliveries"]
+    rows = analysed("1.1", "", EACH + message("m1") + refused + GAP + message("m1") + OLD_ACK).tables["deliveries"]
     assert picked(rows, "status", "settlement") == [("settled", "nack"), ("settled", "ack")]
 
 
@@ -163,10 +163,10 @@ def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
 
 
 def test_on_rabbitmq_the_ack_of_a_lost_message_reaches_over_the_connection() -> None:
-    rows = told("1.2", RABBITMQ, EACH + FIRST + TAKEN_UP + A1).tables["deliveries"]
+    rows = analysed("1.2", RABBITMQ, EACH + FIRST + TAKEN_UP + A1).tables["deliveries"]
     assert picked(rows, "status", "octets_missing") == [("settled", True)]
 
 
 def test_nothing_is_counted_as_settled_that_may_not_be() -> None:
-    rows = told("1.2", "", ONE + FIRST + GAP + SECOND + A2).tables["subscriptions"]
+    rows = analysed("1.2", "", ONE + FIRST + GAP + SECOND + A2).tables["subscriptions"]
     assert picked(rows, "delivered", "acked", "nacked", "unsettled") == [(2, 1, 0, 0)]

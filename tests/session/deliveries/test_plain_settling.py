@@ -19,7 +19,8 @@ OPENINGS = {
     "1.2": "> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2 server:{0}\n",
 }
 STATES = (PENDING, SETTLED, ENCLOSED, VOIDED, AUTO, REPLACED)  # in the order of the machine's codes
-SERVERS = {"Other/1": {}, "RabbitMQ/3": {"wide": True, "lax": True}, "ActiveMQ/5": {"single": True}, "CoilMQ/1": {"lax": True}}
+SERVERS = {"Other/1": {}, "RabbitMQ/3": {"ack_scope_connection": True, "by_message_id": True},
+           "ActiveMQ/5": {"single": True}, "CoilMQ/1": {"by_message_id": True}}
 SESSIONS = 40
 
 WORDS = {
@@ -60,8 +61,8 @@ Settled = tuple[list[tuple[str, int, str | None]], list[int]]
 """Per delivery its state, what settled it and how; the ACKs and NACKs before whose delivery another stood open."""
 
 
-def by_hand(version: str, lines: list[str], habits: dict[str, bool]) -> Settled:
-    plain = Plain(version, **habits)
+def by_hand(version: str, lines: list[str], quirks: dict[str, bool]) -> Settled:
+    plain = Plain(version, **quirks)
     for number, line in enumerate(lines, 2):  # behind CONNECT and CONNECTED
         _, command, *headers = line.split()
         plain.frame(number, command, dict(header.split(":", 1) for header in headers))
@@ -81,12 +82,12 @@ def settled(opening: str, dialogues: list[list[str]], scope: str) -> list[Settle
     return told
 
 
-def compared(version: str, server: str, habits: dict[str, bool], scope: str, seed: str) -> None:
+def compared(version: str, server: str, quirks: dict[str, bool], scope: str, seed: str) -> None:
     chance = random.Random(seed)
     dialogues = [drawn(chance) for _ in range(SESSIONS)]
     found = settled(OPENINGS[version].format(server), dialogues, scope)
     for lines, rows in zip(dialogues, found, strict=True):
-        assert rows == by_hand(version, lines, habits), "\n".join(lines)
+        assert rows == by_hand(version, lines, quirks), "\n".join(lines)
 
 
 @pytest.mark.parametrize(("version", "server"), list(product(sorted(OPENINGS), sorted(SERVERS))))
@@ -96,7 +97,7 @@ def test_any_dialogue_is_settled_as_by_hand(version: str, server: str) -> None:
 
 @pytest.mark.parametrize("scope", ["subscription", "connection"])
 def test_and_by_the_option(scope: str) -> None:
-    compared("1.2", "RabbitMQ/3", {"wide": scope == "connection", "lax": True}, scope, scope)
+    compared("1.2", "RabbitMQ/3", {"ack_scope_connection": scope == "connection", "by_message_id": True}, scope, scope)
 
 
 @pytest.mark.slow
