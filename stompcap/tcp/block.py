@@ -109,6 +109,7 @@ def reassemble_block(
         retransmissions(extents, overlaps, stream_of, forward, marks, np.flatnonzero(late), ts_ns),
         clock_steps(steps[:stepped]),
         stream_of,
+        marks,
         state[:, s.ORDERED].copy(),
     )
     kept, left = keep != 0, ~over

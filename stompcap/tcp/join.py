@@ -51,7 +51,9 @@ def blocks(steps: Iterable[Settled]) -> Reassembly:
         part = shifted(step.reassembly, step.first, step.number)
         over = np.flatnonzero(part.over)
         streams, ordered = part.streams.take(over), part.ordered[over]
-        parts.append(replace(part, streams=streams, over=part.over[over], ordered=ordered, stream_of=part.stream_of[step.held :]))
+        new = slice(step.held, None)
+        of_new = replace(part, streams=streams, over=part.over[over], ordered=ordered)
+        parts.append(replace(of_new, stream_of=part.stream_of[new], marks=part.marks[new]))
     found = end_to_end(parts)
     return replace(found, extents=in_order(found.extents), overlaps=in_order(found.overlaps), zero_windows=by_time(found.zero_windows))
 

@@ -155,6 +155,7 @@ class Reassembly:
     retransmissions: Retransmissions
     clock_steps: ClockSteps
     stream_of: I32  # stream of each input row
+    marks: U8  # of each input row, what it was taken for: the marks of stompcap.tcp.state
     ordered: I64  # of each stream, the last place that was given in wire order: later results stand behind it
 
 

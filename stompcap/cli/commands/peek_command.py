@@ -22,6 +22,7 @@ from stompcap.units import size
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from stompcap.cli.tracing import Trace
     from stompcap.options import Options
 
 UNREADABLE = 4
@@ -35,6 +36,11 @@ Streams = Annotated[
     list[str] | None,
     typer.Option("--stream", metavar="ID", help="Only the stream with this id or its first digits; repeatable.", show_default=False),
 ]
+Traced = Annotated[
+    str | None,
+    typer.Option("--trace", metavar="ID", help="What each machine made of one connection, by its stream id, first digits of it, or an "
+                 "endpoint ADDRESS:PORT; -c N rows of each, 100 by default.", show_default=False),
+]  # fmt: skip
 FRAMES, OUTPUT = Frames(), Output()
 
 
@@ -59,6 +65,7 @@ def register(app: typer.Typer) -> None:
 def peek(
     captures: Captures,
     stream: Streams = None,
+    trace: Traced = None,
     frames: Frames = FRAMES,
     packets: Packets = PACKETS,
     settings: common.SettingsFile = None,
@@ -78,6 +85,12 @@ def peek(
     options = common.options(common.Reading(**vars(packets)), settings=settings)
     wanted = selection(frames.command, frames.destination, stream, frames.rule)
     live = PIPE in captures
+    if trace is not None:
+        if live or wanted != selection(None, None, None, None) or form == "csv":
+            raise UsageError("--trace shows one connection of files as text or JSON, and cannot be combined with - or what selects frames")
+        with in_zone:
+            refused = _traced(captures, trace, form, output, options, frames.count)
+        raise SystemExit(UNREADABLE if refused else 0)
     if live and len(captures) > 1:
         raise UsageError("- reads a pipe and cannot be combined with other captures")
     printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers, named=live), wanted, frames.count)
@@ -104,17 +117,9 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
     """Print the sessions of files; how many of these could not be read."""
     if printer.form == "text":
         _announce(captures, printer)
-    from stompcap.capture.find import find
-    from stompcap.cli import tracing
     from stompcap.cli.dialogue.selection import Selection
 
-    refused: list[CaptureError] = []
-
-    def refuse(error: CaptureError) -> None:
-        refused.append(error)
-        to_stderr(str(error))
-
-    trace = tracing.read(find(captures, refuse), options, refuse)
+    trace, refused = _read(captures, options)
     with suppress(Enough):
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
@@ -123,7 +128,34 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
         to_stderr(line)
     if not printer.sessions and not refused:
         to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
-    return len(refused)
+    return refused
+
+
+def _read(captures: list[str], options: Options) -> tuple[Trace, int]:
+    """The packets of files, and how many of these could not be read."""
+    from stompcap.capture.find import find
+    from stompcap.cli import tracing
+
+    refused: list[CaptureError] = []
+
+    def refuse(error: CaptureError) -> None:
+        refused.append(error)
+        to_stderr(str(error))
+
+    return tracing.read(find(captures, refuse), options, refuse), len(refused)
+
+
+def _traced(captures: list[str], given: str, form: str, output: Output, options: Options, most: int | None) -> int:
+    """Print what each machine made of a connection; how many of the files could not be read."""
+    from stompcap.cli.dialogue.text import style_for
+    from stompcap.cli.trace import connection, meaning, octets, writing
+
+    trace, refused = _read(captures, options)
+    found = connection.connection(trace, given, options)
+    sections = [*octets.sections(found), *meaning.sections(found)]
+    style = style_for(absolute=output.absolute, every_header=output.headers)
+    writing.write(sections, form, style, most, found.row["first_ns"])
+    return refused
 
 
 def _tell_of_others(printer: Printer, streams: Collection[Mapping[str, Any]], options: Options) -> None:
