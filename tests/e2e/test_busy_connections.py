@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from scapy.layers.inet import TCP
+from scapy.layers.l2 import Ether
 
-from stompcap.assembly.resume import older_states, state_layout
+from stompcap.assembly import assembly
+from stompcap.assembly.resume import older_states, open_flows, state_layout
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.test_open_connections import SECOND, Peers
@@ -124,3 +127,37 @@ def test_a_state_that_lacks_what_cannot_be_known_is_left_alone(tmp_path: Path, m
     assert list(lake.lost.values()) == ["its codes of protocol stand for other words now"]
     alone = run(Lake(block=BLOCK), [second])
     assert lake.rows()["sessions"] == alone.rows()["sessions"]
+
+
+@pytest.mark.parametrize(("most", "by_state"), [(-1, True), (0, False)], ids=["a packet more than are computed again", "as many"])
+def test_whether_packets_or_states_are_kept_changes_no_row(
+    most: int, by_state: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert assembly.MOST_AGAIN == 4096
+    packets = talk(0, 20)
+    first, second = captures(tmp_path, "part", packets, 2)
+    whole = run(Lake(), captures(tmp_path, "whole", packets, 1)).rows()
+    monkeypatch.setattr(assembly, "MOST_AGAIN", -(-len(packets) // 2) + most)
+    lake = run(Lake(), [first])
+    assert (pieces(lake).num_rows > 0) is by_state
+    lake.run([second])
+    assert lake.rows() == whole
+
+
+@pytest.mark.parametrize(("limit", "less", "kept"), [
+    ("MOST_PACKETS", 0, True), ("MOST_PACKETS", 1, False), ("MOST_OCTETS", 0, True), ("MOST_OCTETS", 1, False),
+])  # fmt: skip
+def test_of_a_flow_so_many_packets_and_octets_are_kept(
+    limit: str, less: int, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connections of one that has more end with the run, and what comes is another."""
+    assert (open_flows.MOST_PACKETS, open_flows.MOST_OCTETS) == (1 << 18, 1 << 27)
+    packets = talk(0, 20)
+    first, second = captures(tmp_path, "part", packets, 2)
+    some = packets[: -(-len(packets) // 2)]
+    has = {"MOST_PACKETS": len(some), "MOST_OCTETS": sum(len(Ether(octets)[TCP].payload) for octets in some)}
+    monkeypatch.setattr(open_flows, limit, has[limit] - less)
+    lake = run(Lake(), [first])
+    assert sum(table.num_rows for table in lake.open.get("stream_state", ())) == (len(some) if kept else 0)
+    lake.run([second])
+    assert lake.table("streams").num_rows == (1 if kept else 2)
