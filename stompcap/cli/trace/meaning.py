@@ -26,7 +26,7 @@ Place = tuple[str, int]
 
 def sections(of: Connection) -> Iterator[Section]:
     """The sections, in the order of the machines."""
-    yield Section("delimiter", files(delimiter), "every octet in one row", _rows(of))
+    yield Section("delimiter", files(delimiter), "every byte in one row", _rows(of))
     session = of.session
     if session is None:
         return

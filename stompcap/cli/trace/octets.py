@@ -28,9 +28,9 @@ def sections(of: Connection) -> Iterator[Section]:
     yield Section("packets", files(assign, copies, capture_points, file_steps), "as they crossed; what each was taken for", _packets(of))
     for way in words.DIRECTIONS:
         rows = _stretches(of, way)
-        yield Section("reassembly", files(order, interleave), f"{way}: which packet gives which octets of the stream", rows)
+        yield Section("reassembly", files(order, interleave), f"{way}: which packet gives which bytes of the stream", rows)
     yield Section("transport", files(layers), "from the outermost layer in", _layers(of))
-    yield Section("detection", files(detect, client_side), "by the first octets of both sides", [*_detected(of)])
+    yield Section("detection", files(detect, client_side), "by the first bytes of both sides", [*_detected(of)])
 
 
 def _named(of: Connection) -> Iterator[Row]:
@@ -120,13 +120,13 @@ def _layers(of: Connection) -> list[Row]:
 def _detected(of: Connection) -> Iterator[Row]:
     roles = of.detected.roles[of.stream]
     for side in sorted(SIDES, key=of.way):
-        yield {"what": f"role {of.way(side)}", "value": words.ROLES[roles[side]], "because": "first octets"}
-    yield {"what": "protocol", "value": of.row["protocol"], "because": "" if of.row["protocol"] == "stomp" else "no octets of it are kept"}
+        yield {"what": f"role {of.way(side)}", "value": words.ROLES[roles[side]], "because": "first bytes"}
+    yield {"what": "protocol", "value": of.row["protocol"], "because": "" if of.row["protocol"] == "stomp" else "no bytes of it are kept"}
     yield {"what": "transport", "value": of.row["transport"], "because": ""}
     if of.reassembly.streams.initiator[of.stream] >= 0:
         why = "the handshake"
     elif client_side.spoken_by(of.detected.roles)[of.stream] >= 0:
-        why = "first octets"
+        why = "first bytes"
     else:
         why = "commands of its frames, else the ports"
     yield {"what": "client", "value": of.end(of.client), "because": why}
