@@ -3,7 +3,8 @@
 The state of a connection of many packets (`stompcap.assembly.resume.flow_state`) has gone on with later captures, and takes what comes as
 the latest. A run over all captures would take them in order of their first packets. So where a capture comes too late for a connection, it
 is computed again from its captures. So is one whose state another version left and this one cannot read, one that shows STOMP only now, and
-one of which a capture brought more old octets than new ones: it may be of a second capture point, whose clock is ahead. """
+one of which a capture brought more old octets than new ones: it may be of a second capture point, whose clock is ahead.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ acknowledgement of its SYN to a RST, or a FIN of both sides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,15 @@ HANDSHAKE = 1 << H_SYN | 1 << H_SYNACK | 1 << H_ZERO  # what the history of a co
 UNANSWERED = "".join(chr(HISTORY_LETTERS[letter]) for letter in (H_SYN, H_SYNACK, H_ZERO))
 
 
-def over(silence_ns: Any, idle_ns: int, some_open: Any) -> Any:
-    """Whether a silence ends what a flow was, by whether one of its connections is open; for numbers and columns."""
+@inline
+def _over(silence_ns: Any, idle_ns: int, some_open: Any) -> Any:
     return ((silence_ns > idle_ns) & (silence_ns < CLOCK_STEP_NS)) | (
         (silence_ns > LINGER_NS) & (silence_ns <= idle_ns) & (some_open == 0)
     )
+
+
+over: Callable[[Any, int, Any], Any] = _over.py_func  # type: ignore[attr-defined]  # numba's name of the function as it is written
+"""Whether a silence ends what a flow was, by whether one of its connections is open; for numbers and columns."""
 
 
 def over_sql(silence_ns: str, idle_ns: int, some_open: str) -> str:
@@ -46,8 +51,6 @@ OPEN_SQL = (
     f" AND NOT regexp_full_match(history, '[{UNANSWERED}]*', 'i'))"
 )
 """Whether a row of table streams is of an open connection."""
-
-_over = inline(over)
 
 
 @kernel

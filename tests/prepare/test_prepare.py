@@ -70,7 +70,7 @@ def test_the_folder_is_named_by_what_the_sources_say_and_not_by_where_they_lie(t
         there.write_bytes(source.read_bytes())
     ask = "from stompcap import kernel_cache; print(kernel_cache.own_folder())"
     assert python("-P", "-c", ask, PYTHONPATH=str(tmp_path)).stdout.strip().endswith(kernel_cache.name())
-    with (tmp_path / "stompcap" / "places.py").open("a") as file:
+    with (tmp_path / "stompcap" / "wire_order.py").open("a") as file:
         file.write("MORE = 1\n")
     assert not python("-P", "-c", ask, PYTHONPATH=str(tmp_path)).stdout.strip().endswith(kernel_cache.name())
 

@@ -114,6 +114,18 @@ def test_any_cutting_gives_the_same(packets, edges, block, overlap):
         assert same(join.blocks(fed(segments, range(segments.num_rows), block, overlap)), whole)
 
 
+def greeted(packets) -> bool:
+    """Whether each side's SYNs come before all octets of their connections."""
+    for side in (0, 1):
+        sent = [(seq, flags) for of, seq, _, flags, *_ in packets if of == side]
+        if sent and not sent[0][1] & SYN:
+            return False
+        for i, (seq, flags) in enumerate(sent):
+            if flags & SYN and any(0 < (other - seq) % 2**32 < 4000 for other, _ in sent[:i]):
+                return False
+    return True
+
+
 COUNTERS = {  # of copies, and of what was compared with octets that were settled by then
     "retransmitted_octets", "duplicate_segments", "stray_segments", "stray_octets", "segments", "out_of_order_segments",
     "bad_checksum_segments", "clock_steps_back", "sides",
@@ -124,8 +136,8 @@ COUNTERS = {  # of copies, and of what was compared with octets that were settle
 def test_what_both_sides_have_left_behind_is_as_it_would_be_at_the_end_of_its_block(packets, edges, block):
     segments = rows_of(packets)
     whole = reassemble_columns(segments, "s", "first", block)
-    if not whole.streams.sides.synced.all():
-        return  # a beginning that was not captured is final when its first octets are
+    if not greeted(packets) or not whole.streams.sides.synced.all():
+        return  # a beginning that was not captured, or came late, is final when its first octets are
     machine, steps = Reassembler("s", "first", block), []
     for begin, end in pairwise([0, *sorted(min(edge, segments.num_rows) for edge in edges), segments.num_rows]):
         steps += [*machine.feed(segments.slice(begin, end - begin)), machine.settle()]
