@@ -18,13 +18,10 @@ from stompcap.assembly.parts import Part
 from stompcap.assembly.resume.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
-from stompcap.capture.segment_columns import FIN, KEPT, RST, STATE
-from stompcap.columns import I64, Bools, column
+from stompcap.capture.segment_columns import KEPT, STATE
+from stompcap.columns import I64, column
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.transport import detect, plain
-
-MOST_AGAIN = 1 << 12
-"""Packets of an open flow that are computed again with those to come, which costs less than to save and take up the state of machines."""
 
 
 class Assembly(Task):
@@ -59,12 +56,11 @@ class Assembly(Task):
         yield from flow.end()
 
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
-        """The rows, from and to, of flows of more than a block, of those that an earlier run left a state of, and of busy open ones."""
+        """The rows, from and to, of flows of more than a block and of those that an earlier run left a state of."""
         number = flow_numbers(flows)
         edges = np.append(np.searchsorted(number, np.unique(number)), flows.num_rows)
         packets, of_state = np.diff(edges), np.bincount(number, column(flows, "earlier") == STATE) > 0
-        busy = (packets > MOST_AGAIN) & ~_closed(flows, number) if self.now_ns is not None else np.zeros(len(packets), np.bool_)
-        for one in np.flatnonzero((packets > self.block) | of_state | busy).tolist():
+        for one in np.flatnonzero((packets > self.block) | of_state).tolist():
             yield int(edges[one]), int(edges[one + 1])
 
     def _together(self, flows: pa.Table) -> Iterator[Part]:
@@ -87,16 +83,6 @@ class Assembly(Task):
             yield rows.others(others)
         if going_on is not None and going_on.streams.any():
             yield going_on.part(self.capture_ids, self.sources)
-
-
-def _closed(flows: pa.Table, number: I64) -> Bools:
-    """Per flow, whether a RST or a FIN of each side is among its packets."""
-    flags, forward = column(flows, "flags"), column(flows, "forward")
-    reset, low, high = (
-        np.bincount(number, mask) > 0 for mask in (flags & RST != 0, (flags & FIN != 0) & forward, (flags & FIN != 0) & ~forward)
-    )
-    closed: Bools = reset | (low & high)
-    return closed
 
 
 def _as_not_captured(segments: pa.Table, rows: I64) -> pa.Table:

@@ -11,7 +11,6 @@ import pytest
 from scapy.layers.inet import TCP
 from scapy.layers.l2 import Ether
 
-from stompcap.assembly import assembly
 from stompcap.assembly.resume import older_states, open_flows, state_layout
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
@@ -129,16 +128,12 @@ def test_a_state_that_lacks_what_cannot_be_known_is_left_alone(tmp_path: Path, m
     assert lake.rows()["sessions"] == alone.rows()["sessions"]
 
 
-@pytest.mark.parametrize(("most", "by_state"), [(-1, True), (0, False)], ids=["a packet more than are computed again", "as many"])
-def test_whether_packets_or_states_are_kept_changes_no_row(
-    most: int, by_state: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert assembly.MOST_AGAIN == 4096
+@pytest.mark.parametrize(("most", "by_state"), [(-1, True), (0, False)], ids=["a packet more than a block", "as many"])
+def test_whether_packets_or_states_are_kept_changes_no_row(most: int, by_state: bool, tmp_path: Path) -> None:
     packets = talk(0, 20)
     first, second = captures(tmp_path, "part", packets, 2)
     whole = run(Lake(), captures(tmp_path, "whole", packets, 1)).rows()
-    monkeypatch.setattr(assembly, "MOST_AGAIN", -(-len(packets) // 2) + most)
-    lake = run(Lake(), [first])
+    lake = run(Lake(block=-(-len(packets) // 2) + most), [first])
     assert (pieces(lake).num_rows > 0) is by_state
     lake.run([second])
     assert lake.rows() == whole

@@ -65,4 +65,5 @@ def test_of_a_connection_of_many_packets(order: tuple[int, ...], run: Start, tmp
     for captures in ([other], [str(rest)]):
         assert run(tmp_path / "lake", *captures).warnings == []
     run(tmp_path / "together", one, other, str(rest))
-    assert rows_of(tmp_path / "lake") == rows_of(tmp_path / "together")
+    in_runs, at_once = rows_of(tmp_path / "lake"), rows_of(tmp_path / "together")
+    assert in_runs | {"stream_state": []} == at_once | {"stream_state": []}  # where the runs end is in states
