@@ -25,8 +25,6 @@ from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.octets import equals, find_header, readonly, skip_blanks, trim_blanks
 from stompcap.stomp.syntax import Syntax
 
-"""Sources: indices into `stompcap.tables.words.VERSION_SOURCES`."""
-
 
 def _word(text: str) -> Octets:
     return np.frombuffer(text.encode(), np.uint8).copy()

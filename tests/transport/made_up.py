@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from stompcap.assembly import Assembly
 from stompcap.columns import Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
@@ -22,6 +23,13 @@ from tests.mangler.taken_apart import ACK, SYN, Segment
 GREETING = b"HELLO, I GREET\r\n"
 HEAD, LARGEST = 2, 1000
 """Octets of a record's head, which is its length with the two highest bits set, and the most octets of a record."""
+
+
+class Ended(Assembly):
+    """No capture is to come that goes on with a flow."""
+
+    def __init__(self, *arguments, now_ns, **more):
+        super().__init__(*arguments, **more)
 
 
 class Greeting:

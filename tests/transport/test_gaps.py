@@ -7,30 +7,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stompcap.assembly import Assembly, redecode
+from stompcap.assembly import redecode
 from stompcap.codes import FRAME, GAP, JUNK, PARTIAL
 from stompcap.options import Options
 from stompcap.stomp import Runs, Syntax, delimit
-from stompcap.transport import layers
 from tests.capture.packaging import pcap
 from tests.e2e.pure import wire_of
 from tests.tcp.wire import Wire
-from tests.transport import made_up
+from tests.transport.made_up import HEAD, Ended
 
 CONNECT = b"CONNECT\naccept-version:1.2\nhost:/\n\n\0"
 BODY = b"SEND\ndestination:/a\ncontent-length:200\n\n" + b"x" * 200 + b"\0"
 SEND = b"SEND\ndestination:/b\n\nhello\0"
 UNKNOWN = int(Syntax.LENGTH_UNKNOWN)
-
-
-@pytest.fixture(autouse=True)
-def made_up_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "LAYERS", (*layers.LAYERS, *made_up.LAYERS))
-
-
-class Ended(Assembly):
-    def __init__(self, *arguments, now_ns, **more):
-        super().__init__(*arguments, **more)
 
 
 def record(octets: bytes) -> bytes:
@@ -56,7 +45,7 @@ def test_a_hole_within_a_record_hides_as_many_octets(tmp_path):
     before, after = record(CONNECT), record(BODY) + record(SEND)
     begin = len(before) + 100
     found = tables(before + after, range(begin, begin + 30), [len(before), len(before) + 242 + 1], tmp_path)
-    at, torn = len(CONNECT), 100 - made_up.HEAD
+    at, torn = len(CONNECT), 100 - HEAD
     assert raw(found) == [
         (0, at, "frame", False), (at, torn, "partial", False), (at + torn, 30, "gap", False),
         (at + torn + 30, len(BODY) - torn - 30, "junk", False), (at + len(BODY), len(SEND), "frame", False),

@@ -5,32 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly import Assembly
-from stompcap.transport import layers
 from tests.assembly.test_flow import InBlocks, rows
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import DATA
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import smaller
-from tests.transport import made_up
-from tests.transport.made_up import wrapped
+from tests.transport.made_up import Ended, wrapped
 
 STACKS = [("greeting",), ("records",), ("greeting", "records"), ("records", "greeting"), ("records", "records")]
 OUTER = [f"{name}_{way}" for way in ("c2s", "s2c") for name in ("outer_octets", "retransmitted_octets")]
 """Columns that count TCP's octets."""
-
-
-@pytest.fixture(autouse=True)
-def made_up_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "LAYERS", (*layers.LAYERS, *made_up.LAYERS))
-
-
-class Ended(Assembly):
-    """No capture is to come that goes on with a flow."""
-
-    def __init__(self, *arguments, now_ns, **more):
-        super().__init__(*arguments, **more)
 
 
 def inner(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
