@@ -82,7 +82,8 @@ class LargeFlow:
         if analyser is None or now_ns is None or self.machine.ended_by(now_ns):
             yield from self.flow.parts(self.machine.finish())
             return
-        yield from self.flow.parts(self.machine.settle())
+        if self.machine.overlap == "first":  # else another copy of an octet may come, which wins
+            yield from self.flow.parts(self.machine.settle())
         saved, underway, step = self.machine.save(), self.flow.underway, self.machine.finish()
         ids = step.reassembly.streams.stream_id.to_pylist()
         state = flow_state.FlowState(saved, underway, analyser.paused(ids))
