@@ -34,7 +34,7 @@ def _over(silence_ns: Any, idle_ns: int, some_open: Any) -> Any:
     )
 
 
-over: Callable[[Any, int, Any], Any] = _over.py_func  # type: ignore[attr-defined]  # numba's name of the function as it is written
+over: Callable[[Any, int, Any], Any] = getattr(_over, "py_func", _over)  # as it is written; numba hands it back so with no JIT
 """Whether a silence ends what a flow was, by whether one of its connections is open; for numbers and columns."""
 
 

@@ -26,7 +26,7 @@ COLUMN = {
 OF_A_COLUMN = """
 from stompcap.assembly.resume.state_layout import BEFORE
 from stompcap.session.state import SCHEMAS
-from stompcap.tables.document import document
+from stompcap.tables.tables_page import document
 assert deliveries.column("priority").to_pylist() == [None, "9", None]
 assert "priority" in SCHEMAS["deliveries"].names and BEFORE["session deliveries"]["priority"] is None and "`priority`" in document()
 """
