@@ -12,6 +12,7 @@ from pipelines.forgetting import forget
 from pipelines.ingest import capture_pairs, ledger
 from pipelines.ingest.baseline import Baseline, baseline
 from pipelines.ingest.extract import extract, outputs
+from pipelines.ingest.open_rows import of_pass
 from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
@@ -19,7 +20,6 @@ from pipelines.ingest.survey import survey
 from pipelines.ingest.unfinished import Unfinished, begin, examined_again, open_prefixes, partly_in, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
-from pipelines.recompute.abandoned import ended
 from pipelines.recompute.old_captures import OldCaptures, of_source
 from pipelines.recompute.second_pass import reconciled
 from pipelines.result import Refused
@@ -28,7 +28,7 @@ from stompcap.capture.find import find
 from stompcap.capture_point_warnings import warnings
 from stompcap.lake import data_files, removal
 from stompcap.lake.open_state import has_states
-from stompcap.lake.paths import OPEN, open_files
+from stompcap.lake.paths import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,10 +154,9 @@ def _ingest_batch(job: Job, captures: Sequence[Survey], before: Baseline, *, who
                 if recomputed and table not in tables:
                     removal.remove(job.spark, job.lake, table, recomputed.removed, job.result.run_id)
             files = [file for file in made.files if not (before.superseded and file.path.startswith(OPEN))]
-            files += ended(job, found.abandoned) if len(found.abandoned) else []
             job.result.abandoned += len(found.abandoned)
-            replaced = "" if before.superseded else open_files(job.options)
-            job.commit(files, made.batch, rows, tables, replaced, recomputed.removed if recomputed else None)
+            open_rows = None if before.superseded else of_pass(job, made, found.abandoned, before)
+            job.commit(files, made.batch, rows, tables, open_rows, recomputed.removed if recomputed else None)
             entered = capture_pairs.with_pairs([one.row for one in made.captures], made.points)
             rows["captures"] = ledger.enter(job.lake, entered, made.batch, job.result.run_id)
     job.refuse(made.refused)

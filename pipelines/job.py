@@ -23,6 +23,7 @@ from stompcap.spark.session import LazySession
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from stompcap.lake.open_rows import OpenRows
     from stompcap.lake.paths import DataFile
     from stompcap.options import Options
 
@@ -88,13 +89,13 @@ class Job:
                 self.result.rows[table] = self.result.rows.get(table, 0) + count
 
     def commit(
-        self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str], replaced: str = "",
-        removed: removal.Streams | None = None,
+        self, files: Sequence[DataFile], batch: str, rows: dict[str, int], tables: Sequence[str],
+        open_rows: Callable[[str], OpenRows] | None = None, removed: removal.Streams | None = None,
     ) -> None:
         """Commit the files of some tables under the name of their batch, each table by itself; `rows` get how many rows were added.
 
-        Files whose names begin with `replaced`, if that is not empty, leave their table in the same commit: they have the rows of open
-        streams that the batch goes on with. So do the rows of the streams that are `removed`.
+        `open_rows` says what becomes of the rows of open streams that a table has, in the same commit. The rows of the streams that are
+        `removed` leave it.
         """
         lock.demand(self.lake)
         if self._commits is not None:
@@ -103,10 +104,11 @@ class Job:
 
         def commit(table: str) -> int:
             of_table = [file for file in files if file.table == table]
+            changed = open_rows(table) if open_rows else None
             if removed is not None:
                 info = CommitInfo(self.result.run_id, (batch,))
-                return removal.exchange(self.spark, self.lake, table, removed, of_table, info, replaced)
-            return lakes.commit(self.lake, table, of_table, [batch], self.result.run_id, replaced)
+                return removal.exchange(self.spark, self.lake, table, removed, of_table, info, changed)
+            return lakes.commit(self.lake, table, of_table, [batch], self.result.run_id, changed)
 
         with ThreadPoolExecutor(COMMITS_AT_ONCE if removed is None else 1) as pool:
             for table, count in zip(tables, pool.map(commit, tables), strict=True):

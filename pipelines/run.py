@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.ingest import ledger, silver
+from pipelines.ingest.open_rows import of_stage
 from pipelines.ingest.recorded_options import given_options
 from pipelines.ingest.unfinished import open_prefixes
 from pipelines.intake import intake
@@ -87,8 +88,8 @@ def _decode(job: Job, *, alone: bool) -> None:
     for batch in batches:
         job.progress.begin("decoding")
         with job.stage("decode", [batch]) as rows:
-            prefix, latest = _open_prefix(job, batch)
-            job.commit(silver.decode(job, [batch], prefix), batch, rows, ["frames"], prefix if latest else "")
+            prefix = _open_prefix(job, batch)
+            job.commit(silver.decode(job, [batch], prefix), batch, rows, ["frames"], of_stage(job, batch, prefix))
 
 
 def _correlate(job: Job, *, alone: bool) -> None:
@@ -132,11 +133,11 @@ def _warn_of_unused(job: Job, stage: str, batches: Sequence[str], *, alone: bool
 
 def _by_session(job: Job, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
     """Compute and commit tables that are made session by session."""
-    prefix, latest = _open_prefix(job, batch)
+    prefix = _open_prefix(job, batch)
     files = silver.correlate(job, [batch], ledger.captures(job.lake), prefix, tables)
-    job.commit(files, batch, rows, tables, prefix if latest else "")
+    job.commit(files, batch, rows, tables, of_stage(job, batch, prefix))
 
 
-def _open_prefix(job: Job, batch: str) -> tuple[str, bool]:
-    """The prefix of a batch's files of open streams, and whether its stage replaces those that are there: no later batch has any."""
-    return open_prefixes(job.lake).get(batch, (OPEN, False))
+def _open_prefix(job: Job, batch: str) -> str:
+    """The prefix of a batch's files of open streams."""
+    return open_prefixes(job.lake).get(batch, (OPEN, False))[0]

@@ -16,7 +16,8 @@ from pipelines.metrics import gold
 from pipelines.result import Refused
 from stompcap.capture import unreadable
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake.manifest import MANIFEST, collected, failed, shared
+from stompcap.lake.manifest import MANIFEST, collected, computed_again, failed, shared
+from stompcap.lake.open_rows import NONE
 from stompcap.lake.paths import location
 from stompcap.progress import Meter, Progress, watched
 from stompcap.spark.blocks import DDL
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pipelines.ingest.baseline import Baseline
     from pipelines.job import Job
     from stompcap.capture import Split, Survey
-    from stompcap.lake.data_files import File
+    from stompcap.lake.open_state import OpenState
     from stompcap.lake.paths import DataFile
     from stompcap.lake.removal import Streams
     from stompcap.spark.slices import Slice
@@ -100,6 +101,12 @@ class Extracted:
     The first of a pair is the one whose packets give the rows.
     """
 
+    again: pa.Array = field(default_factory=lambda: NONE)
+    """The open streams that were computed again, as packets came for their flows."""
+
+    over: pa.Array = field(default_factory=lambda: NONE)
+    """Those that ended without a packet: they were silent for the idle timeout, or had closed."""
+
 
 def outputs(job: Job, *, whole: bool) -> tuple[str, ...]:
     """The tables that are made in one pass; returns when what it takes is at hand.
@@ -142,7 +149,9 @@ def extract(
         unresumed |= found.unresumed
         if not failures:
             points = [(ranks.rows[one], ranks.rows[two], packets) for (one, two), packets in shared(manifest).items()]
-            return Extracted(batch, left, collected(manifest), refused, unresumed, frozenset(found.recognised_late), points)
+            again = computed_again(manifest)
+            over = ranks.over(again, job.options.idle_ns)
+            return Extracted(batch, left, collected(manifest), refused, unresumed, frozenset(found.recognised_late), points, again, over)
         if new and "" in failures:
             continue
         bad = [one for one in left if one.row["capture_id"] in failures]
@@ -170,12 +179,12 @@ def _manifest(
     steps = _Steps(captures, job.progress)
     with watched(steps.report, here=job.spark.local()) as meter:
         spark = job.spark()
-        number = tasks_for(captures, ranks.state.files, spark.sparkContext.defaultParallelism)
+        number = tasks_for(captures, ranks.state, spark.sparkContext.defaultParallelism)
         task = Extract(
             job.lake, ranks.named, batch, job.options, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
-            ranks.clocks,
+            ranks.clocks, ranks.state, reread, number,
         )  # fmt: skip
-        read = Read(_packs_of(spark, ranks), ranks.state, number, job.options.vlan, job.options.tunnels, meter, reread)
+        read = Read(_packs_of(spark, ranks), number, job.options.vlan, job.options.tunnels, meter, reread)
         return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
 
 
@@ -205,11 +214,14 @@ def endpoints(job: Job, captures: Sequence[Survey], segments: Slice) -> pa.Array
     return pa.array([bytes(row[0]) for row in rows], pa.binary())
 
 
-def tasks_for(captures: Sequence[Survey], state: Sequence[File], cores: int) -> int:
+def tasks_for(captures: Sequence[Survey], state: OpenState, cores: int) -> int:
     """Tasks that bring flows together: enough that each stays bounded, no more than cores where little is to be done."""
-    of_state = DEFLATED * sum(file.size for file in state)
+    new: int = sum(one.row["tcp_segments"] for one in captures)
+    held = sum(file.rows for file in state.files)
+    left: int = held if len(state.always) else min(new, held)  # a segment goes on with one flow
+    of_state = DEFLATED * sum(file.size for file in state.files) * left // max(held, 1)
     octets = of_state + sum(split.octets * (DEFLATED if one.row["compression"] else 1) for one in captures for split in one.splits)
-    segments: int = sum(file.rows for file in state) + sum(one.row["tcp_segments"] for one in captures)
+    segments = left + new
     carried = of_state + sum(one.carried_octets for one in captures)
     bounded = max(-(-octets // OCTETS_PER_TASK), -(-segments // SEGMENTS_PER_TASK), -(-carried // CARRIED_PER_TASK))
     if bounded <= cores:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from stompcap.capture.rotation import ranked as in_order
-from stompcap.lake.open_state import OpenState
+from stompcap.lake.open_state import OpenState, keys
+from stompcap.tcp.idle import over
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -54,6 +58,18 @@ class Ranks:
         self.superseded = baseline.superseded
         self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
         self.now_ns = found.now_ns
-        self.state = (
-            OpenState(baseline.files, self.order, [path for path, _ in self.named]) if baseline.files else OpenState((), {}, ())
-        )
+        self.open = keys(baseline.files)
+        """Of each row of open streams what tells when its flow is over."""
+
+        always = self.open.column("flow")
+        if self.before == tuple(self.order)[: len(self.before)]:  # else states name captures by ranks that they no longer have
+            always = always.filter(self.open.column("last_ns").is_null())
+        paths = [path for path, _ in self.named]
+        self.state = OpenState(baseline.files, self.order, paths, always.combine_chunks().unique()) if baseline.files else OpenState()
+
+    def over(self, again: pa.Array, idle_ns: int) -> pa.Array:
+        """The ids of open streams that are over, as no packet came for so long; without those that were computed `again`."""
+        others = pc.invert(pc.is_in(self.open.column("stream_id"), value_set=again))
+        left = self.open.filter(pc.and_(others, self.open.column("last_ns").is_valid()))
+        gone = over(self.now_ns - left.column("last_ns").to_numpy(), idle_ns, left.column("some_open").to_numpy())
+        return left.column("stream_id").filter(pa.array(gone, pa.bool_())).combine_chunks().unique()

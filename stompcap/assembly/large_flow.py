@@ -19,6 +19,7 @@ from stompcap.capture.segment_columns import SEGMENTS, SPILLED
 from stompcap.columns import Octets, column
 from stompcap.errors import StompcapError
 from stompcap.tcp.file_steps import Passed
+from stompcap.tcp.idle import lives
 from stompcap.tcp.octets import copy_from
 
 NAMED = ("flow", "endpoints", "forward")
@@ -55,7 +56,6 @@ class LargeFlow:
         try:
             self._resume(octets)
             self.task.resumed.add(endpoints)
-            self._passed.took(self.task.ranks)
         except (OSError, MemoryError, StompcapError):
             raise
         except Exception as error:  # noqa: BLE001 - no state keeps other connections from being taken in
@@ -92,7 +92,9 @@ class LargeFlow:
         if left is not None:
             left.octets.complete(left.together.extents(), self.task.sources)
             octets = flow_state.packed(state, left, self.task)
-            last = self._last | {"ts_ns": self.machine.last_ns}
+            _, last_ns, some_open = lives(step.reassembly.streams, np.zeros(len(ids), np.int64))
+            life = {"last_ns": int(last_ns[0]), "some_open": bool(some_open[0])}
+            last = self._last | {"ts_ns": self.machine.last_ns} | life
             rows = segment_rows.of_state(octets, ids, self.task.capture_ids[-1].as_py(), self.task.options.source, last)
             yield Part({"stream_state": rows}, going_on=left.ids())
 
@@ -100,7 +102,9 @@ class LargeFlow:
         from stompcap.assembly.resume import flow_state
 
         task = self.task
-        state, self._over = flow_state.unpacked(octets, task)
+        state, captures = flow_state.unpacked(octets, task)
+        self._over = captures is None
+        self._passed.took(task.ranks[:captures])
         self.machine, self.flow = tcp.Reassembler.restored(state.machine, None if self._over else task.ranks), Flow(task, state.underway)
         if task.analyser is not None:
             task.analyser.resume(state.sessions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -91,7 +91,21 @@ class Task:
         return np.array([self.order.get(name, -1) for name in self.before], np.int64)
 
     @cached_property
-    def digests(self) -> tuple[bytes, bytes]:
-        """Of the captures in the order of the run before, and in that of this one."""
-        before, now = (hashlib.sha256(",".join(ids).encode()).digest() for ids in (self.before, self.order))
-        return before, now
+    def digest(self) -> bytes:
+        """Of the captures in their order."""
+        return _digests(self.order)[-1]
+
+    @cached_property
+    def known(self) -> dict[bytes, int]:
+        """How many captures an earlier run had, the first of those in the order of the run before, by the digest of these."""
+        return {digest: count for count, digest in enumerate(_digests(self.before))}
+
+
+def _digests(capture_ids: Iterable[str]) -> list[bytes]:
+    """Of no capture, of the first, of the first two, and so on."""
+    digest = hashlib.sha256()
+    found = [digest.digest()]
+    for number, name in enumerate(capture_ids):
+        digest.update(f"{',' if number else ''}{name}".encode())
+        found.append(digest.digest())
+    return found

@@ -17,17 +17,22 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
 SHARED = "shared"  # the column that reports packets of two capture points
-MANIFEST = f"table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING, {FAILURES} STRING, {SHARED} STRING"
+AGAIN = "again"  # that of open streams that were computed again
+MANIFEST = f"table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING, {FAILURES} STRING, {SHARED} STRING, {AGAIN} STRING"
 _FILE = [("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())]
-_ARROW = pa.schema([*_FILE, (FAILURES, pa.string()), (SHARED, pa.string())])
+_ARROW = pa.schema([*_FILE, (FAILURES, pa.string()), (SHARED, pa.string()), (AGAIN, pa.string())])
 
 
 def as_manifest(
-    files: Iterable[DataFile], failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None
+    files: Iterable[DataFile], failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None, again: Iterable[str] = ()
 ) -> pa.RecordBatch:
-    """What a task wrote as rows of MANIFEST, the captures that it could not read, and how many packets captures of two points share."""
+    """What a task wrote as rows of MANIFEST, the captures that it could not read, and how many packets captures of two points share.
+
+    `again` are the ids of open streams that it computed again.
+    """
     reports = [{FAILURES: failures.said()}] if failures else []
     reports += [{SHARED: json.dumps([[*ranks, packets] for ranks, packets in shared.items()])}] if shared else []
+    reports += [{AGAIN: stream} for stream in again]
     return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *reports], schema=_ARROW)
 
 
@@ -43,6 +48,11 @@ def shared(manifest: Iterable[Row]) -> dict[tuple[int, int], int]:
         for before, behind, packets in json.loads(row[SHARED] or "[]"):
             found[before, behind] = found.get((before, behind), 0) + packets
     return found
+
+
+def computed_again(manifest: Iterable[Row]) -> pa.Array:
+    """The ids of open streams that were computed again."""
+    return pa.array([row[AGAIN] for row in manifest if row[AGAIN]], pa.string())
 
 
 def failed(manifest: Iterable[Row]) -> Failures:

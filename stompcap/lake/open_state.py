@@ -1,38 +1,61 @@
-"""Segments of open streams as an earlier run left them in table stream_state: read back as segments of this run."""
+"""What an earlier run left of open connections in table stream_state, read back by flows: as segments of this run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
+from stompcap.lake.data_files import dataset
 from stompcap.lake.paths import filesystem
+from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from stompcap.lake.data_files import File
 
 BATCH_ROWS = 1 << 14  # a segment may have 64 KiB of octets
+KEYS = ("stream_id", "flow", "last_ns", "some_open")
+NO_FLOWS = pa.array([], pa.int64())
 
 
 @dataclass(frozen=True)
 class OpenState:
-    """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths."""
+    """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths.
 
-    files: tuple[File, ...]
-    order: Mapping[str, int]
-    paths: Sequence[str]
+    `always` are flows that are gone on with whether or not packets came for them.
+    """
 
-    def segments(self, file: File) -> Iterator[pa.RecordBatch]:
-        """The rows of one of the files, as batches of SEGMENTS whose octets are carried."""
+    files: tuple[File, ...] = ()
+    order: Mapping[str, int] = field(default_factory=dict)
+    paths: Sequence[str] = ()
+    always: pa.Array = field(default_factory=lambda: NO_FLOWS)
+
+    def rows(self, flows: pa.Array) -> Iterator[pa.Table]:
+        """The rows of some flows, by their hashes."""
+        for file in self.files if len(flows) else ():
+            system, path = filesystem(file.uri)
+            with parquet.ParquetFile(path, filesystem=system) as found:
+                flow = (found.read_row_group(group, columns=["flow"]).column("flow") for group in range(found.num_row_groups))
+                groups = [group for group, held in enumerate(flow) if pc.any(pc.is_in(held, value_set=flows)).as_py()]
+                for batch in found.iter_batches(BATCH_ROWS, row_groups=groups) if groups else ():
+                    yield pa.Table.from_batches([batch.filter(pc.is_in(batch.column("flow"), value_set=flows))])
+
+    def segments(self, rows: pa.Table) -> pa.Table:
+        """Rows of the table as SEGMENTS whose octets are carried."""
         from stompcap.assembly import segments_of
 
-        system, path = filesystem(file.uri)
-        with parquet.ParquetFile(path, filesystem=system) as found:
-            for batch in found.iter_batches(BATCH_ROWS):
-                yield from segments_of(pa.Table.from_batches([batch]), self.order, self.paths).to_batches()
+        return segments_of(rows, self.order, self.paths)
+
+
+def keys(files: Iterable[File]) -> pa.Table:
+    """Of each row of open streams: its stream, its flow, and what tells when that is over; null where an older version does not say."""
+    schema = pa.schema([TABLES["stream_state"].arrow.field(name) for name in KEYS])
+    uris = [file.uri for file in files]
+    return dataset("stream_state", uris).to_table(columns=list(KEYS)).cast(schema) if uris else schema.empty_table()
 
 
 def has_states(files: Iterable[File]) -> bool:

@@ -22,6 +22,7 @@ from stompcap.lake import data_files, open_tables
 from stompcap.lake.commits import APP, CommitInfo, compact, replace_files
 from stompcap.lake.data_files import File
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
+from stompcap.lake.open_rows import OpenRows, rewritten
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.table_writer import PART, TableWriter
 from stompcap.tables import TABLES
@@ -148,22 +149,25 @@ def remove(spark: Callable[[], SparkSession], lake: str, table: str, streams: St
 
 
 def exchange(
-    spark: Callable[[], SparkSession], lake: str, table: str, streams: Streams, added: Sequence[DataFile], info: CommitInfo, replaced: str
+    spark: Callable[[], SparkSession], lake: str, table: str, streams: Streams, added: Sequence[DataFile], info: CommitInfo,
+    open_rows: OpenRows | None = None,
 ) -> int:
     """Take the rows of streams out of a table and add files to it, in one transaction that bears its application ids; rows added.
 
-    Files whose names begin with `replaced`, if that is not empty, go with all their rows. Where the table has a commit with these ids,
-    nothing is done.
+    `open_rows`: what becomes of rows of open streams with it. Where the table has a commit with these ids, nothing is done.
     """
     delta = open_tables.table(location(lake, table))
     if all(delta.transaction_version(APP + app_id) is not None for app_id in info.app_ids):
         return 0
-    whole = {file.name: file for file in data_files.of(delta) if replaced and file.name.startswith(replaced)}
-    files = [file for file in holding(lake, table, streams) if file.name not in whole]
+    files = holding(lake, table, streams)
+    made, gone = list[DataFile](), list[File]()
+    if open_rows is not None:
+        files = [file for file in files if not file.name.startswith(open_rows.prefix)]
+        made, gone = rewritten(lake, table, delta, open_rows.without(streams.ids))
     touched = [one for one in _rewritten(spark, lake, table, files, streams) if one.removed]
     names = {one.name for one in touched}
-    made = [one.made for one in touched if one.made is not None]
-    replace_files(delta, [*added, *made], [*whole.values(), *(file for file in files if file.name in names)], info)
+    made += [one.made for one in touched if one.made is not None]
+    replace_files(delta, [*added, *made], [*gone, *(file for file in files if file.name in names)], info)
     compact(lake, table)
     return sum(file.rows for file in added)
 

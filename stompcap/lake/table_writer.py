@@ -21,6 +21,9 @@ from stompcap.tables.unknown_times import without_zero
 
 COMPRESSION_LEVEL = 1
 DICTIONARY_LIMIT = 64 * 1024
+HELD_OCTETS = 1 << 22
+"""Octets of rows that are held before they are written as a row group: each has its cost for whoever reads the file."""
+
 PART = "part-"
 """What the name of a data file begins with, behind a prefix that says of which kind its rows are, if any."""
 
@@ -35,12 +38,22 @@ class TableWriter:
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None
         self._statistics = Statistics(self.table)
+        self._held: list[pa.Table] = []
+        self._octets = 0
 
     def write(self, rows: pa.Table) -> None:
         """Append rows of the table's schema; ValueError where one breaks a constraint or does not fit its column."""
         if rows.num_rows == 0:
             return
         rows = fitted(self.table.name, rows)
+        self._held.append(rows)
+        self._octets += rows.nbytes
+        if self._octets >= HELD_OCTETS:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the rows that are held."""
+        rows, self._held, self._octets = pa.concat_tables(self._held), [], 0
         if self._writer is None:
             plain = [c.name for c in self.table.columns if pa.types.is_binary(c.type)]
             self._writer = pq.ParquetWriter(
@@ -59,6 +72,8 @@ class TableWriter:
 
     def close(self) -> DataFile | None:
         """Finish the file; None where nothing was written."""
+        if self._held:
+            self._write()
         if self._writer is None:
             return None
         self._writer.close()

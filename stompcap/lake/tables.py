@@ -19,6 +19,7 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
+from stompcap.lake.open_rows import OpenRows, rewritten
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.replaced import drop
 from stompcap.tables import TABLES, Table
@@ -119,20 +120,22 @@ def has_committed(lake: str, table: str, app_id: str) -> bool:
     return open_tables.table(location(lake, table)).transaction_version(APP + app_id) is not None
 
 
-def commit(lake: str, table: str, files: Iterable[DataFile], app_ids: Sequence[str], run_id: str, replaced: str = "") -> int:
+def commit(
+    lake: str, table: str, files: Iterable[DataFile], app_ids: Sequence[str], run_id: str, open_rows: OpenRows | None = None
+) -> int:
     """Add files to a table in one transaction that bears application ids, such as the name of their batch; rows added.
 
-    Where the table has these ids already, nothing is added. A batch without rows is entered all the same. Files whose names begin with
-    `replaced`, if that is not empty, leave the table.
+    Where the table has these ids already, nothing is added. A batch without rows is entered all the same. `open_rows`: what becomes of
+    rows of open streams with it.
     """
     listed = list(files)
     delta = open_tables.table(location(lake, table))
     if all(delta.transaction_version(APP + app_id) is not None for app_id in app_ids):
         return 0
-    gone = [file for file in data_files.of(delta) if file.name.startswith(replaced)] if replaced else []
+    made, gone = rewritten(lake, table, delta, open_rows) if open_rows else ([], [])
     before = delta.version()
-    replace_files(delta, listed, gone, CommitInfo(run_id, tuple(app_ids)))
-    if listed:
+    replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids)))
+    if listed or made:
         compact(lake, table)
     if gone:
         drop(lake, table, before)

@@ -50,8 +50,10 @@ class Sink:
         if rows.num_rows and table in self._writers:
             fitted(table, rows)
 
-    def manifest(self, failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None) -> pa.RecordBatch:
-        """Close the files and name them, the captures that could not be read, and how many packets captures of two points share."""
+    def manifest(
+        self, failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None, again: Iterable[str] = ()
+    ) -> pa.RecordBatch:
+        """Close the files and name them, and say what else `as_manifest` takes."""
         writers = [*self._writers.values(), *self._open.values()]
         files = [file for writer in writers if (file := writer.close()) is not None]
-        return as_manifest(files, failures, shared)
+        return as_manifest(files, failures, shared, again)

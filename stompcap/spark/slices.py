@@ -101,6 +101,6 @@ class Reread:
         """What counts of segments of a capture."""
         return batch.filter(pa.array(self.segments.among(batch))) if rank in self.ranks else batch
 
-    def left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def left(self, segments: pa.Table) -> pa.Table:
         """What counts of segments that an earlier run left."""
-        return batch.filter(pa.array(~self.segments.among(batch)))
+        return pa.Table.from_batches([one.filter(pa.array(~self.segments.among(one))) for one in segments.to_batches()], segments.schema)

@@ -74,7 +74,7 @@ STREAM_STATE = Table(
     "stream_state",
     "operations",
     "One row per TCP segment of the connections that later captures may go on with, or, where these are many, pieces of the state of the "
-    "machines that they went through; replaced by each run that reads captures of the source",
+    "machines that they went through; replaced by each run that reads packets of the connection",
     (
         text("stream_id", "Its connection", nullable=False),
         text("source", "The capture point", nullable=False),
@@ -101,6 +101,8 @@ STREAM_STATE = Table(
         text("role", "What the octets showed its sender to be, where payload is null though there were octets", *words.ROLES),
         Column("payload", pa.binary(), "Its octets, redacted as in raw_frames; null where the connection has shown no STOMP"),
         integer("pieces", "Of a row that is no segment: how many have the state of this flow, in order of packet"),
+        big("last_ns", "Capture time of the flow's latest packet; null where an older version wrote the row"),
+        flag("some_open", "A connection of the flow is open; else two minutes of silence are enough to end it"),
     ),
     key=("stream_id", "capture_id", "packet"),
     statistics=("stream_id", "source", "capture_id", "ts_ns"),

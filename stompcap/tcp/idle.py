@@ -91,6 +91,13 @@ def may_go_on(streams: Streams, flow: I64, now_ns: int, idle_ns: int) -> Bools:
 
     `flow` numbers the flow of each stream; the streams of a flow are adjacent, and in order of time.
     """
+    recent, last_ns, some_open = lives(streams, flow)
+    found: Bools = recent & ~over(now_ns - last_ns, idle_ns, some_open)
+    return found
+
+
+def lives(streams: Streams, flow: I64) -> tuple[Bools, I64, Bools]:
+    """Of each stream whether it goes on while its flow does; of its flow the time of the latest packet, and whether some stream is open."""
     flows, number = int(flow.max(initial=-1)) + 1, np.arange(len(streams))
     first, last = np.zeros(flows, np.int64), np.zeros(flows, np.int64)
     np.maximum.at(last, flow, streams.last_ns)
@@ -101,5 +108,4 @@ def may_go_on(streams: Streams, flow: I64, now_ns: int, idle_ns: int) -> Bools:
     unanswered = np.array([not history.lower().strip(UNANSWERED) for history in streams.history], np.bool_)
     closed_ones = (streams.rst_by >= 0) | (streams.sides.fin_ns >= 0).all(axis=1)
     some_open[flow[recent & ~closed_ones & ~unanswered]] = True
-    found: Bools = recent & ~over(now_ns - last, idle_ns, some_open)[flow]
-    return found
+    return recent, last[flow], some_open[flow]

@@ -106,7 +106,7 @@ def test_captures_in_another_order_than_when_the_state_was_kept_end_the_connecti
     first, second = captures(tmp_path, "part", talk(0, 20), 2)
     lake = run(Lake(block=BLOCK), [first])
     as_it_stood = lake.table("raw_frames").num_rows
-    lake.captures.append(lake.captures[0] | {"capture_id": "of a batch that was never finished"})
+    lake.captures.insert(0, lake.captures[0] | {"capture_id": "of a batch that was never finished"})
     lake.run([second])
     ids = set(lake.table("streams").column("stream_id").to_pylist())
     assert len(ids) == 2

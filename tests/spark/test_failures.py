@@ -13,7 +13,6 @@ from stompcap import capture
 from stompcap.assembly import Assembly
 from stompcap.capture.segments import Decoder
 from stompcap.errors import CaptureError, NoCapture, UsageError
-from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
 from stompcap.spark.sink import Sink
 from stompcap.spark.workers.extract import Extract
@@ -133,7 +132,7 @@ def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
     named = [(one.row["path"], one.row["capture_id"]) for one in SURVEYS]
     packs = [[(rank, part)] for rank, one in enumerate(SURVEYS) for part in one.splits]
-    read = Read(packs, OpenState((), {}, ()), 1, vlan=False, tunnels=True)
+    read = Read(packs, 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
         (lake / name).mkdir(parents=True, exist_ok=True)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
 from stompcap.lake import replaced
 from stompcap.lake import tables as lakes
+from stompcap.lake.open_rows import OpenRows
 from stompcap.lake.paths import DataFile
 from stompcap.lake.table_writer import TableWriter
 from tests.report.sample import table
@@ -31,7 +33,8 @@ def test_replaced_files(kept_hours: int, left: int, tmp_path: Path, monkeypatch:
     lakes.create(str(tmp_path))
     for number in range(12):
         files = [written(tmp_path, number, prefix) for prefix in ("", PREFIX)]
-        lakes.commit(str(tmp_path), "stalls", files, [f"{number}"], "r", PREFIX)
+        again = OpenRows(PREFIX, pa.array([f"{number - 1}"]))
+        lakes.commit(str(tmp_path), "stalls", files, [f"{number}"], "r", again)
     files = list((tmp_path / "stalls").glob("*.parquet"))
     assert len([file for file in files if file.name.startswith("part-")]) == 12
     assert len([file for file in files if file.name.startswith(PREFIX)]) == left

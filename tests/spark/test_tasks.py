@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from stompcap import capture
-from stompcap.lake.open_state import OpenState
 from stompcap.options import Options
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
@@ -20,7 +19,6 @@ from stompcap.tcp.idle import IDLE_NS
 from tests.e2e.truth import DATA
 
 CAPTURES = [DATA / "activemq_dialogue.pcap", DATA / "rabbitmq_heartbeats.pcap"]
-NO_STATE = OpenState((), {}, ())
 TOLD = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "deliveries", "heartbeats", "compliance_findings")
 
 
@@ -28,7 +26,7 @@ def extracted(lake: Path) -> dict[str, Counter[str]]:
     surveys = [capture.examine(str(path), "default") for path in CAPTURES]
     named = [(one.row["path"], one.row["capture_id"]) for one in surveys]
     packs = [[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits]
-    read = Read(packs, NO_STATE, 1, vlan=False, tunnels=True)
+    read = Read(packs, 1, vlan=False, tunnels=True)
     numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))
     for name in TOLD:
         (lake / name).mkdir(parents=True)

@@ -54,7 +54,7 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
     machine = state.machine
     counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
     arrays: Arrays = {
-        older_states.LAYOUT: older_states.layout(), "captures": _octets(task.digests[1]), "machine": _octets(machine.numbers),
+        older_states.LAYOUT: older_states.layout(), "captures": _octets(task.digest), "machine": _octets(machine.numbers),
         "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     for number, one in state.underway.items():
@@ -66,15 +66,15 @@ def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
     return file.getvalue()
 
 
-def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
-    """The state that `packed` wrote, and whether captures had another order then than this task says of the run before.
+def unpacked(octets: bytes, task: Task) -> tuple[FlowState, int | None]:
+    """The state that `packed` wrote, and how many captures there were then; None where this task says that they had another order.
 
-    Only where the order is the same, the next run goes on with it. A state of any version is taken up; raises
+    Only where the order is the same, a later run goes on with it. A state of any version is taken up; raises
     stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
     with np.load(io.BytesIO(octets), allow_pickle=False) as held:
         found = older_states.of_machines(held)
-        other = found["captures"].tobytes() != task.digests[0]
+        captures = task.known.get(found["captures"].tobytes())
         context = _Context(found, task)
         segments = context.segments("rows")
         tables, at = [], 0
@@ -88,7 +88,7 @@ def unpacked(octets: bytes, task: Task) -> tuple[FlowState, bool]:
         sessions = dict[str, Paused]()
         while (name := f"session {len(sessions)} ") + "stream" in found:
             sessions[str(found[name + "stream"])] = context.paused(name)
-        return FlowState(Saved(found["machine"].tobytes(), held, waiting), underway, sessions), other
+        return FlowState(Saved(found["machine"].tobytes(), held, waiting), underway, sessions), captures
 
 
 class _Context:

@@ -19,7 +19,7 @@ from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.options import Options
-from stompcap.tcp.idle import may_go_on
+from stompcap.tcp.idle import lives, over
 from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
@@ -40,7 +40,8 @@ class OpenFlows:
         flow[reassembly.stream_of] = flow_of_row
         kept_octets = np.bincount(flow_of_row, np.where(detected.is_stomp[reassembly.stream_of], captured, 0))
         small = (np.bincount(flow_of_row) <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS)
-        self.streams: Bools = small[flow] & may_go_on(reassembly.streams, flow, now_ns, options.idle_ns)
+        recent, self._last_ns, self._some_open = lives(reassembly.streams, flow)
+        self.streams: Bools = small[flow] & recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
         """Of each stream, whether later segments may belong to it."""
 
         self._rows: I64 = np.flatnonzero(self.streams[reassembly.stream_of])
@@ -62,7 +63,8 @@ class OpenFlows:
         self._octets.complete(self.reassembly, sources)
         stream = self.reassembly.stream_of[self._rows]
         ids, role = self.reassembly.streams.stream_id.take(pa.array(stream)), self.detected.roles[stream, self._side[self._rows]]
-        rows = segment_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source)
+        until = {"last_ns": pa.array(self._last_ns[stream]), "some_open": pa.array(self._some_open[stream])}
+        rows = segment_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source, until)
         return Part({"stream_state": rows}, going_on=self.ids())
 
 

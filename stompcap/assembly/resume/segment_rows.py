@@ -23,12 +23,17 @@ HEADERS = (
 RENAMED = {"window": "window_size", "outer": "layers", "file_offset": "place"}  # names in the table
 PIECE_OCTETS = 1 << 16
 NO_PIECE = -1
+LIFE = ("last_ns", "some_open")
 
 
 def of_segments(
-    kept: KeptOctets, rows: I64, stream_ids: pa.Array, role: I8, capture_ids: pa.Array, source: str
+    kept: KeptOctets, rows: I64, stream_ids: pa.Array, role: I8, capture_ids: pa.Array, source: str,
+    life: Mapping[str, pa.Array] | None = None,
 ) -> pa.Table:
-    """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender."""
+    """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender.
+
+    `life` has the columns that tell when their flows are over.
+    """
     chosen = kept.segments.take(pa.array(rows))
     place = column(chosen, "file_offset")
     columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
@@ -41,6 +46,7 @@ def of_segments(
         "payload": kept.payload(rows),
         "pieces": pa.nulls(len(rows), pa.int32()),
     }
+    columns |= life or {name: pa.nulls(len(rows)) for name in LIFE}
     return as_table("stream_state", columns)
 
 
@@ -82,13 +88,13 @@ def of_state(octets: bytes, stream_ids: Sequence[str], capture_id: str, source: 
     """The state of a flow's machines as rows of table stream_state, in pieces.
 
     Each of its connections has a piece at least, for what is deleted of one makes the state useless. `last` has the columns of the
-    flow's last segment.
+    flow's last segment, and those that tell when it is over.
     """
     count = max(-(-len(octets) // PIECE_OCTETS), len(stream_ids))
     numbers = np.arange(count)
     payload = [octets[number * PIECE_OCTETS : (number + 1) * PIECE_OCTETS] for number in range(count)]
     zero = {field.name: pa.array(np.zeros(count)).cast(field.type) for field in TABLES["stream_state"].arrow if _is_number(field.type)}
-    columns = zero | {name: pa.array([last[name]] * count) for name in ("ts_ns", "flow", "endpoints", "forward")}
+    columns = zero | {name: pa.array([last[name]] * count) for name in ("ts_ns", "flow", "endpoints", "forward", *LIFE)}
     columns |= {
         "stream_id": pa.array([stream_ids[number % len(stream_ids)] for number in range(count)], pa.string()),
         "source": constant(source, count),

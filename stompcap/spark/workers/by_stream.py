@@ -71,7 +71,10 @@ def going_on(streams: pa.Table) -> pa.Array:
 
 
 def tables_of(group: pa.Table) -> dict[str, pa.Table]:
-    """A group of rows of several tables, one struct column each, as the tables they came from."""
+    """A group of rows of several tables, one struct column each, as the tables they came from.
+
+    Without those of streams that table streams does not have of the batch: a later one has computed them again.
+    """
     found = {}
     for name in group.column_names:
         if name == "stream_id":
@@ -79,4 +82,5 @@ def tables_of(group: pa.Table) -> dict[str, pa.Table]:
         column = group.column(name).combine_chunks()
         rows = column.filter(column.is_valid())
         found[name] = pa.Table.from_struct_array(rows)
-    return found
+    ids = found["streams"].column("stream_id").combine_chunks()
+    return {name: rows.filter(pc.is_in(rows.column("stream_id"), value_set=ids)) for name, rows in found.items()}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
+from stompcap.lake.open_state import OpenState
 from stompcap.lake.paths import open_files
 from stompcap.progress import Meter
-from stompcap.spark.blocks import unpack
+from stompcap.spark.blocks import task_of, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.spark.workers.worker import Batches, freeze_loaded, task_number
@@ -24,6 +25,7 @@ from stompcap.tcp.flows import by_flow
 if TYPE_CHECKING:
     from stompcap.assembly import Part
     from stompcap.options import Options
+    from stompcap.spark.slices import Reread
 
 FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
 BATCH = 65_536
@@ -34,7 +36,8 @@ class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
     `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
-    they had in the run before. `superseded`, `unused` and `clocks` as for the assembly.
+    they had in the run before. `superseded`, `unused` and `clocks` as for the assembly. `state` is what earlier runs left of flows: it is
+    read of those that go on, and segments of it that are read again, as `reread` says, do not count. There are `tasks` such tasks.
     """
 
     lake: str
@@ -48,14 +51,18 @@ class Extract:
     meter: Meter = field(default_factory=Meter)
     unused: frozenset[bytes] = frozenset()
     clocks: Sequence[int] = ()
+    state: OpenState = field(default_factory=OpenState)
+    reread: Reread | None = None
+    tasks: int = 1
 
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
         freeze_loaded()
         sink, spill, failures = Sink(self.lake, self.outputs, open_files(self.options)), PayloadSpill(), Failures()
-        made = _Machines(self, sink, spill)
+        made, streams = _Machines(self, sink, spill), set[str]()
+        coming = self._gone_on_with(unpack(batches, spill, failures), spill, streams)
         with ExitStack() as until_done:
-            for flows in by_flow(unpack(batches, spill, failures), 1, lambda: Path(until_done.enter_context(scratch_folder()))):
+            for flows in by_flow(coming, 1, lambda: Path(until_done.enter_context(scratch_folder()))):
                 if isinstance(flows, pa.Table):
                     for some in whole_groups(iter(flows.to_batches(BATCH)), ("flow", "endpoints"), "captured_octets", FLOWS):
                         with failures.caught(partial(culprits, some, lambda segments: _Machines(self, sink, spill).check(segments))):
@@ -65,7 +72,20 @@ class Extract:
                     self._large(made, flows, failures)
         failures.unresumed.update(made.assembly.lost)
         failures.recognised_late.update(made.assembly.unread)
-        yield sink.manifest(failures, made.assembly.points.shared)
+        yield sink.manifest(failures, made.assembly.points.shared, streams)
+
+    def _gone_on_with(self, segments: Iterator[pa.Table], spill: PayloadSpill, streams: set[str]) -> Iterator[pa.Table]:
+        """Segments, and what earlier runs left of their flows and of those that always go on; `streams` get the ids of these streams."""
+        always = self.state.always
+        flows = [always.filter(pa.array(task_of(always.to_numpy(), self.tasks) == task_number()))]
+        for table in segments:
+            if self.state.files:
+                flows.append(table.column("flow").unique())
+            yield table
+        for rows in self.state.rows(pa.concat_arrays(flows).unique()):
+            streams.update(rows.column("stream_id").unique().to_pylist())
+            left = self.state.segments(rows)
+            yield spill.take(self.reread.left(left) if self.reread else left)
 
     def _large(self, made: _Machines, flow: Iterator[pa.Table], failures: Failures) -> None:
         """The rows of a large flow. If it fails, the state that it goes on from is at fault, or else the captures given last.

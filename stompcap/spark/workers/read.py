@@ -13,7 +13,6 @@ from stompcap.tasks.failures import Failures
 
 if TYPE_CHECKING:
     from stompcap.capture import Split
-    from stompcap.lake.open_state import OpenState
     from stompcap.spark.slices import Reread
 
 
@@ -21,11 +20,10 @@ if TYPE_CHECKING:
 class Read:
     """Reads parts of captures into blocks of segments for `tasks` tasks: `packs` are a task's each, of ranks and parts.
 
-    The files of `state` are shared out among the tasks by number. `reread`: which segments count of captures that are reread.
+    `reread`: which segments count of captures that are reread.
     """
 
     packs: Sequence[Sequence[tuple[int, Split]]]
-    state: OpenState
     tasks: int
     vlan: bool
     tunnels: bool
@@ -45,9 +43,6 @@ class Read:
     def _read(self, task: int, failures: Failures) -> Batches:
         from stompcap import capture
 
-        for file in self.state.files[task :: len(self.packs)]:
-            for batch in self.state.segments(file):
-                yield self.reread.left(batch) if self.reread else batch
         for rank, split in self.packs[task]:
             try:
                 for batch in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels):
