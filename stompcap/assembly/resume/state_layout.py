@@ -117,7 +117,7 @@ RULES: Mapping[str, pa.Schema] = {"counts": COUNTS, "pending": PENDING}
 COME = ("streams", *SESSION_TABLES)
 OF_TABLES = {
     "session frames": "frames", "session first": "frames", "session rows": "raw_frames", "session segments": "segments",
-    "session stalls": "stalls", "counts": "compliance", **{f"come {name}": name for name in COME},
+    "session stalls": "stalls", "counts": "compliance", "stream_state": "stream_state", **{f"come {name}": name for name in COME},
 }  # fmt: skip
 """Parts of the layout that have columns of tables of the lake."""
 
