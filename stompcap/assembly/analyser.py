@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stompcap.assembly.parts import SESSION_TABLES, Part, Sessions, only_stomp
+from stompcap.assembly.parts import SESSION_TABLES, Part, Sessions, by_stream, only_stomp
 from stompcap.options import Options
 from stompcap.wire_order import END
 
@@ -57,10 +57,12 @@ class SessionAnalyser:
             return
         if found.upto is None:
             yield self._wanted(self._whole(found), part.going_on)
-        elif found.upto != END:
-            yield self._wanted(self._piece(found, found.upto), part.going_on)
-        else:
-            self._end(found, part.going_on)
+            return
+        for one, upto in zip(by_stream(found), found.upto.tolist(), strict=True):
+            if upto != END:
+                yield self._wanted(self._piece(one, upto), part.going_on)
+                continue
+            self._end(one, part.going_on)
             if self._ending_rows > MOST_ROWS:
                 yield from self._rest()
 

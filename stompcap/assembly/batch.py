@@ -148,7 +148,8 @@ class StreamRows:
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
             stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
-        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if window.first and window.last else window.upto))
+        upto = None if window.first and window.last else np.array([window.upto])
+        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=upto))
 
     def _stalls(self, streams: I64, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
         """Rows of table stalls of these streams."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from stompcap.columns import I64
 
 SESSION_TABLES = ("raw_frames", "frames", "segments", "stalls")  # the rows of a session, beside its stream
 HEAVY = ("raw",)  # sessions and rules do not need it
@@ -18,8 +21,8 @@ LEARNED = ("spoken", "client", "protocol", "transport", "version", "version_sour
 class Sessions:
     """Rows of STOMP streams without their octets: what the session machine takes.
 
-    The streams are whole where `upto` is None. A large one comes alone and in pieces, `streams` with each as far as it is known: `upto`
-    is a place in wire order: all that comes later stands there or behind (stompcap.wire_order.END in the last piece).
+    The streams are whole where `upto` is None. Else these are pieces, `streams` with each as far as it is known: `upto` is, per row of
+    `streams`, a place in wire order: all that comes later stands there or behind (stompcap.wire_order.END where it is the last piece).
     """
 
     streams: pa.Table
@@ -27,7 +30,7 @@ class Sessions:
     frames: pa.Table
     segments: pa.Table
     stalls: pa.Table
-    upto: int | None = None
+    upto: I64 | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,14 @@ def only(sessions: Sessions, which: pa.ChunkedArray) -> Sessions:
     streams = sessions.streams.filter(which)
     names = streams.column("stream_id").combine_chunks()
     rest = {name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names)) for name in SESSION_TABLES}
-    return replace(sessions, streams=streams, **rest)
+    upto = None if sessions.upto is None else sessions.upto[which.to_numpy()]
+    return replace(sessions, streams=streams, **rest, upto=upto)
+
+
+def by_stream(sessions: Sessions) -> Iterator[Sessions]:
+    """The sessions one by one."""
+    for stream in range(sessions.streams.num_rows):
+        yield only(sessions, pa.chunked_array([pa.array(np.arange(sessions.streams.num_rows) == stream)]))
 
 
 def joined(found: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:

@@ -124,7 +124,7 @@ class _Context:
         """A session."""
         come = None
         if name + "come" in self.found:
-            come = Sessions(**older_states.of_pieces(self.found[name + "come"].tobytes()), upto=int(self.found[name + "upto"]))
+            come = Sessions(**older_states.of_pieces(self.found[name + "come"].tobytes()), upto=self.found[name + "upto"].reshape(1))
         return Paused(session_steps.from_bytes(self.found[name + "state"].tobytes()), come)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
