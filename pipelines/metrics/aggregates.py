@@ -1,8 +1,8 @@
 """Aggregates kept current at the cost of what is new.
 
-An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made. Its own transactions record
-the versions of the tables that it was made from. Without them (in a new lake, or in one made by an older version), or where a table no
-longer has the commits or files since then, it is computed from all rows.
+An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made; rows that went from one file
+to another are neither. Its own transactions record the versions of the tables that it was made from. Without them (in a new lake, or in one
+made by an older version), or where a table no longer has the commits or files since then, it is computed from all rows.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants and of times
@@ -87,11 +87,13 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
     if rows is None or sessions is None or not data_files.exist([change.uri for change in (*rows, *sessions)]):
         return None
     views = {
-        "changed": Files(one.rows, tuple(change.uri for change in rows)),
-        "came": Files("sessions", tuple(change.uri for change in sessions if change.added)),
-        "went": Files("sessions", tuple(change.uri for change in sessions if not change.added)),
+        f"{way}{table}": Files(name, tuple(change.uri for change in found if change.added is added))
+        for name, table, found in ((one.rows, "_rows", rows), ("sessions", "", sessions))
+        for way, added in (("came", True), ("went", False))
     }
-    sql = one.periods.format(rows="changed")
+    columns = ", ".join(TABLES[one.rows].arrow.names)
+    either = " UNION ALL ".join(f"SELECT {columns}, {sign} AS sign FROM {way}_rows" for way, sign in (("came", 1), ("went", -1)))
+    sql = one.periods.format(rows=f"(SELECT {columns} FROM ({either}) either GROUP BY {columns} HAVING sum(sign) <> 0) changed")
     with query.opened(views) as database:
         if sessions:
             names = f"stream_id, {one.attributes}"

@@ -160,8 +160,23 @@ def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path,
 
     monkeypatch.setattr(query, "show", counted)
     refresh(lake)
-    assert asked == {"changed": 1, "came": 1, "went": 0, "of_altered": 1, "deliveries": 1, "compliance": 1, "sessions": 1, "streams": 0}
+    assert asked == {"came_rows": 1, "went_rows": 0, "came": 1, "went": 0, "of_altered": 1, "deliveries": 1, "compliance": 1, "sessions": 1, "streams": 0}
     assert held(lake, "ack_latency").num_rows == held(lake, "compliance_summary").num_rows == 11
+
+
+def test_rows_that_went_to_another_file_change_no_hour(tmp_path: Path) -> None:
+    """A file that some rows leave is replaced by one with the others; the aggregate is computed again for the hours of those that left."""
+    lake = str(tmp_path)
+    lakes.create(lake)
+    of_hours(lake, *range(0, 240, 24))
+    before = {name: DeltaTable(location(lake, name)).version() for name in TABLES_MADE}
+    delta = DeltaTable(location(lake, "deliveries"))
+    replace_files(delta, written(lake, "deliveries", read("deliveries", data_files.of(delta))), data_files.of(delta), CommitInfo("run"))
+    change(lake, "deliveries", [], {"0072"})
+    now = {name: DeltaTable(location(lake, name)) for name in TABLES_MADE}
+    found = aggregates.changed(gold.ACK_LATENCY, now, before)
+    assert found is not None
+    assert found.begins.to_pylist() == [START + datetime.timedelta(hours=72)]
 
 
 def test_files_put_together_change_no_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
