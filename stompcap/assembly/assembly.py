@@ -13,15 +13,17 @@ import pyarrow as pa
 
 from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
-from stompcap.assembly.large_flow import LargeFlow
 from stompcap.assembly.parts import Part
 from stompcap.assembly.resume.open_flows import OpenFlows, flow_numbers
+from stompcap.assembly.stateful_flows import StatefulFlows
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
 from stompcap.capture.segment_columns import KEPT, STATE
 from stompcap.columns import I64, column
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.transport import detect, plain
+
+TOGETHER = 1 << 16  # packets of flows that are carried on together
 
 
 class Assembly(Task):
@@ -31,29 +33,21 @@ class Assembly(Task):
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
         flows = tcp.as_they_crossed(self.points.told(flows.combine_chunks()), self.clocks)
         begin = 0
+        stateful = _Group(self)
         for first, end in self._large(flows) if self.analyser else ():
             if first > begin:
-                yield from self._together(flows.slice(begin, first - begin))
-            yield from self._flow([flows.slice(first, end - first)])
+                yield from self._together(flows.slice(begin, first - begin), stateful)
+            yield from stateful.take(flows.slice(first, end - first))
             begin = end
         if begin < flows.num_rows or not begin:
-            yield from self._together(flows.slice(begin))
+            yield from self._together(flows.slice(begin), stateful)
+        yield from stateful.end()
 
     def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
-        yield from self._flow(map(self.points.told, segments))
-
-    def _flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
-        flow = LargeFlow(self)
-        for table in segments:
-            of_state = column(table, "earlier") == STATE
-            if of_state.any():
-                if self.overtaken:
-                    return
-                flow.read(table.filter(pa.array(of_state)), self.sources)
-                table = table.filter(pa.array(~of_state))
-            yield from flow.parts(table)
-        yield from flow.end()
+        flows = StatefulFlows(self)
+        yield from flows.feed(map(self.points.told, segments))
+        yield from flows.end()
 
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
         """The rows, from and to, of flows of more than a block and of those that an earlier run left a state of."""
@@ -63,26 +57,49 @@ class Assembly(Task):
         for one in np.flatnonzero((packets > self.block) | of_state).tolist():
             yield int(edges[one]), int(edges[one + 1])
 
-    def _together(self, flows: pa.Table) -> Iterator[Part]:
-        """The rows of flows that are reassembled together."""
+    def _together(self, flows: pa.Table, stateful: _Group) -> Iterator[Part]:
+        """The rows of flows that are reassembled together; open ones of many packets are left to `stateful`."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
         found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources), self.options)
         if (without := detect.not_kept(found.is_stomp, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
-            yield from self._together(_as_not_captured(flows, without))
+            yield from self._together(_as_not_captured(flows, without), stateful)
             return
         reassembly = without_keep_alives(reassembly, flows, self.sources)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
         going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
-        rows = StreamRows(self, reassembly, found, conflicts, going_on)
-        for window in windows(found.carried, found.is_stomp, self.window, names=self.names):
+        rows, wanted = StreamRows(self, reassembly, found, conflicts, going_on), np.ones(len(reassembly.streams), np.bool_)
+        if self.analyser is not None and going_on is not None:
+            wanted &= ~going_on.large
+            for first, end in going_on.large_flows:
+                yield from stateful.take(flows.slice(first, end - first))
+        for window in windows(found.carried, found.is_stomp & wanted, self.window, names=self.names):
             yield from rows.parts(window)
-        others = np.flatnonzero(~found.is_stomp)
+        others = np.flatnonzero(~found.is_stomp & wanted)
         if others.size:
             yield rows.others(others)
         if going_on is not None and going_on.streams.any():
             yield going_on.part(self.capture_ids, self.sources)
+
+
+class _Group:
+    """Flows that go on by their states, as many at once as are carried on together."""
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._flows, self._packets = task, StatefulFlows(task), 0
+
+    def take(self, flow: pa.Table) -> Iterator[Part]:
+        """Take in a flow; gives the rows of those before it where these are many."""
+        if self._packets and self._packets + flow.num_rows > TOGETHER:
+            yield from self.end()
+            self._flows, self._packets = StatefulFlows(self._task), 0
+        self._packets += flow.num_rows
+        yield from self._flows.feed([flow])
+
+    def end(self) -> Iterator[Part]:
+        """All other rows of the flows taken in."""
+        yield from self._flows.end()
 
 
 def _as_not_captured(segments: pa.Table, rows: I64) -> pa.Table:

@@ -94,8 +94,8 @@ class StreamRows:
 
     def _part(self, window: Window) -> Part:
         a, streams = self.task, window.streams
-        if window.first:
-            self._learn(window)
+        if window.first.any():
+            self._learn(window.of(window.first))
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         of = np.repeat(streams, 2)
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
@@ -105,11 +105,11 @@ class StreamRows:
         raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
-        if window.fresh:
+        if window.fresh.any():
             found = self.reassembly
-            tables["stalls"] = self._stalls(streams, found.zero_windows, found.retransmissions, found.clock_steps)
-        if window.last:
-            tables["streams"] = self.streams(streams)
+            tables["stalls"] = self._stalls(streams[window.fresh], found.zero_windows, found.retransmissions, found.clock_steps)
+        if (last := window.last).any():
+            tables["streams"] = self.streams(streams[last])
         tables["segments"] = self._segments(window)
         return Part(tables, going_on=self._ids())
 
@@ -131,8 +131,8 @@ class StreamRows:
         self.task.given = self.task.given.union(*found.values())
         if before is not None:
             before.update((ends[number], passcodes) for number, passcodes in found.items())
-        if not window.last:
-            self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items()}
+        going_on = ~window.last
+        self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items() if going_on[number]}
         return {**found, -1: self.task.given}
 
     def _ends(self, stream: int) -> bytes:
@@ -144,12 +144,11 @@ class StreamRows:
     def _sessions(self, window: Window, part: Part) -> Sessions:
         """The STOMP sessions of a window's rows, or pieces of them."""
         tables = {name: _light(part.tables[name]) for name in ("raw_frames", "frames", "segments")}
-        streams = part.tables["streams"] if window.last else self.streams(window.streams)
+        streams = part.tables["streams"] if window.last.all() else self.streams(window.streams)
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
             stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
-        upto = None if window.first and window.last else np.array([window.upto])
-        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=upto))
+        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if (window.first & window.last).all() else window.upto))
 
     def _stalls(self, streams: I64, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
         """Rows of table stalls of these streams."""
@@ -206,8 +205,8 @@ class StreamRows:
     def _segments(self, window: Window) -> pa.Table:
         """Rows of table segments: by which packet octets can be read. One by which several stretches can is one row, at its first."""
         index = self.carried.of(window.streams)
-        came = self.listing.order[self.carried.stretches.row[index]]
-        e = self.carried.stretches.take(index[(came >= window.since) & (came < window.upto)])
+        came, stretches = self.listing.order[self.carried.stretches.row[index]], np.diff(self.carried.bounds[::2])[window.streams]
+        e = self.carried.stretches.take(index[(came >= np.repeat(window.since, stretches)) & (came < np.repeat(window.upto, stretches))])
         rows, first, inverse = np.unique(self.listing.packet[e.row], return_index=True, return_inverse=True)
         octets = np.bincount(inverse, weights=e.length, minlength=rows.size).astype(np.int64)
         order = np.argsort(first, kind="stable")

@@ -9,7 +9,7 @@ tell before it is delimited.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,25 +58,56 @@ class Going:
     resumed: Resumed | None = None
 
 
+WHOLE = Going(END, np.zeros(2, np.bool_))
+
+
 @dataclass(frozen=True)
 class Window:
-    """Delimited octets of some streams. Direction d belongs to stream `streams[d // 2]` and to its side d % 2."""
+    """Delimited octets of some streams. Direction d belongs to stream `streams[d // 2]` and to its side d % 2.
+
+    first    whether it begins here
+    fresh    whether no window of it came before of what was reassembled together
+    since    of its segments, those from this place in wire order on come with this window,
+    upto     and before this one: what comes later has its place there or behind
+    resumed  how it goes on; None where it ends
+    """
 
     streams: I64
     octets: Octets
     rows: Rows
     placed: Placed
     stretches: Stretches
-    first: bool = True  # the streams begin here
-    fresh: bool = True  # no window of them came before of what was reassembled together
-    since: int = 0  # of the segments of the streams, those from this place in wire order on come with this window,
-    upto: int = END  # and before this one: what comes later has its place there or behind
-    resumed: Resumed | None = None  # how the stream goes on; None where it ends
+    first: Bools
+    fresh: Bools
+    since: I64
+    upto: I64
+    resumed: tuple[Resumed | None, ...]
 
     @property
-    def last(self) -> bool:
-        """Whether the streams end here."""
-        return self.resumed is None
+    def last(self) -> Bools:
+        """Whether each stream ends here."""
+        return np.array([one is None for one in self.resumed], np.bool_)
+
+    def of(self, which: Bools) -> Window:
+        """The window of some of its streams."""
+        if which.all():
+            return self
+        number = np.cumsum(which) - 1  # of each stream among those that stay
+
+        def direction(of: I64) -> I64:
+            return 2 * number[of // 2] + of % 2
+
+        stays = which[self.rows.direction // 2]
+        row = np.cumsum(stays) - 1
+        rows = self.rows.take(stays)
+        state = State(self.rows.state.numbers[np.repeat(which, 2)])
+        placed = Placed(*(column[stays[self.placed.source]] for column in self.placed))
+        resumed = tuple(one for one, stay in zip(self.resumed, which.tolist(), strict=True) if stay)
+        return Window(
+            self.streams[which], self.octets, replace(rows, direction=direction(rows.direction), state=state),
+            placed._replace(source=row[placed.source]), self.stretches.take(np.isin(self.stretches.stream, self.streams[which])),
+            self.first[which], self.fresh[which], self.since[which], self.upto[which], resumed,
+        )  # fmt: skip
 
 
 def windows(
@@ -90,7 +121,7 @@ def windows(
 
     Streams are whole but for those in `going`, which may have no window now.
     """
-    reader = _Reader(carried, names)
+    reader = _Reader(carried, going or {}, names)
     captured = np.zeros(len(carried), np.int64)
     np.add.at(captured, carried.stretches.stream, carried.stretches.length)
     group: list[int] = []
@@ -100,10 +131,8 @@ def windows(
         if group and held + octets > size:
             yield from reader.together(np.array(group), size)
             group, held = [], 0
-        if going and stream in going:
-            yield from reader.pieces(stream, size, going[stream])
-        elif octets > size:
-            yield from reader.pieces(stream, size, WHOLE)
+        if octets > size:
+            yield from reader.pieces(stream, size)
         else:
             group.append(stream)
             held += octets
@@ -111,33 +140,42 @@ def windows(
         yield from reader.together(np.array(group), size)
 
 
-WHOLE = Going(END, np.zeros(2, np.bool_))
-
-
 class _Reader:
     """Gathers and delimits the octets of streams."""
 
-    def __init__(self, carried: Carried, names: stomp.SecretNames) -> None:
-        self.carried, self.names = carried, names
+    def __init__(self, carried: Carried, going: Mapping[int, Going], names: stomp.SecretNames) -> None:
+        self.carried, self.going, self.names = carried, going, names
         self.ts_ns = carried.segments.column("ts_ns").to_numpy()
         self.bounds = carried.bounds
 
     def together(self, streams: I64, size: int) -> Iterator[Window]:
-        """Small streams, from beginning to end: as one window, or as several where it would have too many rows."""
-        stretches = self.carried.stretches.take(self.carried.of(streams))
-        direction = np.repeat(np.arange(streams.size), self.bounds[2 * streams + 2] - self.bounds[2 * streams]) * 2 + stretches.side
-        octets = self.carried.read(stretches)
+        """Small streams, all that came of each: as one window, or as several where it would have too many rows."""
+        due = _Due.of(streams, self.carried, self.going)
+        if not due.some.all():
+            due = _Due.of(streams := streams[due.some], self.carried, self.going)
+        if not streams.size:
+            return
+        found = self.carried.stretches.take(self.carried.of(streams))
+        direction = np.repeat(np.arange(streams.size), self.bounds[2 * streams + 2] - self.bounds[2 * streams]) * 2 + found.side
+        if due.partly:
+            inside = (found.offset + found.length > due.pending[direction]) & (found.offset < due.reach[direction])
+            direction, found = direction[inside], found.take(inside)
+            found = found.between(due.pending[direction], due.reach[direction])
+        octets = self.carried.read(found)
         if octets.size <= LEAST or not crowded(octets):
-            found = self._delimited(streams, octets, stretches, direction, None, np.ones(2 * streams.size, bool))
-            yield Window(streams, octets, *found, stretches)
+            rows, placed = self._delimited(streams, octets, found, direction, due.state, due.final)
+            resumed = tuple(due.resumed(number, rows.state, size) for number in range(streams.size))
+            fresh = np.ones(streams.size, np.bool_)
+            yield Window(streams, octets, rows, placed, found, due.first, fresh, due.since, due.upto, resumed)
         elif streams.size == 1:
-            yield from self.pieces(int(streams[0]), size, WHOLE)
+            yield from self.pieces(int(streams[0]), size)
         else:
             for half in np.array_split(streams, 2):
                 yield from self.together(half, size)
 
-    def pieces(self, stream: int, size: int, going: Going) -> Iterator[Window]:
+    def pieces(self, stream: int, size: int) -> Iterator[Window]:
         """A large stream, `size` octets at a time as they crossed the wire, and more where a frame is larger."""
+        going = self.going.get(stream, WHOLE)
         streams, total, over = np.array([stream]), self.carried.octets[stream], going.upto == END
         state = stomp.beginning(self.carried.synced[stream])
         position = going.resumed or Resumed(state, 0, np.zeros(2, np.int64), np.zeros(2, np.int64))
@@ -166,12 +204,11 @@ class _Reader:
             step = min(2 * step, size)
             rows, placed = self._delimited(streams, octets, stretches, stretches.side.astype(np.int64), state, final)
             state = rows.state
-            # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
-            undecided = np.minimum(2 * (reach - state.pending), FRAME_LIMIT + size)
-            wait = np.where(~due, position.wait, np.where(state.pending > pending, 0, undecided))
+            wait = waits(pending, reach, state.pending, due, position.wait, size)
             upto = END if final.all() else going.upto if everything else min(going.upto, int(arrived[count]))
             since, position = position.since, Resumed(state, max(position.since, upto), wait, np.maximum(position.presented, reach))
-            yield Window(streams, octets, rows, placed, stretches, first, fresh, since, upto, None if final.all() else position)
+            of_stream = np.array([first]), np.array([fresh]), np.array([since]), np.array([upto])
+            yield Window(streams, octets, rows, placed, stretches, *of_stream, (None if final.all() else position,))
             first = fresh = False
             everything |= bool(final.all())
 
@@ -213,6 +250,77 @@ class _Reader:
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
             (direction, found.offset, found.length, found.row), self.ts_ns, found.order,
         )
+
+
+@dataclass(frozen=True)
+class _Due:
+    """What of some streams is delimited now: per direction from `pending` up to `reach`, which is final or not; per stream as in Window."""
+
+    going: tuple[Going, ...]
+    state: State
+    pending: I64
+    reach: I64
+    final: Bools
+    due: Bools
+    wait: I64
+    presented: I64
+
+    @staticmethod
+    def of(streams: I64, carried: Carried, going: Mapping[int, Going]) -> _Due:
+        """Of streams of which all that came is delimited together."""
+        total, found = carried.octets[streams].reshape(-1), tuple(going.get(stream, WHOLE) for stream in streams.tolist())
+        numbers = stomp.beginning(carried.synced[streams].reshape(-1)).numbers
+        wait, presented, idle = np.zeros_like(total), np.zeros_like(total), np.repeat([False], total.size)
+        for number, one in enumerate(found):
+            both = slice(2 * number, 2 * number + 2)
+            idle[both] = one.idle
+            if (before := one.resumed) is not None:
+                wait[both], presented[both] = before.wait, before.presented
+                numbers[both] = np.where(before.presented[:, None] > 0, before.state.numbers, numbers[both])
+        state = State(numbers)
+        reach, final = np.maximum(total, state.pending), np.repeat([one.upto == END for one in found], 2)
+        due = final | (reach - state.pending >= wait) | (idle & (presented < total))
+        return _Due(found, state, state.pending.copy(), np.where(due, reach, state.pending), final, due, wait, presented)
+
+    @property
+    def some(self) -> Bools:
+        """Per stream, whether it has a window."""
+        found: Bools = (self.final | (self.reach > self.pending)).reshape(-1, 2).any(axis=1) | self.first
+        return found
+
+    @property
+    def partly(self) -> bool:
+        """Whether some stretches are not delimited, or not wholly."""
+        return bool(self.pending.any() or not self.due.all())
+
+    @property
+    def first(self) -> Bools:
+        return np.array([one.resumed is None for one in self.going], np.bool_)
+
+    @property
+    def since(self) -> I64:
+        return np.array([0 if one.resumed is None else one.resumed.since for one in self.going], np.int64)
+
+    @property
+    def upto(self) -> I64:
+        return np.array([one.upto for one in self.going], np.int64)
+
+    def resumed(self, number: int, after: State, size: int) -> Resumed | None:
+        """How a stream goes on, with the state behind the window."""
+        one, both = self.going[number], slice(2 * number, 2 * number + 2)
+        if one.upto == END:
+            return None
+        state = State(after.numbers[both])
+        wait = waits(self.pending[both], self.reach[both], state.pending, self.due[both], self.wait[both], size)
+        since = max(0 if one.resumed is None else one.resumed.since, one.upto)
+        return Resumed(state, since, wait, np.maximum(self.presented[both], self.reach[both]))
+
+
+def waits(pending: I64, reach: I64, decided: I64, due: Bools, before: I64, size: int) -> I64:
+    """How many octets must have come until a direction is presented again, by what was pending before, presented, and decided."""
+    # what is undecided is presented again when it has doubled; but no more than the delimiter may leave undecided is waited for
+    undecided = np.minimum(2 * (reach - decided), FRAME_LIMIT + size)
+    return np.where(~due, before, np.where(decided > pending, 0, undecided))
 
 
 def crowded(octets: Octets) -> bool:

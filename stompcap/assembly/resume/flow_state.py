@@ -17,13 +17,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.assembly.analyser import Paused
-from stompcap.assembly.flow import OpenFlow, Underway
+from stompcap.assembly.flows import AsTheyStand
 from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.resume import older_states, segment_rows, session_steps
 from stompcap.assembly.resume.connects import Connects
 from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.resume.state_layout import COME
 from stompcap.assembly.task import Task
+from stompcap.assembly.underway import Underway
 from stompcap.assembly.windows import Resumed
 from stompcap.columns import U8
 from stompcap.session import state as session_state
@@ -46,16 +47,17 @@ class FlowState:
     sessions: Mapping[str, Paused]
 
 
-def packed(state: FlowState, flow: OpenFlow, task: Task) -> bytes:
-    """A state as octets. `flow` has its segments, and the octets that were shown of them."""
-    segments, capture_ids, source = flow.together.carried.segments, task.capture_ids, task.options.source
-    ids = flow.ids().take(pa.array(flow.together.reassembly.stream_of))
-    rows = segment_rows.of_segments(flow.octets, np.arange(segments.num_rows), ids, flow.role, capture_ids, source)
+def packed(state: FlowState, left: AsTheyStand, flow: int, task: Task) -> bytes:
+    """The state of a flow as octets. `left` has its segments among those of others, and the octets that were shown of them."""
+    capture_ids, source = task.capture_ids, task.options.source
+    mine, row = left.together.rows_of(flow)
+    ids = left.ids().take(pa.array(left.together.reassembly.stream_of[mine]))
+    rows = segment_rows.of_segments(left.octets, mine, ids, left.role[mine], capture_ids, source)
     machine = state.machine
     counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
     arrays: Arrays = {
         older_states.LAYOUT: older_states.layout(), "captures": _octets(task.digest), "machine": _octets(machine.numbers),
-        "rows": _ipc(rows), "row": flow.together.row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
+        "rows": _ipc(rows), "row": row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     for number, one in state.underway.items():
         arrays |= _connection(f"{number}.", one, capture_ids, source)

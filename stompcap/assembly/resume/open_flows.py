@@ -24,9 +24,8 @@ from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
 
-MOST_PACKETS = 1 << 18
-MOST_OCTETS = 1 << 27
-"""Packets and octets that are kept of a flow: the connections of one that has more end with the run, and go on as others."""
+MOST_PACKETS = 1 << 9
+"""Packets that are kept of a flow with an open connection; the state of one that has more is smaller, and costs less to go on with."""
 
 
 class OpenFlows:
@@ -34,15 +33,24 @@ class OpenFlows:
 
     def __init__(self, segments: pa.Table, reassembly: Reassembly, detected: Detected, options: Options, now_ns: int) -> None:
         self.reassembly, self.detected, self.options = reassembly, detected, options
-        captured = column(segments, "captured_octets")
         flow_of_row = flow_numbers(segments)
         flow = np.zeros(len(reassembly.streams), np.int64)
         flow[reassembly.stream_of] = flow_of_row
-        kept_octets = np.bincount(flow_of_row, np.where(detected.is_stomp[reassembly.stream_of], captured, 0))
-        small = (np.bincount(flow_of_row) <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS)
         recent, self._last_ns, self._some_open = lives(reassembly.streams, flow)
-        self.streams: Bools = small[flow] & recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
-        """Of each stream, whether later segments may belong to it."""
+        goes_on = recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
+        packets = np.bincount(flow_of_row)
+        large = np.zeros(packets.size, np.bool_)
+        large[flow[goes_on & self._some_open]] = True
+        large &= packets > MOST_PACKETS
+        ends = np.cumsum(packets)
+        self.large_flows: list[tuple[int, int]] = list(zip((ends - packets)[large].tolist(), ends[large].tolist(), strict=True))
+        """The rows, from and to, of each open flow of many packets."""
+
+        self.large: Bools = large[flow]
+        """Of each stream, whether it is of such a flow."""
+
+        self.streams: Bools = goes_on & ~self.large
+        """Of each other stream, whether later segments may belong to it."""
 
         self._rows: I64 = np.flatnonzero(self.streams[reassembly.stream_of])
         self._side: I64 = np.where(column(segments, "forward"), 0, 1)

@@ -1,0 +1,151 @@
+"""A step of each of some flows and what their connections had left before, put together: streams and rows of one flow behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from stompcap.assembly.listing import Listing
+from stompcap.assembly.underway import APART, Underway
+from stompcap.capture.files import Source
+from stompcap.columns import I64, Bools
+from stompcap.tcp import join
+from stompcap.tcp.join import end_to_end
+from stompcap.tcp.machine import Settled
+from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
+from stompcap.transport import plain
+from stompcap.transport.carried import Carried
+from stompcap.transport.layers import read_on
+from stompcap.transport.state import Stack
+from stompcap.wire_order import END
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A step of each of some flows, one behind the other: their streams, their rows, and the numbers of their packets.
+
+    `streams` are named by flow and number in it. Numbers of packets of one flow lie APART from those of the next. The rest is as in Settled.
+    """
+
+    streams: list[tuple[int, int]]
+    reassembly: Reassembly
+    segments: pa.Table
+    number: I64
+    unsettled: I64
+    lasting: ZeroWindows
+    full: Bools
+
+    @staticmethod
+    def of(steps: Mapping[int, Settled]) -> Steps:
+        """Those of flows, by their numbers."""
+        found, row, streams = [], 0, list[tuple[int, int]]()
+        for flow, step in steps.items():
+            one, of, rows = step.reassembly, len(streams), step.segments.num_rows
+            moved = join.shifted(one, of, np.arange(row, row + rows))
+            places = moved.clock_steps.place + flow * APART
+            lasting = replace(step.lasting, stream=step.lasting.stream + np.int32(of))
+            keys = [(flow, step.first + number) for number in range(len(one.streams))]
+            found.append(
+                Steps(
+                    keys, replace(moved, clock_steps=replace(moved.clock_steps, place=places)), step.segments, step.number + flow * APART,
+                    step.unsettled + flow * APART, lasting, np.full(len(keys), step.full),
+                )
+            )  # fmt: skip
+            row += rows
+            streams += keys
+        return join.end_to_end(found)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The segments of steps and those left before, in wire order flow by flow, and what was found of both.
+
+    `carried` has what the layers of connections give where these are known, and what TCP has of the others; `stacks` are those layers.
+    `row` of each segment: first those of the steps, in their order, then those left of each connection, in theirs. Of each row, `number`
+    is that of its packet, and `before` the place in wire order that was found earlier, END where none was.
+    """
+
+    carried: Carried
+    reassembly: Reassembly
+    stacks: Mapping[int, Stack]
+    row: I64
+    number: I64
+    before: I64
+
+    @staticmethod
+    def of(step: Steps, left: Mapping[int, Underway], sources: Mapping[int, Source]) -> Together:
+        """Steps, and the connections that went on, by their streams in them."""
+        found = step.reassembly
+        new, stacks = read_on(plain.carried(found, step.segments, sources), {stream: one.layers for stream, one in left.items()})
+        stretches, stalls = [new.stretches], [(found.zero_windows, found.retransmissions, found.clock_steps)]
+        tables, row = [new.segments], new.segments.num_rows
+        stream_of, number = [found.stream_of, found.stream_of[new.opened]], [step.number, step.number[new.opened]]
+        before = [np.full(row, END)]
+        for stream, one in left.items():
+            count, of, apart = one.segments.num_rows, np.int32(stream), step.streams[stream][0] * APART
+            tables.append(one.segments)
+            number.append(one.number + apart)
+            before.append(one.order)
+            stream_of.append(np.full(count, of))
+            stretches.append(one.stretches.moved(stream, row + np.arange(count)))
+            closed, again, steps = one.stalls
+            closed, again = replace(closed, stream=closed.stream + of), replace(again, stream=again.stream + of)
+            stalls.append((closed, again, replace(steps, stream=steps.stream + of, place=steps.place + apart)))
+            row += count
+        numbers = np.concatenate(number)
+        order = np.argsort(numbers, kind="stable")
+        to = np.empty(len(order), np.int64)
+        to[order] = np.arange(len(order))
+        segments = pa.concat_tables(tables).take(pa.array(order)).combine_chunks()
+        carried = replace(
+            new, stretches=end_to_end(stretches).moved(0, to).in_order(), segments=segments, opened=np.empty(0, np.int64)
+        )  # fmt: skip
+        zero_windows, retransmissions, clock_steps = zip(*stalls, strict=True)
+        reassembly = replace(
+            found, overlaps=replace(found.overlaps, row=to[found.overlaps.row]), zero_windows=end_to_end(zero_windows),
+            retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
+        )  # fmt: skip
+        own = np.delete(to, step.segments.num_rows + np.arange(new.opened.size))
+        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order])
+
+    def through(self, carried: Carried) -> Together:
+        """The same, where more layers were opened."""
+        if not carried.opened.size:
+            return replace(self, carried=carried)
+        number, before = (np.append(values, values[carried.opened]) for values in (self.number, self.before))
+        stream_of = np.append(self.reassembly.stream_of, self.reassembly.stream_of[carried.opened])
+        return replace(self, carried=carried, reassembly=replace(self.reassembly, stream_of=stream_of), number=number, before=before)
+
+    def rows_of(self, flow: int) -> tuple[I64, I64]:
+        """The rows of a flow's segments, and where among them those of its step are, then those left before of each connection."""
+        mine = np.flatnonzero(self.number // APART == flow)
+        row = self.row[np.isin(self.row, mine)]
+        return mine, np.searchsorted(mine, row)
+
+    def extents(self) -> Reassembly:
+        """What was found, with the octets of both."""
+        e = self.carried.stretches
+        return replace(self.reassembly, extents=Extents(e.stream, e.side, e.offset, e.length, e.at, e.skip, e.order))
+
+    def listing(self) -> Listing:
+        """Which segments table `segments` has, and where."""
+        return Listing.of(self.number, self.carried.stretches, self.before)
+
+
+def without_rows(
+    rows: I64, reassembly: Reassembly, outer: Carried, inner: Carried, missing: I64
+) -> tuple[Reassembly, Carried, Carried]:
+    """Streams in which the octets of these rows are missing, and those that were `missing` before; these are added to the latter."""
+    found, streams = outer.stretches, reassembly.streams
+    gone = np.isin(found.at, rows)
+    np.add.at(missing, (found.stream[gone], found.side[gone]), found.length[gone])
+    if not missing.any():
+        return reassembly, outer, inner
+    sides = replace(streams.sides, gap_octets=streams.sides.gap_octets + missing)
+    outer, inner = (replace(one, stretches=one.stretches.take(~np.isin(one.stretches.at, rows))) for one in (outer, inner))
+    return replace(reassembly, streams=replace(streams, sides=sides)), outer, inner
+
+
