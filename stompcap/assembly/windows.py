@@ -270,7 +270,7 @@ class _Due:
         """Of streams of which all that came is delimited together."""
         total, found = carried.octets[streams].reshape(-1), tuple(going.get(stream, WHOLE) for stream in streams.tolist())
         numbers = stomp.beginning(carried.synced[streams].reshape(-1)).numbers
-        wait, presented, idle = np.zeros_like(total), np.zeros_like(total), np.repeat([False], total.size)
+        wait, presented, idle = np.zeros_like(total), np.zeros_like(total), np.zeros(total.size, np.bool_)
         for number, one in enumerate(found):
             both = slice(2 * number, 2 * number + 2)
             idle[both] = one.idle
@@ -278,7 +278,7 @@ class _Due:
                 wait[both], presented[both] = before.wait, before.presented
                 numbers[both] = np.where(before.presented[:, None] > 0, before.state.numbers, numbers[both])
         state = State(numbers)
-        reach, final = np.maximum(total, state.pending), np.repeat([one.upto == END for one in found], 2)
+        reach, final = np.maximum(total, state.pending), np.repeat(np.array([one.upto == END for one in found], np.bool_), 2)
         due = final | (reach - state.pending >= wait) | (idle & (presented < total))
         return _Due(found, state, state.pending.copy(), np.where(due, reach, state.pending), final, due, wait, presented)
 

@@ -25,6 +25,8 @@ def end_to_end(parts: Sequence[Columns]) -> Columns:
             return end_to_end(values)
         if isinstance(values[0], pa.Array):
             return pa.concat_arrays(values)
+        if isinstance(values[0], pa.Table):
+            return pa.concat_tables(values).combine_chunks()
         return np.concatenate(values) if isinstance(values[0], np.ndarray) else [one for value in values for one in value]
 
     kind = type(parts[0])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap import capture
 from stompcap.assembly import Assembly, SessionAnalyser, segments_of
+from stompcap.assembly.resume import open_flows
+from stompcap.assembly.resume.open_flows import MOST_PACKETS
 from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.capture.rotation import ranked
 from stompcap.options import Options
@@ -23,9 +26,9 @@ LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "
 class Lake:
     """The tables that captures come to, run by run."""
 
-    def __init__(self, options: Options | None = None, *, kept: bool = True, block: int = BLOCK) -> None:
-        """`kept`: the captures of earlier runs are still there; `block`: packets of a flow of which the machines' state is kept."""
-        self.options, self.block = options or Options(), block
+    def __init__(self, options: Options | None = None, *, kept: bool = True, block: int = BLOCK, most: int = MOST_PACKETS) -> None:
+        """`kept`: the captures of earlier runs are still there; `most`: packets of an open flow of which no machines' state is kept."""
+        self.options, self.block, self.most = options or Options(), block, most
         self.kept = kept
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
@@ -52,8 +55,9 @@ class Lake:
             named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns, analyser=analyser,
             before=before,
         ).with_clocks(found.clocks)
-        for part in analyser.analysed(machine.parts(together)):
-            self._take(part.tables.items(), part.going_on)
+        with patch.object(open_flows, "MOST_PACKETS", self.most):
+            for part in analyser.analysed(machine.parts(together)):
+                self._take(part.tables.items(), part.going_on)
         self.lost, self.unread = machine.lost, machine.unread
 
     def rows(self) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 
+from stompcap.assembly.resume.open_flows import MOST_PACKETS
 from stompcap.options import Options
 from stompcap.tcp.settle import BLOCK
 from tests.capture.packaging import Frame, pcap
@@ -96,9 +97,11 @@ def wire(events: list[tuple[int, str, int, int]]) -> list[Frame]:
     return found
 
 
-def rows_of(folder: Path, frames: list[Frame], cuts: list[int], options: Options, block: int = BLOCK) -> dict[str, list[str]]:
+def rows_of(
+    folder: Path, frames: list[Frame], cuts: list[int], options: Options, block: int = BLOCK, most: int = MOST_PACKETS
+) -> dict[str, list[str]]:
     """The rows of a lake that has these frames in as many captures and runs."""
-    lake = Lake(options, block=block)
+    lake = Lake(options, block=block, most=most)
     for number, (begin, end) in enumerate(pairwise([0, *cuts, len(frames)])):
         lake.run([str(pcap(folder / f"{number}.pcap", frames[begin:end], nano=True))])
     return lake.rows()
@@ -106,21 +109,24 @@ def rows_of(folder: Path, frames: list[Frame], cuts: list[int], options: Options
 
 @given(
     events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")),
-    block=st.sampled_from((4, 9, BLOCK)),
+    block=st.sampled_from((4, 9, BLOCK)), most=st.sampled_from((0, 5, MOST_PACKETS)),
 )  # fmt: skip
 @one_in(2)
 def test_connections_that_begin_end_and_idle_anywhere(
-    events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, block: int, tmp_path_factory: pytest.TempPathFactory
+    events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, block: int, most: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     frames, options = wire(events), Options(overlap=overlap)
     folder = tmp_path_factory.mktemp("wire")
     where = sorted({int(cut * len(frames)) for cut in cuts} - {0, len(frames)})
-    assert rows_of(folder, frames, where, options, block) == rows_of(folder, frames, [], options, block)
+    assert rows_of(folder, frames, where, options, block, most) == rows_of(folder, frames, [], options, block)
 
 
-def recorded(capture: str, folder: Path, bounds: list[float], *, kept: bool = True, block: int = BLOCK) -> dict[str, list[str]]:
+def recorded(
+    capture: str, folder: Path, bounds: list[float], *, kept: bool = True, block: int = BLOCK, most: int = MOST_PACKETS
+) -> dict[str, list[str]]:
     """The rows of a lake that has a recorded capture cut at some shares of its packets, a run for each part."""
-    lake = Lake(kept=kept, block=block)
+    lake = Lake(kept=kept, block=block, most=most)
     for path in cut(DATA / capture, folder, bounds):
         lake.run([path])
     return lake.rows()
@@ -136,11 +142,13 @@ def test_a_recorded_capture_in_four_runs(capture: str, block: int, kept: bool, t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capture", every(3, CAPTURES))
-@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans())
+@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans(), most=st.sampled_from((0, 20, MOST_PACKETS)))
 @one_in(8)
-def test_recorded_captures_cut_anywhere(capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool) -> None:
+def test_recorded_captures_cut_anywhere(
+    capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool, most: int
+) -> None:
     folder = tmp_path_factory.mktemp("cut")
-    assert recorded(capture, folder, bounds, kept=kept) == recorded(capture, folder, [])
+    assert recorded(capture, folder, bounds, kept=kept, most=most) == recorded(capture, folder, [])
 
 
 def test_octets_that_showed_no_stomp_are_a_gap_where_their_capture_is_gone(tmp_path: Path) -> None:
