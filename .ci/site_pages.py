@@ -48,9 +48,9 @@ def notebook(cells: dict[str, Any]) -> str:
             continue
         language = "sh" if source.startswith("%%bash") else "python"
         parts.append(f"```{language}\n{source.removeprefix('%%bash').strip()}\n```")
-        said = "".join("".join(one.get("text") or one.get("data", {}).get("text/plain", "")) for one in cell["outputs"])
-        if said.strip():
-            parts.append(f"```text\n{said.rstrip()}\n```")
+        output = "".join("".join(one.get("text") or one.get("data", {}).get("text/plain", "")) for one in cell["outputs"])
+        if output.strip():
+            parts.append(f"```text\n{output.rstrip()}\n```")
     return "\n\n".join(parts)
 
 

@@ -91,13 +91,13 @@ class Job(SparkSubmitOperator):
             BaseHook.get_connection(CONNECTION)
         except AirflowNotFoundException:
             self.log.info("no connection %s: the job runs on this machine", CONNECTION)
-            code, said = self.here()
+            code, last_line = self.here()
         else:
-            code, said = self.there(context), ""
+            code, last_line = self.there(context), ""
         if code in FINAL:
-            raise AirflowFailException(f"stompcap {self.job}: exit code {code}, {FINAL[code]}: {said or 'its log says what'}")
+            raise AirflowFailException(f"stompcap {self.job}: exit code {code}, {FINAL[code]}: {last_line or 'its log says what'}")
         if code:
-            raise AirflowException(f"stompcap {self.job}: exit code {code}, which may pass: {said or 'its log says what'}")
+            raise AirflowException(f"stompcap {self.job}: exit code {code}, which may pass: {last_line or 'its log says what'}")
 
     def here(self) -> tuple[int, str]:
         """The exit code of the command of the job's name, and its last line that says something; all lines go to the log."""
@@ -106,11 +106,11 @@ class Job(SparkSubmitOperator):
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True,
         )
-        said = ""
+        last_line = ""
         for line in self.running.stdout or ():
             self.log.info("%s", line.rstrip())
-            said = line.strip() or said
-        return self.running.wait(), said
+            last_line = line.strip() or last_line
+        return self.running.wait(), last_line
 
     def there(self, context: Context) -> int:
         """The exit code of spark-submit, which in client mode is that of the job."""

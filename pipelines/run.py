@@ -125,9 +125,9 @@ def _ready(job: Job, tables: Sequence[str], needed: Sequence[str], stage: str) -
 
 def _warn_of_unused(job: Job, stage: str, batches: Sequence[str], *, alone: bool) -> None:
     """Warn where options were given for a stage that finds nothing to do."""
-    given = given_options(job.options, [stage])
-    if given and not batches and alone:
-        words = ", ".join(given.values())
+    options = given_options(job.options, [stage])
+    if options and not batches and alone:
+        words = ", ".join(options.values())
         job.result.warnings.append(f"{stage}: nothing is new, and {words} changes nothing in rows that are there; name another --lake")
 
 

@@ -74,8 +74,8 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
     from stompcap.options import Options
     from stompcap.spark.session import LazySession, active, get_session
 
-    given = spark or active()  # the thread in which a new session is made has no active one
-    session = LazySession(lambda: given) if given else LazySession(get_session)
+    existing = spark or active()  # the thread in which a new session is made has no active one
+    session = LazySession(lambda: existing) if existing else LazySession(get_session)
     return execute(Job(session, lake, options or Options()), STAGES, captures)
 
 

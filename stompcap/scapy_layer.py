@@ -19,7 +19,7 @@ from scapy.packet import Packet, Padding, bind_bottom_up, bind_layers
 
 from stompcap.options import STOMP_PORTS
 from stompcap.stomp.grammar import ESCAPES, HANDSHAKE, NAMES
-from stompcap.stomp.single_values import shown_value
+from stompcap.stomp.single_values import without_secrets
 from stompcap.tables.words import VERSIONS
 
 Headers = list[tuple[str, str | None]]
@@ -154,7 +154,7 @@ class HeadersField(Field[Any, Any]):
 
     def i2repr(self, pkt: Any, x: Headers) -> str:
         """With secrets masked."""
-        return repr([(name, shown_value(name, value)) for name, value in x])
+        return repr([(name, without_secrets(name, value)) for name, value in x])
 
 
 class BodyField(Field[Any, Any]):
@@ -234,8 +234,8 @@ class STOMP(Packet):
         """The version of the frames behind this one: what CONNECTED says, else its own."""
         if self.getfieldval("command").upper() != "CONNECTED":
             return str(self.version)
-        said = self.header("version") or "1.0"
-        return said if said in VERSIONS else str(self.version)
+        negotiated = self.header("version") or "1.0"
+        return negotiated if negotiated in VERSIONS else str(self.version)
 
     def header(self, name: str) -> str | None:
         """The effective value of a header: the first entry."""

@@ -116,7 +116,7 @@ def moment(ns: float | None, digits: int = 3) -> str:
     """
     if ns is None:
         return NOTHING
-    when = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.shown()).isoformat(" ", "microseconds")
+    when = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.current()).isoformat(" ", "microseconds")
     time, offset = when[:26], when[26:]
     return (time[: digits - 6 or None] if digits else time[:-7]) + ("" if zones.is_utc() else offset)
 
@@ -128,7 +128,7 @@ def stamp(ns: float | None, digits: int = 3) -> str:
 
 def offset_ms(ns: float) -> float:
     """How far the clocks of the zone that is shown are ahead of UTC at a moment."""
-    ahead = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.shown()).utcoffset()
+    ahead = (_EPOCH + timedelta(microseconds=int(ns) // 1000)).astimezone(zones.current()).utcoffset()
     return 0 if ahead is None else ahead / timedelta(milliseconds=1)
 
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 _LOCALTIME = "/etc/localtime"
-_SHOWN: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
+_CURRENT: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
 
 
-def shown() -> tzinfo:
+def current() -> tzinfo:
     """The zone in which times are shown."""
-    return _SHOWN.get()
+    return _CURRENT.get()
 
 
 def name() -> str:
     """Its name."""
-    return str(shown())
+    return str(current())
 
 
 def is_utc() -> bool:
@@ -35,20 +35,20 @@ def is_utc() -> bool:
 @contextmanager
 def showing(zone: tzinfo) -> Iterator[None]:
     """Show times in this zone."""
-    before = _SHOWN.set(zone)
+    before = _CURRENT.set(zone)
     try:
         yield
     finally:
-        _SHOWN.reset(before)
+        _CURRENT.reset(before)
 
 
-def find(given: str) -> tzinfo:
+def find(text: str) -> tzinfo:
     """The zone of an IANA name in any case, or `local`: that of this machine. Raises ValueError where there is none."""
-    if given.upper() == "UTC":
+    if text.upper() == "UTC":
         return UTC
-    if given.lower() == LOCAL:
+    if text.lower() == LOCAL:
         return _local()
-    exact = {one.lower(): one for one in available_timezones()}.get(given.lower())
+    exact = {one.lower(): one for one in available_timezones()}.get(text.lower())
     if exact is None:
         raise ValueError("not a time zone; give an IANA name such as Europe/Berlin, or local")
     return ZoneInfo(exact)

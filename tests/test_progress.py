@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.cli.progress import Lines, Stage, shown
+from stompcap.cli.progress import Lines, Stage, on_stderr
 from stompcap.progress import Counter, Meter, Progress, watched
 
 
@@ -73,13 +73,13 @@ def test_half_the_way_takes_as_long_again() -> None:
 
 def test_lines_elsewhere_than_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stompcap.cli.progress.LINE_EVERY_S", 0)
-    with shown(quiet=False) as progress:
+    with on_stderr(quiet=False) as progress:
         assert isinstance(progress, Lines)
         progress.begin("starting Spark")
         progress.reached(5)
         progress.begin("reading packets", 2_000_000)
         progress.reached(1_000_000)
-    with shown(quiet=True) as progress:
+    with on_stderr(quiet=True) as progress:
         progress.begin("nothing")
     printed = capsys.readouterr()
     assert printed.out == ""

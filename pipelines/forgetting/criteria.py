@@ -48,8 +48,8 @@ class Criteria:
     @property
     def kinds(self) -> list[str]:
         """Which are given, without what they say."""
-        given = {"before": self.before, "client": self.client, "login": self.login, "stream": self.streams or None}
-        return [name for name, value in given.items() if value is not None]
+        values = {"before": self.before, "client": self.client, "login": self.login, "stream": self.streams or None}
+        return [name for name, value in values.items() if value is not None]
 
     @property
     def only_time(self) -> datetime.datetime | None:

@@ -63,8 +63,8 @@ class Wanted:
     @property
     def kinds(self) -> list[str]:
         """Which are given, without what they say."""
-        given = {"stream": self.streams, "from": self.since_ns, "to": self.until_ns, "captures": self.captures}
-        return [name for name, value in given.items() if value not in (None, ())]
+        values = {"stream": self.streams, "from": self.since_ns, "to": self.until_ns, "captures": self.captures}
+        return [name for name, value in values.items() if value not in (None, ())]
 
     @property
     def sql(self) -> str:

@@ -114,8 +114,8 @@ def _seen(paths: Sequence[str]) -> dict[str, Seen]:
     for path in paths:
         if path not in found:
             try:
-                told = os.stat(uris.local(path))
+                status = os.stat(uris.local(path))
             except OSError:
                 continue
-            found[path] = Seen(told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+            found[path] = Seen(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     return found

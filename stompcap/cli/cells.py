@@ -56,7 +56,7 @@ def _moment(value: datetime) -> str:
     """A moment, in the zone that is shown; a timestamp without a zone as it is."""
     if value.tzinfo is None:
         return value.isoformat()
-    text = value.astimezone(zones.shown()).isoformat()
+    text = value.astimezone(zones.current()).isoformat()
     return text.removesuffix("+00:00") + "Z" if zones.is_utc() else text
 
 
@@ -80,8 +80,8 @@ def csv_text(value: Any) -> str:
     """The value as a CSV field, not yet quoted; null is an empty field."""
     if value is None:
         return ""
-    shown = text(value)
+    written = text(value)
     if isinstance(value, (bool, int, float, Decimal)):
-        return shown
-    risky = shown.startswith(FORMULA) or (isinstance(value, str) and value.startswith(FORMULA))
-    return f"'{shown}" if risky else shown
+        return written
+    risky = written.startswith(FORMULA) or (isinstance(value, str) and value.startswith(FORMULA))
+    return f"'{written}" if risky else written

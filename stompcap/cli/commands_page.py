@@ -46,8 +46,8 @@ def _section(words: tuple[str, ...], command: Any) -> str:
 
 def _default(option: Any) -> str:
     """What an option is without being given, where its help shows it."""
-    shown = option.show_default and not option.is_flag and option.default not in (None, "", [])
-    return f" Default: {option.default}." if shown else ""
+    has_default = option.show_default and not option.is_flag and option.default not in (None, "", [])
+    return f" Default: {option.default}." if has_default else ""
 
 
 def _plain(text: str) -> str:

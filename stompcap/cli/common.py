@@ -186,12 +186,12 @@ def with_seconds(words: Sequence[str]) -> list[str]:
     return found
 
 
-def times_in(given: str) -> AbstractContextManager[None]:
+def times_in(zone: str) -> AbstractContextManager[None]:
     """Times are shown in the zone that --time-zone names; raises UsageError where there is none."""
     try:
-        return zones.showing(zones.find(given))
+        return zones.showing(zones.find(zone))
     except ValueError as error:
-        raise UsageError(f"--time-zone {visible(given, 40)}: {error}") from error
+        raise UsageError(f"--time-zone {visible(zone, 40)}: {error}") from error
 
 
 def seconds(option: str, text: str) -> int:

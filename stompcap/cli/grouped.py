@@ -13,21 +13,21 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer needs it: each parameter that is a dataclass is replaced by its fields, which all have defaults."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    shown: list[inspect.Parameter] = []
+    parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
             kinds = get_type_hints(groups[name], include_extras=True)
-            shown.extend(_option(field.name, kinds[field.name], field.default) for field in fields(groups[name]))
+            parameters.extend(_option(field.name, kinds[field.name], field.default) for field in fields(groups[name]))
         else:
-            shown.append(_option(name, hints[name], parameter.default))
+            parameters.append(_option(name, hints[name], parameter.default))
 
     @functools.wraps(command)
-    def flat(**given: Any) -> None:
-        records = {name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()}
-        command(**given, **records)
+    def flat(**values: Any) -> None:
+        records = {name: kind(**{field.name: values.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()}
+        command(**values, **records)
 
-    vars(flat)["__signature__"] = inspect.Signature(shown)
-    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    vars(flat)["__signature__"] = inspect.Signature(parameters)
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return flat
 
 

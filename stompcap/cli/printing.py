@@ -35,11 +35,11 @@ class Printer:
 
     def session(self, dialogue: Dialogue) -> None:
         """All of a session that is selected."""
-        chosen = self.selection.of(dialogue)
-        if chosen is None:
+        selected = self.selection.of(dialogue)
+        if selected is None:
             return
         self.begin(dialogue)
-        for line in chosen.lines:
+        for line in selected.lines:
             self.line(dialogue, line)
         if not self.selection.frames_only:
             self.end(dialogue)
@@ -100,8 +100,8 @@ class Printer:
             self._put(text)
 
 
-def form_of(given: str, *, as_json: bool) -> str:
+def form_of(name: str, *, as_json: bool) -> str:
     """The format that the options ask for; raises UsageError for an unknown one."""
-    if given not in FORMATS:
-        raise UsageError(f"--format {given}: must be one of {', '.join(FORMATS)}")
-    return "json" if as_json else given
+    if name not in FORMATS:
+        raise UsageError(f"--format {name}: must be one of {', '.join(FORMATS)}")
+    return "json" if as_json else name

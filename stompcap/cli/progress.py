@@ -23,13 +23,13 @@ class Lines(Progress):
     def begin(self, text: str, octets: int = 0) -> None:
         """Print the step."""
         self._stage = Stage(text, octets)
-        self._said = time.monotonic()
+        self._printed_at = time.monotonic()
         print(f"{text}: {size(octets)}" if octets else text, file=sys.stderr, flush=True)
 
     def reached(self, octets: int) -> None:
         """Print how far it is and how long the rest may take, now and then."""
-        if time.monotonic() - self._said >= LINE_EVERY_S and (far := self._stage.far(octets)):
-            self._said = time.monotonic()
+        if time.monotonic() - self._printed_at >= LINE_EVERY_S and (far := self._stage.far(octets)):
+            self._printed_at = time.monotonic()
             print(f"{self._stage.text}: {far}", file=sys.stderr, flush=True)
 
 
@@ -69,7 +69,7 @@ class Live(Progress):
 
 
 @contextmanager
-def shown(quiet: bool) -> Iterator[Progress]:
+def on_stderr(quiet: bool) -> Iterator[Progress]:
     """The progress of a command, until it ends."""
     if quiet:
         yield Progress()

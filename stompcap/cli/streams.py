@@ -14,19 +14,19 @@ from stompcap.visible import visible
 DIGITS = re.compile(r"[0-9a-f]{1,20}")
 NAMED = 5
 """How many candidates an error names."""
-SHOWN = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "first_ns")
+COLUMNS = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "first_ns")
 
 
-def stream(lake: str, given: str) -> dict[str, Any]:
-    """The row of table streams whose stream_id is `given`, or the only one that begins with it.
+def stream(lake: str, text: str) -> dict[str, Any]:
+    """The row of table streams whose stream_id is `text`, or the only one that begins with it.
 
     Raises UsageError where there are none or several; the candidates are named.
     """
-    digits = given.strip().lower()
+    digits = text.strip().lower()
     if not DIGITS.fullmatch(digits):
-        raise UsageError(f"{visible(given, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")
+        raise UsageError(f"{visible(text, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")
     bounds = [("stream_id", ">=", digits), ("stream_id", "<", digits + "g")]  # g comes behind all digits
-    rows = lakes.small(lake, "streams", [*SHOWN], bounds).sort_by("stream_id").to_pylist()
+    rows = lakes.small(lake, "streams", [*COLUMNS], bounds).sort_by("stream_id").to_pylist()
     if not rows:
         query = f"stompcap sql 'SELECT stream_id FROM sessions' --lake {shlex.quote(lake)}"  # noqa: S608  words, not a query
         what = "no such stream" if len(digits) == 20 else "no stream id begins with that"

@@ -70,9 +70,9 @@ class Trace:
         waiting: list[Dialogue] = []
         while begin < len(order):
             end = max(int(np.searchsorted(behind, (behind[begin - 1] if begin else 0) + at_once, "right")), begin + 1)
-            chosen = np.zeros(len(flows), np.bool_)
-            chosen[order[begin:end]] = True
-            some = in_wire_order(segments.take(pa.array(np.flatnonzero(chosen[flow]))))
+            in_part = np.zeros(len(flows), np.bool_)
+            in_part[order[begin:end]] = True
+            some = in_wire_order(segments.take(pa.array(np.flatnonzero(in_part[flow]))))
             waiting += sessions_of(some, self.paths, self.last_ns, options, trace=self)
             waiting.sort(key=lambda one: (one.session["opened_ns"] or 0, one.stream_id))
             begin, at_once = end, min(4 * at_once, MOST_ROWS)

@@ -111,10 +111,10 @@ def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: S
     """Where secrets are: rows of segments, and offsets in their payload."""
     kept, names = np.ones(len(found.streams), np.bool_), stomp.secret_header_names(options.settings.secrets)
     parts = []
-    given: dict[int, frozenset[bytes]] = {}
+    passcodes: dict[int, frozenset[bytes]] = {}
     for window in windows(plain.carried(found, segments, sources), kept, WINDOW, names=names):
-        given = stomp.passcodes_of(window.octets, window.rows, given, names)
-        view = shown(window.octets, window.rows, options, given)
+        passcodes = stomp.passcodes_of(window.octets, window.rows, passcodes, names)
+        view = shown(window.octets, window.rows, options, passcodes)
         lying = window.stretches
         ends = np.cumsum(lying.length)
         masked = np.flatnonzero(view.octets != window.octets)

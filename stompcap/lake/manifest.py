@@ -30,7 +30,7 @@ def as_manifest(
 
     `again` are the ids of open streams that it computed again.
     """
-    reports = [{FAILURES: failures.said()}] if failures else []
+    reports = [{FAILURES: failures.to_json()}] if failures else []
     reports += [{SHARED: json.dumps([[*ranks, packets] for ranks, packets in shared.items()])}] if shared else []
     reports += [{AGAIN: stream} for stream in again]
     return pa.RecordBatch.from_pylist([*(vars(file) for file in files), *reports], schema=_ARROW)
@@ -58,5 +58,5 @@ def computed_again(manifest: Iterable[Row]) -> pa.Array:
 def failed(manifest: Iterable[Row]) -> Failures:
     """The captures that tasks could not read."""
     failures = Failures()
-    failures.hear(row[FAILURES] for row in manifest)
+    failures.add_json(row[FAILURES] for row in manifest)
     return failures

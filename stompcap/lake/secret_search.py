@@ -39,12 +39,12 @@ class Searcher:
         """`secrets` by line; empty ones are left out."""
         self.short = [number for number, secret in enumerate(secrets, 1) if 0 < len(secret) < LEAST]
         """Lines with secrets that are too short to be searched for."""
-        words, self._said = dict[bytes, int](), list[tuple[int, str]]()
+        words, self._forms = dict[bytes, int](), list[tuple[int, str]]()
         for number, secret in enumerate(secrets, 1):
             for octets, form, _ in forms(secret):
                 if octets not in words:
                     words[octets] = 0
-                    self._said.append((number, form))
+                    self._forms.append((number, form))
         self._needles: Needles | None = packed(words) if words else None
 
     def lake(self, lake: str) -> Iterator[Found]:
@@ -78,7 +78,7 @@ class Searcher:
         """How often each secret is in these octets, and in the members of an archive."""
         assert self._needles is not None
         found = search(np.frombuffer(octets, np.uint8), self._needles)
-        times = Counter(self._said[word] for word in found[:, 2].tolist())
+        times = Counter(self._forms[word] for word in found[:, 2].tolist())
         if octets.startswith(ARCHIVE):
             with zipfile.ZipFile(io.BytesIO(octets)) as archive:
                 for name in archive.namelist():
@@ -100,7 +100,7 @@ class Searcher:
         found = search(octets, self._needles)
         value = np.searchsorted(offsets - offsets[0], found[:, 0], "right")
         within = found[:, 1] <= (offsets - offsets[0])[np.minimum(value, len(offsets) - 1)]
-        return times + Counter(self._said[word] for word in found[within, 2].tolist())
+        return times + Counter(self._forms[word] for word in found[within, 2].tolist())
 
 
 def _leaves(array: pa.Array) -> Iterator[pa.Array]:

@@ -55,8 +55,8 @@ def _of_the_statement(error: Exception, text: str) -> bool:
 
 def _where(lines: list[str]) -> str:
     """Where in the statement DuckDB's mark points to, in Spark's words; nothing where it shows only a part of a long line."""
-    for shown, mark in pairwise(lines):
-        if (found := re.match(r"LINE (\d+): (?!\.\.\.)", shown)) and mark.strip() == "^":
+    for line, mark in pairwise(lines):
+        if (found := re.match(r"LINE (\d+): (?!\.\.\.)", line)) and mark.strip() == "^":
             return f" (line {found[1]}, pos {mark.index('^') - found.end()})"
     return ""
 

@@ -21,7 +21,7 @@ ALIASES = {"s3a": "s3", "s3n": "s3"}
 """Schemes by which Hadoop names what deltalake and pyarrow call s3."""
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
-SHOWN = 200
+LONGEST = 200
 """Characters of an error that nobody foresaw."""
 
 REMEDIES = (
@@ -70,7 +70,7 @@ def problem(error: Exception) -> str | None:
     text = " ".join(re.sub(r"\x1b\[\d*m", "", str(error)).split())
     if not FROM_A_STORE.search(text):
         return None
-    return next((remedy for sign, remedy in REMEDIES if re.search(sign, text)), f"the store answers: {text[-SHOWN:]}")
+    return next((remedy for sign, remedy in REMEDIES if re.search(sign, text)), f"the store answers: {text[-LONGEST:]}")
 
 
 @contextmanager

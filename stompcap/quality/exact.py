@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stompcap.lake.query import Query, ask
-from stompcap.quality.ranges import SHOWN, Faults, harmless_key
+from stompcap.quality.ranges import LONGEST, Faults, harmless_key
 from stompcap.tables import TABLES
 from stompcap.visible import visible
 
@@ -73,12 +73,12 @@ def surplus(lake: str, files: Mapping[str, Files], spark: Callable[[], SparkSess
     for name in files:
         keys, harmless = ", ".join(TABLES[name].key), [f"CAST({key} AS STRING) AS {key}" for key in harmless_key(TABLES[name])]
         counted = f"SELECT {keys}, count(*) - 1 AS surplus FROM {name} GROUP BY {keys} HAVING count(*) > 1"
-        chosen = ", ".join([*harmless, "CAST(sum(surplus) OVER () AS BIGINT) AS surplus"])
-        queries.append(Query(name, (name,), f"SELECT {chosen} FROM ({counted}) repeated ORDER BY {keys} LIMIT {EXAMPLES}"))
+        columns = ", ".join([*harmless, "CAST(sum(surplus) OVER () AS BIGINT) AS surplus"])
+        queries.append(Query(name, (name,), f"SELECT {columns} FROM ({counted}) repeated ORDER BY {keys} LIMIT {EXAMPLES}"))
     found = {}
     for name, answer in (ask(lake, queries, spark, files) if queries else {}).items():
         rows = answer.to_pylist()
         if rows:
-            shown = [{key: visible(str(value), SHOWN) for key, value in row.items() if key != "surplus"} for row in rows]
-            found[name] = Faults(rows[0]["surplus"], shown)
+            first = [{key: visible(str(value), LONGEST) for key, value in row.items() if key != "surplus"} for row in rows]
+            found[name] = Faults(rows[0]["surplus"], first)
     return found

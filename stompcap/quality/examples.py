@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.quality.ranges import Faults, shown
+from stompcap.quality.ranges import Faults, first_rows
 from stompcap.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -45,5 +45,5 @@ def _add(
     file: pq.ParquetFile, number: int, table: Table, column: Column, expectation: str, wrong: pa.ChunkedArray, rows: int,
     found: dict[str, Faults],
 ) -> None:
-    first = shown(file, number, table, (), pc.fill_null(wrong, False))
+    first = first_rows(file, number, table, (), pc.fill_null(wrong, False))
     found.setdefault(f"{column.name} {expectation}", Faults()).add(rows, first)

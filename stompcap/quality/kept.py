@@ -90,9 +90,9 @@ def save(lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Re
     """Keep the reports on the files that the tables have now: the new ones as one more file, or all where there are many files."""
     system, folder = filesystem(location(lake, FOLDER))
     new = [one for key, one in current.items() if key not in before.reports]
-    whole = len(before.parts) >= PARTS or not before.reports
+    compacts = len(before.parts) >= PARTS or not before.reports
     about = {"declarations": _declarations(names), "number": 1 + _last(before.parts), "unique": sorted(unique)}
-    rows = [one.row for one in (current.values() if whole else new)]
+    rows = [one.row for one in (current.values() if compacts else new)]
     table = pa.Table.from_pylist(rows, schema=WIDE.with_metadata({"stompcap": json.dumps(about)}))
     with suppress(OSError):  # a folder that cannot be written costs the next validation its time
         if isinstance(system, fs.LocalFileSystem):  # others make folders as they are written to
@@ -100,7 +100,7 @@ def save(lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Re
         path = f"{folder}/{about['number']:08d}-{uuid.uuid4().hex}.arrow"
         with system.open_output_stream(path) as stream, pa.ipc.new_file(stream, table.schema) as writer:
             writer.write_table(table)
-        for old in before.parts if whole else ():
+        for old in before.parts if compacts else ():
             system.delete_file(old)
 
 
@@ -132,5 +132,5 @@ def _last(parts: Sequence[str]) -> int:
 
 def _declarations(names: Sequence[str]) -> str:
     """A digest of what a report depends on beside its file."""
-    said = repr((version(), sorted(names), list(TABLES.values()), INVARIANTS))
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    declared = repr((version(), sorted(names), list(TABLES.values()), INVARIANTS))
+    return hashlib.sha256(declared.encode()).hexdigest()[:16]

@@ -23,7 +23,7 @@ from stompcap.visible import visible
 EXAMPLES = 3
 """How many rows that break a check are shown."""
 
-SHOWN = 40
+LONGEST = 40
 """Characters of a value that are shown."""
 
 BETWEEN, AT_LEAST = "expect_column_values_to_be_between", "expect_column_values_to_be_at_least_"
@@ -119,15 +119,15 @@ def find_faults(file: pq.ParquetFile, number: int, group: pa.Table, among: Itera
         broken = check.broken(group)
         count = pc.sum(broken).as_py()
         if count:
-            first = shown(file, number, TABLES[check.table], check.columns, broken)
+            first = first_rows(file, number, TABLES[check.table], check.columns, broken)
             found.setdefault(check.label, Faults()).add(count, first)
 
 
-def shown(file: pq.ParquetFile, number: int, table: Table, columns: Sequence[str], chosen: pa.ChunkedArray) -> list[dict[str, Any]]:
+def first_rows(file: pq.ParquetFile, number: int, table: Table, columns: Sequence[str], mask: pa.ChunkedArray) -> list[dict[str, Any]]:
     """The first rows that are chosen of a row group: what is harmless of their key, and some columns."""
     keys = [*harmless_key(table), *(("path",) if table.name == "captures" else ())]
     wanted = [*keys, *(name for name in columns if name not in keys)]
-    rows = file.read_row_group(number, columns=wanted).filter(chosen).slice(0, EXAMPLES).combine_chunks()
+    rows = file.read_row_group(number, columns=wanted).filter(mask).slice(0, EXAMPLES).combine_chunks()
     values = {name: [_plain(_last_part(name, value)) for value in _number(rows.column(name)).to_pylist()] for name in wanted}
     return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
 
@@ -156,4 +156,4 @@ def _plain(value: Any) -> Any:
     """A short JSON representation of a value."""
     if value is None or (isinstance(value, (int, float)) and math.isfinite(value)):
         return value
-    return visible(str(value), SHOWN)
+    return visible(str(value), LONGEST)

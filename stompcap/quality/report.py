@@ -23,7 +23,7 @@ from stompcap.quality.ranges import Faults
 from stompcap.quality.sums import MASK, OTHER, Rows
 from stompcap.tables import TABLES, Column, Table
 
-SHOWN = 40
+LONGEST = 40
 """Characters of an unknown word that are shown."""
 
 UNKNOWN = 3
@@ -136,15 +136,15 @@ def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[in
 
 def _others(rows: Rows, rules: Sequence[Invariant]) -> U64:
     """Of each stream that does not speak STOMP: its hash, and the sum of its points on the tiling's left side minus those on the right."""
-    chosen = rows.meet(OTHER)
-    total = np.zeros(int(chosen.sum()), np.uint64)
+    others = rows.meet(OTHER)
+    total = np.zeros(int(others.sum()), np.uint64)
     for rule in rules:
         if rule.name == invariants.TILING:
             for points in (p for p in rule.left if p.kept):
-                total = total + rows.hashes(points)[chosen]
+                total = total + rows.hashes(points)[others]
             for points in (p for p in rule.right if p.kept):
-                total = total - rows.hashes(points)[chosen]
-    return np.stack([rows.hashed("stream_id")[chosen], total], axis=1)
+                total = total - rows.hashes(points)[others]
+    return np.stack([rows.hashed("stream_id")[others], total], axis=1)
 
 
 def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:
@@ -156,11 +156,11 @@ def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | 
     words, codes = rows.coded(column.name)
     counts = np.bincount(codes, minlength=len(words) + 1).tolist()
     unknown = [word for word, count in zip(words, counts, strict=False) if count and word not in column.words]
-    shown = {word: unknown[min(index, UNKNOWN - 1)][:SHOWN] for index, word in enumerate(unknown)}
+    keys = {word: unknown[min(index, UNKNOWN - 1)][:LONGEST] for index, word in enumerate(unknown)}
     found: dict[str | None, int] = {}
     for word, count in zip([*words, None], counts, strict=True):
         if count:
-            key = word if word is None else shown.get(word, word)
+            key = word if word is None else keys.get(word, word)
             found[key] = found.get(key, 0) + count
     yield from found.items()
 

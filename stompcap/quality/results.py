@@ -20,7 +20,7 @@ from stompcap.quality.expectations import Result, Validator
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import RECENT, Measures
 from stompcap.quality.profiles import Profile, Sums
-from stompcap.quality.ranges import EXAMPLES, SHOWN, Faults, checks
+from stompcap.quality.ranges import EXAMPLES, LONGEST, Faults, checks
 from stompcap.quality.wording import failure
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
@@ -115,7 +115,7 @@ def _measured(measures: Measures, quality: Quality, expectation: str, moment: in
         limit = quality.newest_packet_s or 0
         ages = sorted(((moment - newest) / 1e9, source, path) for source, (newest, path) in measures.newest.items())
         late = [
-            {"source": visible(source, SHOWN), "path": visible(path, SHOWN), "age_s": round(age)}
+            {"source": visible(source, LONGEST), "path": visible(path, LONGEST), "age_s": round(age)}
             for age, source, path in reversed(ages) if age > limit
         ]  # fmt: skip
         return {"rows": len(ages), "broken": len(late), "first": late[:EXAMPLES], "threshold": limit}

@@ -113,9 +113,9 @@ class Rows:
         times = self.total(points.times) if points.times else None
         conditions = (*points.where, *((STOMP,) if points.kept else ()))
         if conditions:
-            chosen = np.logical_and.reduce([self.meet(condition) for condition in conditions])
-            hashes = hashes[chosen]
-            times = None if times is None else times[chosen]
+            mask = np.logical_and.reduce([self.meet(condition) for condition in conditions])
+            hashes = hashes[mask]
+            times = None if times is None else times[mask]
         if times is not None:
             return int(times.sum()), int((hashes * times.view(np.uint64)).sum(dtype=np.uint64))
         return len(hashes), int(hashes.sum(dtype=np.uint64))

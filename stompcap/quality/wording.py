@@ -21,7 +21,7 @@ ONE_POINT = "expect_one_capture_point_per_source"
 GOES_ON = "expect_open_connections_to_go_on"
 """What a run itself notes (stompcap.quality.noted)."""
 
-SHOWN = 40
+LONGEST = 40
 """Characters of a value that are shown."""
 
 
@@ -84,14 +84,14 @@ def _example(table: str, observed: Mapping[str, Any]) -> str:
     if not first:
         return ""
     if table == "captures" and first[0].get("path"):
-        return f" ({visible(first[0]['path'], SHOWN)})"
+        return f" ({visible(first[0]['path'], LONGEST)})"
     return f" ({_place(first[0])})"
 
 
 def _place(point: Mapping[str, Any]) -> str:
     """A place; the columns that locate it come first."""
     named = sorted(point.items(), key=lambda item: POINT.index(item[0]) if item[0] in POINT else len(POINT))
-    return ", ".join(f"{key} {visible(str(value), SHOWN)}" for key, value in named if value is not None)
+    return ", ".join(f"{key} {visible(str(value), LONGEST)}" for key, value in named if value is not None)
 
 
 def _ages(observed: Mapping[str, Any]) -> str:
@@ -100,13 +100,13 @@ def _ages(observed: Mapping[str, Any]) -> str:
     if not first:
         return ""
     one = first[0]
-    return f": {visible(one['source'], SHOWN)}, whose newest is {duration(one['age_s'] * 1e6)} old ({visible(one['path'], SHOWN)})"
+    return f": {visible(one['source'], LONGEST)}, whose newest is {duration(one['age_s'] * 1e6)} old ({visible(one['path'], LONGEST)})"
 
 
-def _values(observed: Mapping[str, Any], told: bool) -> str:
-    """Which words are wrong, with their rows if there are several; `told`: beside those that are expected."""
+def _values(observed: Mapping[str, Any], with_expected: bool) -> str:
+    """Which words are wrong, with their rows if there are several; `with_expected`: beside those that are expected."""
     expected = observed.get("expected", [])
     wrong = {value: rows for value, rows in observed.get("values", {}).items() if value not in expected}
     many = len(wrong) > 1
-    words = ", ".join(f"{visible(value, SHOWN)} ({count(rows)})" if many else visible(value, SHOWN) for value, rows in wrong.items())
-    return f"{words}, not one of {', '.join(expected)}" if told else words
+    words = ", ".join(f"{visible(value, LONGEST)} ({count(rows)})" if many else visible(value, LONGEST) for value, rows in wrong.items())
+    return f"{words}, not one of {', '.join(expected)}" if with_expected else words

@@ -169,12 +169,12 @@ def consumer_latency(rows: Rows, bins: Rows) -> Markup:
     found: dict[tuple[str, str | None], Rows] = {}
     for one in bins:
         found.setdefault((one["stream_id"], one["subscription"]), []).append(one)
-    shown = [row | {"bins": found[key]} for row in rows if (key := (row["stream_id"], row["subscription"])) in found]
-    return drawn(_consumers, shown[:12])
+    with_bins = [row | {"bins": found[key]} for row in rows if (key := (row["stream_id"], row["subscription"])) in found]
+    return drawn(_consumers, with_bins[:12])
 
 
 def _consumers(rows: Rows, layout: Layout) -> Markup:
-    layout = layout.told()
+    layout = layout.with_texts()
     clients = [endpoint(row["client_ip"], row["client_port"]) for row in rows]
     names = [f"{middle(client, 22)} · {middle(row['destination'] or '(none)', 24)}" for client, row in zip(clients, rows, strict=True)]
     cells = []
@@ -190,7 +190,7 @@ def _consumers(rows: Rows, layout: Layout) -> Markup:
                               "opacity": {"field": "share", "type": "quantitative", "scale": None}}, color="var(--c)"),
         points(_figures(rows, layout), ["median", "p95"], x, Y),
         layout.named(names),
-        layout.telling([in_flight(row) for row in rows]),
+        layout.texts_beside([in_flight(row) for row in rows]),
     ]  # fmt: skip
     words = (
         "Ack latency of the slowest consumers",

@@ -80,13 +80,13 @@ def page(
         f"| --- |{' ---: |' * len(products)}",
         f"| sessions | {' | '.join(_sessions(product, seen) for product in products)} |",
     ]
-    for title, chosen in _sections(products, rules, by_rule):
+    for title, section in _sections(products, rules, by_rule):
         lines += ["", f"## {title}", ""]
-        if not chosen:
+        if not section:
             lines.append("None.")
             continue
         lines += [f"| rule | level | what | {' | '.join(products)} |", f"| --- | --- | --- |{' ---: |' * len(products)}"]
-        for rule, level in chosen:
+        for rule, level in section:
             cells = " | ".join(_cell(by_rule.get((rule["id"], product)), level) for product in products)
             lines.append(f"| {rule['id']} | {spelled(level or rule['level'])} | {_plain(rule['title'])} | {cells} |")
     return "\n".join(lines) + "\n"

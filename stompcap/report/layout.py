@@ -52,7 +52,7 @@ class Layout:
 
     name: str
     width: int
-    shown: int
+    max_width: int
     names: int
     row: int
 
@@ -65,7 +65,7 @@ class Layout:
             "layer": layers, "width": self.width - room.left - room.right, "height": height, "autosize": "none",
             "padding": {"left": room.left, "right": room.right, "top": room.top, "bottom": room.bottom},
         }  # fmt: skip
-        return element(chart, f"{name}-{self.name}", self.name, self.shown, words)
+        return element(chart, f"{name}-{self.name}", self.name, self.max_width, words)
 
     def middle(self, row: int) -> float:
         """How far below the top of a drawing of rows the marks of a row are."""
@@ -76,11 +76,11 @@ class Layout:
         rows = [{"y": self.middle(row) - (0 if self.names else 17), "text": visible(name, 60)} for row, name in enumerate(names)]
         return texts(rows, {"value": -12 if self.names else 0}, align="right" if self.names else "left", color="var(--ink)")
 
-    def told(self) -> Layout:
-        """The layout for rows that have a text of their own (`telling`)."""
+    def with_texts(self) -> Layout:
+        """The layout for rows that have a text of their own (`texts_beside`)."""
         return self if self.names else replace(self, row=self.row + 20)
 
-    def telling(self, texts_of_rows: Sequence[str]) -> Spec:
+    def texts_beside(self, texts_of_rows: Sequence[str]) -> Spec:
         """Texts right of rows; below them where names are above."""
         rows = [{"y": self.middle(row) + (0 if self.names else 18), "text": visible(text, 60)} for row, text in enumerate(texts_of_rows)]
         return texts(rows, {"value": "width" if self.names else 0}, align="left", dx=12 if self.names else 0)
@@ -129,10 +129,10 @@ def points(rows: Rows, figures: Sequence[str], x: Spec, y: Spec, size: int = 75)
 
 def middle(text: str, limit: int) -> str:
     """A name cut in its middle, because names of destinations differ at both ends."""
-    shown = visible(text)
-    if len(shown) <= limit:
-        return shown
-    return f"{shown[: limit // 2 - 1]}…{shown[-(limit - limit // 2) :]}"
+    text = visible(text)
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2 - 1]}…{text[-(limit - limit // 2) :]}"
 
 
 def drawable(us: float) -> float:

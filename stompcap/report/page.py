@@ -38,7 +38,7 @@ Rows = list[dict[str, Any]]
 LONGEST = 400  # characters of one value on the page
 
 
-def _shown(value: object) -> object:
+def _printable(value: object) -> object:
     """The template's output for an expression: text made visible, None as a dash; our own markup unchanged."""
     if value is None:
         return units.NOTHING
@@ -79,7 +79,7 @@ def _template(name: str) -> str:
 def _environment() -> jinja2.Environment:
     """Jinja with escaping always on and the units as filters."""
     environment = jinja2.Environment(
-        autoescape=True, finalize=_shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True, finalize=_printable, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_template),
     )  # fmt: skip
     environment.filters.update(

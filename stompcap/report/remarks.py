@@ -44,11 +44,11 @@ def _compliance(answers: dict[str, Rows]) -> list[Remark]:
     for level, grade in (("M", "bad"), ("S", "warn")):
         by_side = {row["side"]: row["findings"] for row in answers.get("levels", []) if row["level"] == level}
         if total := sum(by_side.values()):
-            told = " and ".join(f"{count(by_side[side])} by {who}" for side, who in BREAKERS.items() if side in by_side)
+            by_whom = " and ".join(f"{count(by_side[side])} by {who}" for side, who in BREAKERS.items() if side in by_side)
             worst = next((row for row in ranked(answers.get("broken", [])) if row["level"] == level), None)
             most = f"; most often {worst['rule_id']}: {worst['title'] or ''}" if worst else ""
             word = SPELLED[level]
-            found.append(Remark(grade, f"{_number(total, f'{word} finding', f'{word} findings')}, {told}{most}.", "compliance"))
+            found.append(Remark(grade, f"{_number(total, f'{word} finding', f'{word} findings')}, {by_whom}{most}.", "compliance"))
     return found or [Remark("ok", "No MUST or SHOULD rule was broken where it could be judged.", "compliance")]
 
 

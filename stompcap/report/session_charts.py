@@ -56,7 +56,7 @@ def _silences(rows: Rows, layout: Layout) -> Markup:
     directions: dict[tuple[str, str], Rows] = {}
     for row in rows:
         directions.setdefault((row["stream_id"], row["direction"]), []).append(row)
-    layout = layout.told()
+    layout = layout.with_texts()
     lives, bars, names, ends = [], [], [], []
     for number, ((stream, direction), gaps) in enumerate(directions.items()):
         one = gaps[0]
@@ -78,7 +78,7 @@ def _silences(rows: Rows, layout: Layout) -> Markup:
         layer(lives, "rule", {"x": x, "x2": {"field": "end"}, "y": Y}),
         layer(bars, "rect", {"x": x, "x2": {"field": "end"}, "y": Y, "y2": {"field": "y2"}, "color": word("kind", SILENCES)}),
         layout.named(names),
-        layout.telling(ends),
+        layout.texts_beside(ends),
     ]
     words = (
         "Silences of the worst sessions",

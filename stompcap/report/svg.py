@@ -40,8 +40,8 @@ LONG_FRACTION = re.compile(r"(\.\d)\d+")
 SVG = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
-def element(chart: dict[str, Any], name: str, kind: str, shown: int, words: tuple[str, str]) -> Markup:
-    """The chart as an element of class `kind`, shown `shown` wide at most.
+def element(chart: dict[str, Any], name: str, kind: str, max_width: int, words: tuple[str, str]) -> Markup:
+    """The chart as an element of class `kind`, at most `max_width` pixels wide.
 
     `name` is unique on the page; `words` are its title and description for screen readers. Descriptions of marks become hints, which show
     when the pointer rests on them.
@@ -49,7 +49,7 @@ def element(chart: dict[str, Any], name: str, kind: str, shown: int, words: tupl
     drawn = vl_convert.vegalite_to_svg(chart, config=CONFIG, allowed_base_urls=[])
     root = ElementTree.fromstring(drawn.replace(SVG, "", 1))  # noqa: S314  made in this process, where text is escaped
     _tidy(root)
-    root.attrib |= {"class": kind, "style": f"max-width:{shown}px", "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
+    root.attrib |= {"class": kind, "style": f"max-width:{max_width}px", "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
     for tag, text in zip(("desc", "title"), reversed(words), strict=True):
         label = ElementTree.Element(tag, id=f"{name}-{tag[0]}")
         label.text = visible(text)

@@ -127,13 +127,13 @@ def _verdicts(
     lenient = np.zeros(len(units), bool) if judged.lenient is None else judged.lenient
     key = np.zeros((len(units), 2), np.int64) if judged.key is None else judged.key
     if callable(judged.evidence):
-        said = judged.evidence(index)
+        evidence = judged.evidence(index)
     else:
-        said = ctx.say(judged.evidence, index) if judged.units is None else pa.repeat(pa.scalar(judged.evidence), len(index))
+        evidence = ctx.say(judged.evidence, index) if judged.units is None else pa.repeat(pa.scalar(judged.evidence), len(index))
     return Pending(
         np.full(len(index), number), units.session[index], units.side[index],
         (blamed if judged.blamed is None else judged.blamed)[index], lenient[index], units.offset[index], units.ts_ns[index],
-        units.version[index], judged.failed[index], unevaluable[index], trusted[index], key[index, 0], key[index, 1], presentable(said),
+        units.version[index], judged.failed[index], unevaluable[index], trusted[index], key[index, 0], key[index, 1], presentable(evidence),
     )
 
 

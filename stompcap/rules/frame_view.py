@@ -155,6 +155,6 @@ class FrameView:
         owners, first = np.unique(parents[picked], return_index=True)
         line = np.full(len(index), -1, np.int64)
         line[owners] = picked[first]
-        shown = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
-        shown = pc.utf8_slice_codeunits(shown, 0, VALUE_CHARACTERS)
-        return pc.fill_null(shown.take(pa.array(line, mask=line < 0)), "")
+        texts = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
+        texts = pc.utf8_slice_codeunits(texts, 0, VALUE_CHARACTERS)
+        return pc.fill_null(texts.take(pa.array(line, mask=line < 0)), "")

@@ -50,7 +50,7 @@ def pack(batches: Iterable[pa.RecordBatch], tasks: int) -> Iterator[pa.RecordBat
 
 def reported(failures: Failures) -> pa.RecordBatch:
     """The captures that could not be read, as a row of BLOCKS for any task."""
-    return pa.RecordBatch.from_pylist([{"task": 0, "block": None, FAILURES: failures.said()}], schema=BLOCKS)
+    return pa.RecordBatch.from_pylist([{"task": 0, "block": None, FAILURES: failures.to_json()}], schema=BLOCKS)
 
 
 def task_of(flow: I64, tasks: int) -> I64:
@@ -69,7 +69,7 @@ def _serialised(batch: pa.RecordBatch) -> bytes:
 def unpack(batches: Iterable[pa.RecordBatch], spill: PayloadSpill, failures: Failures) -> Iterator[pa.Table]:
     """The segments of rows of BLOCKS, table by table; payload they carry is written to `spill`, `failures` get what is reported."""
     for batch in batches:
-        failures.hear(batch.column(FAILURES).drop_null().to_pylist())
+        failures.add_json(batch.column(FAILURES).drop_null().to_pylist())
         for block in batch.column("block"):
             if block.is_valid:
                 yield spill.take(pa.ipc.open_stream(block.as_buffer()).read_all())

@@ -42,10 +42,10 @@ def decode(raw: "Column | str", version: "Column | str | None" = None) -> "Colum
 
     octets = f.col(raw) if isinstance(raw, str) else raw
     if version is None:
-        said = f.lit(None).cast("string")
+        versions = f.lit(None).cast("string")
     elif isinstance(version, str):
-        said = f.lit(version) if version in ("1.0", "1.1", "1.2") else f.col(version)
+        versions = f.lit(version) if version in ("1.0", "1.1", "1.2") else f.col(version)
     else:
-        said = version
-    column: Column = _decoder()(octets, said)
+        versions = version
+    column: Column = _decoder()(octets, versions)
     return column

@@ -38,18 +38,18 @@ class Jvm:
     A thread that lasts as long as this process starts it and waits for it: Linux ends it with that thread (`processes.bound`).
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], said: IO[bytes] | None) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None) -> None:
         self.ended = Event()
         self.connected = False
         self._owner = os.getpid()
         self._started: Future[Popen[bytes]] = Future()
-        Thread(target=self._keep, args=(command, environment, said), daemon=True, name="JVM").start()
+        Thread(target=self._keep, args=(command, environment, output), daemon=True, name="JVM").start()
         self._process = self._started.result()
 
-    def _keep(self, command: Sequence[str], environment: Mapping[str, str], said: IO[bytes] | None) -> None:
+    def _keep(self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None) -> None:
         try:
             process = Popen(
-                command, env=environment, stdin=PIPE, stdout=said, stderr=said, preexec_fn=processes.bound()
+                command, env=environment, stdin=PIPE, stdout=output, stderr=output, preexec_fn=processes.bound()
             )
         except BaseException as error:  # noqa: BLE001 - it is raised where the JVM is waited for
             self._started.set_exception(error)
@@ -87,8 +87,8 @@ _over = False
 _lock = Lock()
 
 
-def start(settings: Mapping[str, str], said: IO[bytes] | None) -> Any:
-    """A py4j gateway to a new JVM with these settings of Spark; what the JVM says goes to `said`, where None to this terminal.
+def start(settings: Mapping[str, str], output: IO[bytes] | None) -> Any:
+    """A py4j gateway to a new JVM with these settings of Spark; what the JVM says goes to `output`, where None to this terminal.
 
     Raises EnvironmentProblem where it ends before it can be reached.
     """
@@ -101,7 +101,7 @@ def start(settings: Mapping[str, str], said: IO[bytes] | None) -> Any:
         with _lock:
             if _over:
                 raise EnvironmentProblem("this process ends")
-            _jvm = Jvm(_command(settings), environment, said)
+            _jvm = Jvm(_command(settings), environment, output)
         atexit.register(stop)
         port, secret = _jvm.connection(file)
     named = {"PYSPARK_GATEWAY_PORT": port, "PYSPARK_GATEWAY_SECRET": secret}

@@ -46,7 +46,7 @@ LOCAL = {
     # One tier has a code cache of 48 MB by default, which the code that Spark generates for some hundred queries fills.
     JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Xshare:auto",
 }
-SAID_CHARACTERS = 8192
+OUTPUT_CHARACTERS = 8192
 """Of what a JVM says that does not start, the end that is kept."""
 TELLING = re.compile(r"Exception in thread |[\w.$]+\.\w*(?:Exception|Error): |Error: |Unrecognized |Could not |There is insufficient ")
 
@@ -179,16 +179,16 @@ def _started(settings: Mapping[str, str], *, submitted: bool) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     connect = "spark.remote" in settings or settings.get("spark.master", "").startswith("sc://")
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             demand(settings.get("spark.master", "") or (_submitted_master() if submitted else ""))
             if not (submitted or connect):
-                _begin_jvm(settings, None if "spark.log.level" in settings else said)
+                _begin_jvm(settings, None if "spark.log.level" in settings else output)
             return builder.getOrCreate()
         except EnvironmentProblem as error:
-            raise _with(error, said) from error.__cause__
+            raise _with(error, output) from error.__cause__
         except Exception as error:
-            raise _with(EnvironmentProblem(f"Spark cannot start ({_why(error)}); run stompcap doctor"), said) from error
+            raise _with(EnvironmentProblem(f"Spark cannot start ({_why(error)}); run stompcap doctor"), output) from error
 
 
 def _submitted_master() -> str:
@@ -199,17 +199,17 @@ def _submitted_master() -> str:
     return SparkConf().get("spark.master", "") or ""
 
 
-def _begin_jvm(settings: Mapping[str, str], said: IO[bytes] | None) -> None:
+def _begin_jvm(settings: Mapping[str, str], output: IO[bytes] | None) -> None:
     """Start the JVM and its Spark context; one that runs already is left as it is.
 
-    What it says goes to `said`: standard output too, or who reads that of this process would wait for the JVM to end.
+    What it says goes to `output`: standard output too, or who reads that of this process would wait for the JVM to end.
     """
     from pyspark import SparkConf, SparkContext
 
     if SparkContext._gateway is not None:  # noqa: SLF001 - there is one JVM a process, and no other way to ask for it
         return
     named = {"spark.app.name": "stompcap", **settings}
-    SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=gateway.start(named, said))
+    SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=gateway.start(named, output))
 
 
 def _demand_delta(spark: SparkSession) -> None:
@@ -227,12 +227,12 @@ def _demand_delta(spark: SparkSession) -> None:
         ) from error
 
 
-def _with(problem: EnvironmentProblem, said: IO[bytes]) -> EnvironmentProblem:
+def _with(problem: EnvironmentProblem, output: IO[bytes]) -> EnvironmentProblem:
     """The problem with what the JVM said as a note, and in words where all that is known is that it ended."""
-    said.seek(0)
-    text = said.read().decode("utf-8", "replace")
+    output.seek(0)
+    text = output.read().decode("utf-8", "replace")
     if text:
-        problem.add_note(text[-SAID_CHARACTERS:])
+        problem.add_note(text[-OUTPUT_CHARACTERS:])
     if problem.args[0] == gateway.ENDED:
         problem.args = (f"Spark cannot start ({_telling(text)}); run stompcap doctor",)
     return problem

@@ -140,7 +140,7 @@ def passcodes_of(
     for connection, (begin, end, surely), login in zip(*(column.tolist() for column in columns), strict=True):
         word = octets[begin:end].tobytes()
         before = found.get(connection, NOTHING)
-        if len(before) < 2 * MOST and (surely or _unlikely(word)) and (more := _given(word, octets[slice(*login[:2])].tobytes())):
+        if len(before) < 2 * MOST and (surely or _unlikely(word)) and (more := _secrets_of(word, octets[slice(*login[:2])].tobytes())):
             found[connection] = before | more
     return found
 
@@ -151,7 +151,7 @@ def _unlikely(value: bytes) -> bool:
 
 
 @lru_cache(maxsize=1 << 12)
-def _given(value: bytes, login: bytes) -> frozenset[bytes]:
+def _secrets_of(value: bytes, login: bytes) -> frozenset[bytes]:
     """What is secret of a value: itself, with the login before it as HTTP's Basic writes both, and what a scheme's name precedes."""
     if MASKED in value:
         return NOTHING

@@ -102,13 +102,13 @@ def _at_places(
 
 
 def mask_secrets(
-    octets: Octets, rows: Rows, given: Collection[bytes] = (), names: SecretNames = SECRET_NAMES
+    octets: Octets, rows: Rows, secrets: Collection[bytes] = (), names: SecretNames = SECRET_NAMES
 ) -> tuple[Octets, Octets]:
-    """As `redact`; `given` are masked too wherever they occur; per row the bits MASKED and LOGIN."""
+    """As `redact`; `secrets` are masked too wherever they occur; per row the bits MASKED and LOGIN."""
     found = np.zeros(len(rows), np.uint8)
     if not len(rows):
         return octets, found
-    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(frozenset(given))
+    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(frozenset(secrets))
     places = search(view, words)
     _redact(view, unused, columns, names, found, False)
     _at_places(view, unused, places, words.edges, columns, names, found, False)
@@ -147,10 +147,10 @@ def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octe
         The buffer itself where there is nothing to mask, else a copy; and per row whether something in it was masked.
     """
     found = np.zeros(len(rows), np.uint8)
-    given = frozenset[bytes]().union(*passcodes.values())
-    if not given or not len(rows):
+    secrets = frozenset[bytes]().union(*passcodes.values())
+    if not secrets or not len(rows):
         return octets, found != 0
-    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(given)
+    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(secrets)
     places = search(view, words)
     places = places[places[:, 2] >= KINDS_OF_CLUES]
     _at_places(view, unused, places, words.edges, columns, SECRET_NAMES, found, False)

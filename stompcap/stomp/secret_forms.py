@@ -34,7 +34,7 @@ def forms(secret: bytes) -> tuple[tuple[bytes, str, int], ...]:
         for octets, name, edges in _forms(one):
             if len(octets) >= LEAST:
                 found.setdefault(octets, (name, edges))
-    return tuple((octets, *said) for octets, said in found.items())
+    return tuple((octets, *spelling) for octets, spelling in found.items())
 
 
 def _forms(secret: bytes) -> Iterator[tuple[bytes, str, int]]:

@@ -22,7 +22,7 @@ from stompcap.stomp.octets import skip_low
 STEMS = (SECRET, "password", "passwd", "secret", "token", "apikey", "authorization", "cookie", "credential", "jwt")
 WORDS = ("pass", "pwd", "auth", "sessionid")
 ALWAYS, ADDED, NEVER = 1, 2, 4
-"""What a pattern says of a name: secret whatever else is said of it; secret; not secret."""
+"""Flags of a pattern: the name is secret whatever other patterns match it; it is secret; it is not secret."""
 LEFT_OUT, OTHER = 255, 36
 LONGEST = 64
 """Octets of a word that are taken for the beginning of a name where the octets end within it."""
@@ -45,22 +45,22 @@ class SecretNames(NamedTuple):
     after: npt.NDArray[np.int16]
     """By state and class: the next state; 0 is the first."""
     found: U8
-    """By state: what a pattern that ends here says, wherever the name goes on to."""
+    """By state: flags of the patterns that end here and may end anywhere in a name."""
     ends: U8
-    """By state: what a pattern says that is the whole name, if the name ends here."""
+    """By state: flags of the patterns that are the whole name, if the name ends here."""
     letters: U32
-    """Per pattern of secret names: the bits of its letters, which a name must have that matches it, of those"""
-    cared: U32
-    """that are cared for: all of a pattern that is the whole name."""
+    """Per pattern of secret names: the bits of its letters, all of which a matching name has."""
+    mask: U32
+    """Per pattern: the bits to compare with these; all bits where the pattern is the whole name."""
 
 
 @lru_cache(maxsize=16)
-def secret_header_names(chosen: Secrets = Secrets()) -> SecretNames:  # noqa: B008 - frozen
-    """The automaton for the default names, and what the settings say of them."""
+def secret_header_names(settings: Secrets = Secrets()) -> SecretNames:  # noqa: B008 - frozen
+    """The automaton for the default names and those that the settings add or remove."""
     patterns = [(word, True, ALWAYS | ADDED if word == SECRET else ADDED) for word in STEMS]
     patterns += [(word, False, ADDED) for word in WORDS]
-    for entries, says in ((chosen.add, ADDED), (chosen.remove, NEVER)):
-        patterns += [(letters_of(entry), entry.startswith("*"), says) for entry in entries]
+    for entries, flag in ((settings.add, ADDED), (settings.remove, NEVER)):
+        patterns += [(letters_of(entry), entry.startswith("*"), flag) for entry in entries]
     patterns += [(letters_of(name), False, NEVER) for name in LENIENT_NAMES if name != SECRET]
     return _automaton(patterns)
 
@@ -71,7 +71,7 @@ def letters_of(name: str) -> str:
 
 
 def _automaton(patterns: list[tuple[str, bool, int]]) -> SecretNames:
-    """The automaton of patterns, each with whether it may begin and end anywhere, and what it says."""
+    """The automaton of patterns: (letters and digits, whether these may occur anywhere in a name, flags)."""
     classes = [[int(CLASS_OF[ord(octet)]) for octet in word] for word, _, _ in patterns]
     anywhere = {(number, 0) for number, (_, free, _) in enumerate(patterns) if free}
     first = frozenset((number, 0) for number in range(len(patterns)))
@@ -88,26 +88,26 @@ def _automaton(patterns: list[tuple[str, bool, int]]) -> SecretNames:
             row.append(states[following])
         after.append(row)
 
-    def says(state: Iterable[tuple[int, int]], free: bool) -> int:
-        said = 0
-        for _, is_free, what in (patterns[number] for number, at in state if at == len(classes[number])):
-            said |= what if is_free == free else 0
-        return said
+    def flags_at(state: Iterable[tuple[int, int]], free: bool) -> int:
+        flags = 0
+        for _, is_free, flag in (patterns[number] for number, at in state if at == len(classes[number])):
+            flags |= flag if is_free == free else 0
+        return flags
 
-    found, ends = (np.array([says(state, free) for state in states], np.uint8) for free in (True, False))
-    bits = sorted({(int(np.bitwise_or.reduce(BIT_OF[list(word.encode())])), free) for word, free, what in patterns if what & ADDED})
+    found, ends = (np.array([flags_at(state, free) for state in states], np.uint8) for free in (True, False))
+    bits = sorted({(int(np.bitwise_or.reduce(BIT_OF[list(word.encode())])), free) for word, free, flag in patterns if flag & ADDED})
     letters = np.array([bit for bit, _ in bits], np.uint32)
-    cared = np.array([bit if free else EVERY for bit, free in bits], np.uint32)
-    return SecretNames(np.array(after, np.int16), found, ends, letters, cared)
+    mask = np.array([bit if free else EVERY for bit, free in bits], np.uint32)
+    return SecretNames(np.array(after, np.int16), found, ends, letters, mask)
 
 
 SECRET_NAMES = secret_header_names()
 
 
 @kernel
-def verdict(said: int) -> bool:
-    """Whether a name is secret of which this is said."""
-    return said & ALWAYS != 0 or said & (ADDED | NEVER) == ADDED
+def verdict(flags: int) -> bool:
+    """Whether a name is secret that patterns with these flags match."""
+    return flags & ALWAYS != 0 or flags & (ADDED | NEVER) == ADDED
 
 
 @kernel
@@ -116,13 +116,13 @@ def is_secret(octets: Octets, begin: int, end: int, names: SecretNames) -> bool:
     begin = skip_low(octets, begin, end)
     while end > begin and octets[end - 1] <= SPACE:
         end -= 1
-    state = said = 0
+    state = flags = 0
     for i in range(begin, end):
         kind = CLASS_OF[octets[i]]
         if kind != LEFT_OUT:
             state = names.after[state, kind]
-            said |= names.found[state]
-    return verdict(said | names.ends[state])
+            flags |= names.found[state]
+    return verdict(flags | names.ends[state])
 
 
 @kernel
@@ -135,7 +135,7 @@ def name_end(octets: Octets, begin: int, end: int) -> int:
 
 
 @inline
-def likely(octets: Octets, line: int, stop: int, letters: U32, cared: U32) -> int:
+def likely(octets: Octets, line: int, stop: int, letters: U32, mask: U32) -> int:
     """Where the colon of the header line [line, stop) is if its name has the letters of a secret one, whatever their order; else -1."""
     bits = np.uint32(0)
     colon = line
@@ -144,7 +144,7 @@ def likely(octets: Octets, line: int, stop: int, letters: U32, cared: U32) -> in
         colon += 1
     if colon < stop:
         for one in range(letters.size):
-            if bits & cared[one] == letters[one]:
+            if bits & mask[one] == letters[one]:
                 return colon
     return -1
 

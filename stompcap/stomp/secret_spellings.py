@@ -80,14 +80,14 @@ def spelled_value(octets: Octets, begin: int, end: int, names: SecretNames) -> t
     Behind a word that makes a name secret, all is taken for the value: its colon may be lost.
     """
     i = begin
-    state = said = 0
+    state = flags = 0
     while i < end:
         octet = octets[i]
         if octet <= SPACE and octet != SPACE:
             return -1, i, False
         whole = i + 1 == end or octets[i + 1] == COMMA
         if octet == COMMA or octet == COLON or (octet == BACKSLASH and i + 1 < end and octets[i + 1] == LETTER_C):
-            ended = verdict(said | names.ends[state])
+            ended = verdict(flags | names.ends[state])
             return (_behind_colon(octets, i, end) if ended else -1), i, False
         if not whole:
             # a number: 10 ends the line, another below 33 is a blank
@@ -105,9 +105,9 @@ def spelled_value(octets: Octets, begin: int, end: int, names: SecretNames) -> t
         kind = CLASS_OF[octet]
         if kind != LEFT_OUT and octet != SPACE:
             state = names.after[state, kind]
-            said |= names.found[state]
+            flags |= names.found[state]
         i = min(i + 2, end)
-        if verdict(said):
+        if verdict(flags):
             return (_behind_colon(octets, i, end) if i < end else -1), i, i == end
     return -1, end, end - begin >= CLUE
 

@@ -178,14 +178,14 @@ def mask_named(
     if word > begin and _spells_break(octets, word - 1, end):
         word += 1  # the letter of an escape
     stop = word
-    state = said = 0
+    state = flags = 0
     while stop < end and IN_WORD[octets[stop]]:
         kind = CLASS_OF[octets[stop]]
         if kind != LEFT_OUT:
             state = names.after[state, kind]
-            said |= names.found[state]
+            flags |= names.found[state]
         stop += 1
-    if not verdict(said | names.ends[state]) or (strict and not said & ALWAYS):
+    if not verdict(flags | names.ends[state]) or (strict and not flags & ALWAYS):
         return False, stop
     value, sign, quoted = _behind_name(octets, stop, end)
     if value < 0 or value >= end or (strict and sign == COLON and not quoted):

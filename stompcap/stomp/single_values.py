@@ -20,7 +20,7 @@ def is_secret_name(name: str) -> bool:
     return letters in WORDS or any(stem in letters for stem in STEMS)
 
 
-def shown_value(name: str, value: str | None) -> str | None:
+def without_secrets(name: str, value: str | None) -> str | None:
     """A header's value as it may be shown."""
     if value is None:
         return None

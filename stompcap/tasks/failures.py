@@ -51,14 +51,14 @@ class Failures(dict[int, str]):
             for rank, why in blame(error).items():
                 self.note(rank, why)
 
-    def said(self) -> str:
+    def to_json(self) -> str:
         """All of them as text, for another process."""
         unresumed = {endpoints.hex(): why for endpoints, why in self.unresumed.items()}
         return json.dumps([self, unresumed, [endpoints.hex() for endpoints in self.recognised_late]])
 
-    def hear(self, said: Iterable[str | None]) -> None:
-        """Take what others said."""
-        for text in said:
+    def add_json(self, texts: Iterable[str | None]) -> None:
+        """Add those that other processes wrote (`to_json`)."""
+        for text in texts:
             captures, states, late = json.loads(text or "[{}, {}, []]")
             self.update({int(rank): remedy for rank, remedy in captures.items()})
             self.unresumed.update({bytes.fromhex(endpoints): why for endpoints, why in states.items()})

@@ -53,14 +53,14 @@ class CapturePoints:
         rows = np.flatnonzero(of_several[number] & (capture >= 0))
         some = _Rows({name: column(segments, name)[rows].astype(np.int64) for name in FIELDS} | {"flow": number[rows]})
         marked = some.captured_again()
-        marked[self._given_elsewhere(some, ~marked)] = True
+        marked[self._captured_elsewhere(some, ~marked)] = True
         flags = column(segments, "flags").copy()
         flags[rows] = np.where(marked, some.flags | ELSEWHERE, some.flags)
         at = segments.schema.get_field_index("flags")
         segments = segments.set_column(at, segments.schema.field(at), pa.array(flags))
         return segments.take(pa.array(np.lexsort((flags & ELSEWHERE, number)))) if marked.any() else segments
 
-    def _given_elsewhere(self, some: _Rows, left: Bools) -> I64:
+    def _captured_elsewhere(self, some: _Rows, left: Bools) -> I64:
         """Those rows, of those `left`, that another capture point gives."""
         first, other = some.pairs(left)
         apart = some.apart(first, other, left) if len(first) else np.zeros(0, np.bool_)
@@ -71,14 +71,14 @@ class CapturePoints:
             begin, end = np.searchsorted(some.flow, [one, one + 1])
             pairs = some.capture[first[mine]], some.capture[other[mine]]
             point = _points(np.unique(some.capture[begin:end]).tolist(), *pairs, apart[mine])
-            given, gives = [], []
+            repeated, kept = [], []
             for one_row, two_row in zip(first[mine].tolist(), other[mine].tolist(), strict=True):
                 before, behind = sorted((one_row, two_row), key=lambda row: point[int(some.capture[row])])
                 if point[int(some.capture[before])] < point[int(some.capture[behind])]:
-                    gives.append(int(some.capture[before]))
-                    given.append(behind)
-            self.shared.update(zip(gives, some.capture[given].tolist(), strict=True))
-            found.append(some.of_their_connections(begin, end, np.array(given)))
+                    kept.append(int(some.capture[before]))
+                    repeated.append(behind)
+            self.shared.update(zip(kept, some.capture[repeated].tolist(), strict=True))
+            found.append(some.of_their_connections(begin, end, np.array(repeated)))
         return np.concatenate(found)
 
 
@@ -161,19 +161,19 @@ class _Rows:
         found: Bools = (most <= COPY_NS) & (end - begin <= most)
         return found
 
-    def of_their_connections(self, begin: int, end: int, given: I64) -> I64:
-        """The rows of a flow, from `begin` to `end`, of the captures of rows `given` and of the same connections.
+    def of_their_connections(self, begin: int, end: int, repeated: I64) -> I64:
+        """The rows of a flow, from `begin` to `end`, of the captures of rows `repeated` and of the same connections.
 
         In a capture a SYN with a number of its own begins a connection.
         """
         found = []
-        for capture in np.unique(self.capture[given]).tolist():
+        for capture in np.unique(self.capture[repeated]).tolist():
             rows = begin + np.flatnonzero(self.capture[begin:end] == capture)
             syn = np.flatnonzero(self.flags[rows] & (SYN | RST) == SYN)
             syn = syn[self.side[rows[syn]] == self.side[rows[syn[:1]]].sum()]  # those of the side that sent the first
             new = syn[np.append(True, self.seq[rows[syn[1:]]] != self.seq[rows[syn[:-1]]])[: len(syn)]]
             connection = np.searchsorted(new, np.arange(len(rows)), "right")
-            theirs = connection[np.searchsorted(rows, given[self.capture[given] == capture])]
+            theirs = connection[np.searchsorted(rows, repeated[self.capture[repeated] == capture])]
             found.append(rows[np.isin(connection, theirs)])
         return np.concatenate(found)
 

@@ -166,10 +166,10 @@ def merged(begin: Int, end: Int, rows: Rows) -> I64:
                 latest = np.int64(chain)
             if why == 2 and (forced < 0 or earlier(row, chains[best_head(heads, forced)], times, begin)):
                 forced = np.int64(chain)
-        chosen = best if best >= 0 else latest if latest >= 0 else forced
-        row = chains[best_head(heads, chosen)]
-        of = chosen & 1
-        heads[chosen >> 1, of] += 1
+        taken = best if best >= 0 else latest if latest >= 0 else forced
+        row = chains[best_head(heads, taken)]
+        of = taken & 1
+        heads[taken >> 1, of] += 1
         found[n] = row
         n += 1
         now = times[row - begin] if now == NEVER else max(now, times[row - begin])

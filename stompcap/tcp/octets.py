@@ -42,12 +42,12 @@ def count_different(kept: Octets, kept_at: I64, again: Octets, again_at: I64, le
 
 
 @kernel
-def copy_again(shown: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64) -> None:
+def copy_again(octets: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64) -> None:
     """Show octets captured again as those they equal; where they differ, as others, so that they differ when they are compared again."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
-            octet = shown[one[i] + k]
-            shown[two[i] + k] = octet if kept[at[i] + k] == again[at[i] + k] else ~octet
+            octet = octets[one[i] + k]
+            octets[two[i] + k] = octet if kept[at[i] + k] == again[at[i] + k] else ~octet
 
 
 def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:

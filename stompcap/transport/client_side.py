@@ -30,9 +30,9 @@ SENDER[[codes.ROLE_CLIENT, codes.ROLE_HTTP, codes.ROLE_WEBSOCKET, codes.ROLE_MQT
 SENDER[[codes.ROLE_SERVER, codes.ROLE_HTTP_SERVER, codes.ROLE_WEBSOCKET_SERVER, codes.ROLE_TLS_SERVER]] = 1
 
 
-def spoken_by(said: I8) -> I8:
+def spoken_by(roles: I8) -> I8:
     """The side that the first octets show to be the client, by the roles of both; -1 if they show neither."""
-    sender = SENDER[said]
+    sender = SENDER[roles]
     low = (sender[:, LOW] == 0) | (sender[:, HIGH] == 1)
     high = (sender[:, HIGH] == 0) | (sender[:, LOW] == 1)
     return np.select([low & ~high, high & ~low], [LOW, HIGH], default=NOBODY).astype(np.int8)

@@ -74,13 +74,13 @@ class Detected:
 def first_stretches(stretches: Stretches, wanted: Bools, most: int) -> tuple[Stretches, I64]:
     """The first octets of the wanted sides, up to so many behind the first, and which side (2 * stream + side) each stretch is of."""
     side = stretches.direction
-    chosen = np.flatnonzero(wanted[side])
-    side, offset = side[chosen], stretches.offset[chosen]
+    rows = np.flatnonzero(wanted[side])
+    side, offset = side[rows], stretches.offset[rows]
     first = np.ones(side.size, bool)
     first[1:] = side[1:] != side[:-1]
     into = offset - offset[first][np.cumsum(first) - 1]
     near = into < most
-    short = stretches.take(chosen[near])
+    short = stretches.take(rows[near])
     return replace(short, length=np.minimum(short.length, most - into[near])), side[near]
 
 

@@ -70,7 +70,7 @@ def test_failures_are_told_and_heard() -> None:
     with one.caught(lambda error: {5: error}):
         raise KeyError(SECRET)
     one.unresumed[b"\0\1"] = "is of another layout"
-    other.hear([None, one.said(), Failures().said()])
+    other.add_json([None, one.to_json(), Failures().to_json()])
     assert other.unresumed == one.unresumed
     assert other == one
     assert one[3] == "has become shorter"
@@ -142,7 +142,7 @@ def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     (made,) = Extract(str(lake), named, "batch", Options(), OUTPUTS, now_ns=0)(read(numbers()))
     rows = made.to_pylist()
     failures = Failures()
-    failures.hear(row[FAILURES] for row in rows)
+    failures.add_json(row[FAILURES] for row in rows)
     return [row for row in rows if not row[FAILURES]], failures
 
 
@@ -180,7 +180,7 @@ def test_captures_whose_segments_cannot_be_worked_on(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Assembly, "parts", failing(parts, lambda _, some: bool({1, 3} & set(ranks(some))), KeyError(SECRET)))
     _, failures = manifest(tmp_path)
     assert set(failures) == {1, 3}, failures
-    assert SECRET not in failures.said()
+    assert SECRET not in failures.to_json()
 
 
 def test_a_capture_whose_rows_do_not_fit_their_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from stompcap.settings import Secrets
 from stompcap.stomp import Syntax, decode, delimit, mask_repeats, passcodes_of, redact, secret_header_names
 from stompcap.stomp.grammar import LENIENT_NAMES, SECRET
 from stompcap.stomp.secret_names import is_secret
-from stompcap.stomp.single_values import is_secret_name, shown_value
+from stompcap.stomp.single_values import is_secret_name, without_secrets
 from tests.e2e.confided import NAMES, forms
 from tests.stomp.rows import runs_of
 
@@ -89,10 +89,10 @@ def test_of_the_names_that_are_used_those_of_secrets_are_masked_and_no_others() 
 
 
 def test_of_the_protocols_own_headers_only_the_passcode_is_secret() -> None:
-    for chosen in (Secrets(), Secrets(add=("*e*", "id", "login"))):
+    for settings in (Secrets(), Secrets(add=("*e*", "id", "login"))):
         for name in LENIENT_NAMES:
             octets = np.frombuffer(name.encode(), np.uint8)
-            assert is_secret(octets, 0, octets.size, secret_header_names(chosen)) == (name == SECRET), name
+            assert is_secret(octets, 0, octets.size, secret_header_names(settings)) == (name == SECRET), name
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_of_the_protocols_own_headers_only_the_passcode_is_secret() -> None:
         (Secrets(remove=("passcode", "*pass*")), "passcode", True),
     ],
 )
-def test_settings_add_and_take_away(chosen: Secrets, name: str, secret: bool) -> None:
+def test_settings_add_and_take_away(settings: Secrets, name: str, secret: bool) -> None:
     octets = np.frombuffer(name.encode(), np.uint8)
-    assert is_secret(octets, 0, octets.size, secret_header_names(chosen)) == secret
+    assert is_secret(octets, 0, octets.size, secret_header_names(settings)) == secret
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ def test_a_token_as_login_is_told() -> None:
     ],
 )  # fmt: skip
 def test_single_values(name: str, value: str | None, expected: str | None) -> None:
-    assert shown_value(name, value) == expected
+    assert without_secrets(name, value) == expected

@@ -44,8 +44,8 @@ class Tap:
 
     def offer(self) -> tuple[int, int]:
         """The heart-beat header of the library's CONNECT."""
-        said = self.log.sent[0].get("heart-beat") or "0,0"
-        can, wants = said.split(",")
+        heart_beat = self.log.sent[0].get("heart-beat") or "0,0"
+        can, wants = heart_beat.split(",")
         return int(can), int(wants)
 
 

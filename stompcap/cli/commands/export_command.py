@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import common, streams
-from stompcap.cli.progress import shown
+from stompcap.cli.progress import on_stderr
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
 from stompcap.visible import visible
@@ -55,7 +55,7 @@ def export(
     stream, captures = known(lake, stream_id)
     stream_id = stream["stream_id"]
     _demand_no_capture(output, [row["path"] for row in captures])
-    with shown(quiet or as_json) as progress:
+    with on_stderr(quiet or as_json) as progress:
         progress.begin("searching for the packets")
         files, found = find(stream, captures)
         progress.begin(f"writing {output}")

@@ -14,7 +14,7 @@ from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
 from stompcap.cli.moments import moment
-from stompcap.cli.progress import shown
+from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
@@ -80,7 +80,7 @@ def forget(
     from pipelines.job import Job
     from stompcap.options import Options
 
-    with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
+    with on_stderr(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
         job = Job(session, lake, Options(), progress, began)
         found = forgetting.count(job, wanted) if asks or dry_run else None
         warnings = forgetting.warnings(lake, wanted)
@@ -88,15 +88,15 @@ def forget(
         print("nothing was deleted")
         return
     if not dry_run:
-        with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
+        with on_stderr(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress:
             job.progress = progress
             found = forgetting.forget(job, wanted, where.wait)
     if found is None:
         raise AssertionError("neither counted nor deleted")
     if verbosity.as_json:
         status, run_id = ("dry run", None) if dry_run else ("done", job.result.run_id)
-        said = {"run_id": run_id, "lake": lake, "status": status, "connections": found.connections, "rows": found.rows}
-        print(json.dumps(said | {"warnings": warnings}))
+        summary = {"run_id": run_id, "lake": lake, "status": status, "connections": found.connections, "rows": found.rows}
+        print(json.dumps(summary | {"warnings": warnings}))
         return
     if not verbosity.quiet:
         _print(found, "would be deleted" if dry_run else "deleted")

@@ -10,7 +10,7 @@ import typer
 
 from stompcap.cli import common, render
 from stompcap.cli.grouped import grouped
-from stompcap.cli.progress import shown
+from stompcap.cli.progress import on_stderr
 from stompcap.lake import tables as lakes
 from stompcap.units import count, size
 from stompcap.visible import visible
@@ -51,7 +51,7 @@ def report(
     in_zone = common.times_in(time_zone)
     common.demand_place(output)
     lakes.demand(lake)
-    with in_zone, shown(quiet) as progress:
+    with in_zone, on_stderr(quiet) as progress:
         progress.begin("writing the report")
         write(lake, output, common.session(master, conf), source)
     if not quiet:
@@ -70,7 +70,7 @@ def maintain(
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
-    with shown(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
+    with on_stderr(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
         session, done = common.session(where.master, where.conf), []
         lakes.create(lake)
         lakes.bring_up(lake)

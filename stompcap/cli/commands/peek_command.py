@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 UNREADABLE = 4
 MOST_KINDS = 10  # protocols, each on a port, that are told of
 PIPE = "-"
-SHOWN_APART = "peek at one alone to see it as it was there"
+PEEK_ALONE = "peek at one alone to see it as it was there"
 Captures = Annotated[
     list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; - reads a pipe as it comes.", show_default=False)
 ]
@@ -95,12 +95,12 @@ def peek(
         raise UsageError("- reads a pipe and cannot be combined with other captures")
     printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers, named=live), wanted, frames.count)
     with in_zone:
-        refused = _shown(captures, printer, options, live=live)
+        refused = _print_sessions(captures, printer, options, live=live)
     if refused:
         raise SystemExit(UNREADABLE)
 
 
-def _shown(captures: list[str], printer: Printer, options: Options, *, live: bool) -> int:
+def _print_sessions(captures: list[str], printer: Printer, options: Options, *, live: bool) -> int:
     """Print the sessions of a pipe or of files; how many of these could not be read."""
     try:
         if live:
@@ -124,7 +124,7 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
         _tell_of_others(printer, trace.others.values(), options)
-    for line in warnings(trace.points, SHOWN_APART) if trace.shared else ():
+    for line in warnings(trace.points, PEEK_ALONE) if trace.shared else ():
         to_stderr(line)
     if not printer.sessions and not refused:
         to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
@@ -145,13 +145,13 @@ def _read(captures: list[str], options: Options) -> tuple[Trace, int]:
     return tracing.read(find(captures, refuse), options, refuse), len(refused)
 
 
-def _traced(captures: list[str], given: str, form: str, output: Output, options: Options, most: int | None) -> int:
+def _traced(captures: list[str], name: str, form: str, output: Output, options: Options, most: int | None) -> int:
     """Print what each machine made of a connection; how many of the files could not be read."""
     from stompcap.cli.dialogue.text import style_for
     from stompcap.cli.trace import connection, meaning, octets, writing
 
     trace, refused = _read(captures, options)
-    found = connection.connection(trace, given, options)
+    found = connection.connection(trace, name, options)
     sections = [*octets.sections(found), *meaning.sections(found)]
     style = style_for(absolute=output.absolute, every_header=output.headers)
     writing.write(sections, form, style, most, found.row["first_ns"])

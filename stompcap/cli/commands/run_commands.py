@@ -14,7 +14,7 @@ from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
 from stompcap.cli.moments import nanoseconds
-from stompcap.cli.progress import shown
+from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
@@ -75,19 +75,19 @@ def run(
     """
     if not captures and not again.reprocess:
         raise UsageError("Missing argument 'CAPTURE...' (see stompcap run --help)")
-    chosen = common.options(
+    options = common.options(
         reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
     )
-    wanted = connections(again, lake, chosen.source)
+    wanted = connections(again, lake, options.source)
     stages = ("extract", "decode", "correlate", "metrics", "validate")
-    perform(stages, captures or (), lake, chosen, where, verbosity, fail_on, wanted=wanted)
+    perform(stages, captures or (), lake, options, where, verbosity, fail_on, wanted=wanted)
 
 
 def connections(again: common.Again, lake: str, source: str) -> Wanted | None:
     """Which connections are to be computed again; raises UsageError where the options do not say that, or name none of the source."""
     if not again.reprocess:
-        for option, given in (("--stream", again.stream), ("--from", again.since), ("--to", again.until)):
-            if given:
+        for option, value in (("--stream", again.stream), ("--from", again.since), ("--to", again.until)):
+            if value:
                 raise UsageError(f"{option}: says which connections --reprocess computes again; add that")
         return None
     lakes.demand(lake)
@@ -122,8 +122,8 @@ def decode(
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
     """Decode raw frames to frames; only what is new."""
-    chosen = common.options(body_preview=body_preview, keep_credentials=keep_credentials)
-    perform(("decode",), [], lake, chosen, where, verbosity)
+    options = common.options(body_preview=body_preview, keep_credentials=keep_credentials)
+    perform(("decode",), [], lake, options, where, verbosity)
 
 
 def correlate(
@@ -149,8 +149,8 @@ def metrics(
         if name not in METRICS:
             raise UsageError(f"--only {name}: must be one of {', '.join(METRICS)}")
     tables = tuple(table for name in only or METRICS for table in METRICS[name])
-    chosen = common.options(ack_scope=ack_scope, settings=settings)
-    perform(("metrics",), [], lake, chosen, where, verbosity, metric_tables=tables)
+    options = common.options(ack_scope=ack_scope, settings=settings)
+    perform(("metrics",), [], lake, options, where, verbosity, metric_tables=tables)
 
 
 def validate(
@@ -169,7 +169,7 @@ def perform(
     stages: Sequence[str],
     captures: Sequence[str],
     lake: str,
-    chosen: Options,
+    options: Options,
     where: common.Where,
     verbosity: common.Verbosity,
     fail_on: Sequence[str] | None = None,
@@ -193,8 +193,8 @@ def perform(
     if "extract" in stages and not quiet and not as_json and not compiled():
         print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
     # spark-submit mixes standard error into standard output, where --json promises a single object
-    with shown(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
-        job = Job(session, lake, chosen, progress, began)
+    with on_stderr(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
+        job = Job(session, lake, options, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None

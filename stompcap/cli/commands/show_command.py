@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap.cli import cells, common, render, streams
-from stompcap.cli.commands.show_queries import Shown, shown
+from stompcap.cli.commands.show_queries import Section, sections
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
@@ -64,7 +64,7 @@ def show(
         raise UsageError("--source selects what is summed up; a STREAM_ID is of one capture point anyway")
     with in_zone:
         if stream_id is None:
-            _overview(lake, shown(rows), form, source)
+            _overview(lake, sections(rows), form, source)
         else:
             _session(lake, stream_id, frames, output, form)
 
@@ -108,13 +108,13 @@ def of_lake(lake: str, stream_id: str) -> Dialogue:
     return found[0]
 
 
-def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | None) -> None:
+def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | None) -> None:
     """Print the tables of the overview, those of one capture point after those of another."""
     there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
     asked = [one for one in wanted if there.issuperset(one.query.tables)]
     points, spark = sources.selected(lake, source), common.session(None, None)
     names = sources.names(lake)
-    answers: list[tuple[str | None, Shown, list[dict[str, Any]]]] = []
+    answers: list[tuple[str | None, Section, list[dict[str, Any]]]] = []
     for point in points if form != "text" else points[: sources.MOST]:
         found = query.ask(lake, [one.query for one in asked], spark, source=point)
         answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
@@ -133,7 +133,7 @@ def _overview(lake: str, wanted: tuple[Shown, ...], form: str, source: str | Non
         print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
 
 
-def _csv(answers: list[tuple[str | None, Shown, list[dict[str, Any]]]]) -> None:
+def _csv(answers: list[tuple[str | None, Section, list[dict[str, Any]]]]) -> None:
     """One table of all: columns say of which table and which capture point a row is."""
     columns = ["type", "source", *dict.fromkeys(name for _, _, rows in answers for row in rows[:1] for name in row)]
     rows = (
@@ -142,7 +142,7 @@ def _csv(answers: list[tuple[str | None, Shown, list[dict[str, Any]]]]) -> None:
     render.write_csv(columns, rows, sys.stdout)
 
 
-def _table(one: Shown, rows: list[dict[str, Any]], lake: str, of: str) -> None:
+def _table(one: Section, rows: list[dict[str, Any]], lake: str, of: str) -> None:
     """A table with its title, `of` whom it is, and what to run next."""
     print(one.title + of)
     if not rows:

@@ -14,7 +14,7 @@ ROWS = 10
 
 
 @dataclass(frozen=True)
-class Shown:
+class Section:
     """A query with its title, and what to run next; {lake} and {first} (the first value of the first row) are filled in."""
 
     title: str
@@ -30,19 +30,19 @@ _SESSION = """
     FROM sessions s"""
 
 
-def shown(rows: int = ROWS) -> tuple[Shown, ...]:
+def sections(rows: int = ROWS) -> tuple[Section, ...]:
     """The tables in order, of at most so many rows."""
     limit = f"LIMIT {int(rows)}"
     session = "stompcap show {first} --lake {lake}"
     return (
-        Shown("Captures, latest first", Query("captures", ("captures",), f"""
+        Section("Captures, latest first", Query("captures", ("captures",), f"""
             SELECT path, status, format, packets, size_octets AS size, first_ns AS first, last_ns AS last, damage
             FROM captures ORDER BY first_ns DESC NULLS LAST, path {limit}"""), "stompcap peek {first}"),
-        Shown("Sessions, latest", Query("latest", ("sessions",), f"""
+        Section("Sessions, latest", Query("latest", ("sessions",), f"""
             {_SESSION} ORDER BY s.opened_ns DESC, s.stream_id {limit}"""), session),
-        Shown("Sessions, longest", Query("longest", ("sessions",), f"""
+        Section("Sessions, longest", Query("longest", ("sessions",), f"""
             {_SESSION} ORDER BY duration_us DESC NULLS LAST, s.stream_id {limit}"""), session),
-        Shown("Slowest destinations, by the latency of direct ACKs", Query("destinations", ("deliveries",), f"""
+        Section("Slowest destinations, by the latency of direct ACKs", Query("destinations", ("deliveries",), f"""
             SELECT destination, count(*) AS deliveries, count_if({NOT_SETTLED.sql()}) AS unsettled,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us)
                        FILTER (WHERE {_DIRECT}) AS p50_us,
@@ -51,7 +51,7 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
             ORDER BY p50_us DESC NULLS LAST, destination {limit}"""),
             "stompcap sql \"SELECT stream_id, message_id, ack_latency_us FROM deliveries "
             f"WHERE {_DIRECT} ORDER BY 3 DESC LIMIT 20\" --lake {{lake}}"),
-        Shown("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query(
+        Section("Worst consumers, by what they left unsettled, then by the latency of direct ACKs", Query(
             "consumers", ("deliveries", "sessions"), f"""
             SELECT d.stream_id, s.client_ip, s.client_port, s.login, s.client_product AS client, count(*) AS deliveries,
                    count_if({NOT_SETTLED.sql("d")}) AS unsettled,
@@ -59,7 +59,7 @@ def shown(rows: int = ROWS) -> tuple[Shown, ...]:
             FROM deliveries d JOIN sessions s ON d.stream_id = s.stream_id WHERE {ASKING.sql("d")}
             GROUP BY d.stream_id, s.client_ip, s.client_port, s.login, s.client_product
             ORDER BY unsettled DESC, max_us DESC NULLS LAST, d.stream_id {limit}"""), session),
-        Shown("Findings, by rule, level and side", Query("findings", ("compliance_findings", "rules"), f"""
+        Section("Findings, by rule, level and side", Query("findings", ("compliance_findings", "rules"), f"""
             SELECT f.rule_id, f.level, f.side, count(*) AS findings, count(DISTINCT f.stream_id) AS sessions, max(r.title) AS rule
             FROM compliance_findings f LEFT JOIN rules r ON f.rule_id = r.id GROUP BY f.rule_id, f.level, f.side
             ORDER BY CASE f.level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END, findings DESC, f.rule_id, f.side

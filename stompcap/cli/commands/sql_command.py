@@ -59,8 +59,8 @@ def sql(
     in_zone = common.times_in(time_zone)
     lakes.demand(lake)
     shell = query is None and file is None and sys.stdin.isatty()
-    given = [] if shell else statement.statements(_text(query, file))
-    for one in given:
+    statements = [] if shell else statement.statements(_text(query, file))
+    for one in statements:
         statement.demand_reading(one)
     with in_zone:
         ask = _engine(lake, spark, master, conf)
@@ -68,7 +68,7 @@ def sql(
             from stompcap.cli.sql_shell import run
 
             run(visible(lake), lambda one: answer(ask, one, style, limit), lambda name: described(ask, name))
-        for number, one in enumerate(given):
+        for number, one in enumerate(statements):
             if number and style != "json":
                 print()
             answer(ask, one, style, limit)

@@ -11,7 +11,7 @@ import typer
 
 from stompcap.cli import common, signals
 from stompcap.cli.grouped import grouped
-from stompcap.cli.progress import shown
+from stompcap.cli.progress import on_stderr
 from stompcap.cli.rounds import Rounds
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
@@ -43,12 +43,12 @@ def watch(
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
     """Run all stages on what rotates into folders, round by round, until Ctrl-C or SIGTERM; the lake is free between rounds."""
-    chosen = common.options(
+    options = common.options(
         reading, body_preview=body_preview, keep_credentials=keep_credentials, ack_scope=ack_scope, settings=settings
     )
     every_s = common.seconds("--every", every)
     _demand(folders)
-    _endless(folders, lake, chosen, every_s, where, verbosity)
+    _endless(folders, lake, options, every_s, where, verbosity)
 
 
 def _demand(folders: Sequence[str]) -> None:
@@ -61,7 +61,7 @@ def _demand(folders: Sequence[str]) -> None:
             raise CaptureError(name, "no such folder or file; check the name")
 
 
-def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, where: common.Where, verbosity: common.Verbosity) -> None:
+def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, where: common.Where, verbosity: common.Verbosity) -> None:
     """Start the session, then do round after round."""
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
@@ -79,8 +79,8 @@ def _endless(folders: Sequence[str], lake: str, chosen: Options, every_s: int, w
 
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
         tell.begin()
-        with shown(_steps_are_hidden(verbosity)) as progress:
-            job = Job(session, lake, chosen, progress, uninterrupted=signals.put_off)
+        with on_stderr(_steps_are_hidden(verbosity)) as progress:
+            job = Job(session, lake, options, progress, uninterrupted=signals.put_off)
             try:
                 return execute(job, stages, paths, wait_s=where.wait or every_s)
             except Exception:

@@ -26,7 +26,7 @@ TELLING = {
 }
 
 
-def shown(frame: Mapping[str, Any], *, every: bool) -> list[tuple[str, str | None]]:
+def selected(frame: Mapping[str, Any], *, every: bool) -> list[tuple[str, str | None]]:
     """The header lines of a frame to be shown, in the order of the command's list; all lines if asked for, or for another command."""
     lines = [(str(one["name"]), one["value"]) for one in frame["headers"] or ()]
     names = TELLING.get(frame["command"] or "")

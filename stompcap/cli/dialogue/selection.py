@@ -54,14 +54,14 @@ def selection(
     commands: list[str] | None, destinations: list[str] | None, streams: list[str] | None, rules: list[str] | None
 ) -> Selection:
     """A selection as options give it; raises UsageError for what is no stream id and no rule."""
-    digits = tuple(given.strip().lower() for given in streams or ())
-    for given in digits:
-        if not DIGITS.fullmatch(given):
-            raise UsageError(f"--stream {visible(given, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")
-    named = tuple(given.strip().upper() for given in rules or ())
+    digits = tuple(text.strip().lower() for text in streams or ())
+    for text in digits:
+        if not DIGITS.fullmatch(text):
+            raise UsageError(f"--stream {visible(text, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")
+    named = tuple(text.strip().upper() for text in rules or ())
     if named:
         from stompcap.rules import RULES  # which takes long to import
 
-        for given in set(named) - {rule.id for rule in RULES}:
-            raise UsageError(f"--rule {visible(given, 40)}: no such rule; list them with: stompcap rules list")
-    return Selection(tuple(given.upper() for given in commands or ()), tuple(destinations or ()), digits, named)
+        for text in set(named) - {rule.id for rule in RULES}:
+            raise UsageError(f"--rule {visible(text, 40)}: no such rule; list them with: stompcap rules list")
+    return Selection(tuple(text.upper() for text in commands or ()), tuple(destinations or ()), digits, named)

@@ -118,7 +118,7 @@ class Writer:
         limit = None if self.style.every_header else LONGEST_VALUE
         parts = [
             visible(name, limit) if value is None else f"{visible(name, limit)}:{visible(value, limit)}"
-            for name, value in headers.shown(line.frame, every=self.style.every_header)
+            for name, value in headers.selected(line.frame, every=self.style.every_header)
         ]
         body = f"  body {size(line.frame['body_octets'])}" if line.frame["body_octets"] else ""
         return f"{visible(line.command or '', 40):<11} {'  '.join(parts)}{body}  ({size(line.octets)}){note}"

@@ -69,20 +69,20 @@ class Connection:
         return next(iter(self.tables.get("sessions", ())), None)
 
 
-def connection(trace: Trace, given: str, options: Options) -> Connection:
-    """The connection of a trace that is `given` by its stream id, first digits of this, or an endpoint.
+def connection(trace: Trace, name: str, options: Options) -> Connection:
+    """The connection of a trace with this stream id, first digits of one, or endpoint.
 
     Raises UsageError where there is none, or several.
     """
     if not trace.segments:
-        raise UsageError(f"--trace {visible(given, 60)}: there are no connections")
+        raise UsageError(f"--trace {visible(name, 60)}: there are no connections")
     segments = in_wire_order(pa.concat_tables(trace.segments))
     ids = [str(rank) for rank in range(len(trace.paths))]
     machines = Assembly(list(zip(trace.paths, ids, strict=True)), "", options, WINDOW, now_ns=trace.last_ns).with_clocks(trace.clocks)
     found, crossed = _tables(machines, segments, ids, options), tcp.as_they_crossed(CapturePoints().told(segments), machines.clocks)
     reassembly = tcp.reassemble_columns(crossed, options.source, options.overlap, machines.block, options.idle_ns)
     detected = detect(reassembly, plain.carried(reassembly, crossed, machines.sources), options)
-    stream = _chosen(reassembly.streams, given)
+    stream = _find(reassembly.streams, name)
     name = reassembly.streams.stream_id[stream]
     own = {table: rows.filter(pc.equal(rows.column("stream_id"), name)) for table, rows in found.items()}
     tables = {table: without_zero(TABLES[table], rows).to_pylist() for table, rows in own.items()}
@@ -103,9 +103,9 @@ def _tables(machines: Assembly, segments: pa.Table, ids: Sequence[str], options:
     return {name: pa.concat_tables(some) for name, some in found.items()}
 
 
-def _chosen(streams: Streams, given: str) -> int:
-    """The number of the stream that is given."""
-    wanted, ids = given.strip().lower(), streams.stream_id.to_pylist()
+def _find(streams: Streams, name: str) -> int:
+    """The number of the stream with this id, first digits of one, or endpoint."""
+    wanted, ids = name.strip().lower(), streams.stream_id.to_pylist()
     by_id = DIGITS.fullmatch(wanted) is not None
     found = [
         number for number, name in enumerate(ids)
@@ -113,12 +113,12 @@ def _chosen(streams: Streams, given: str) -> int:
     ]  # fmt: skip
     if len(found) == 1:
         return found[0]
-    shown, some = visible(given, 60), found or range(len(ids))
+    quoted, some = visible(name, 60), found or range(len(ids))
     candidates = [f"{ids[number]} ({_end(streams, number, LOW)}, {_end(streams, number, HIGH)})" for number in some]
     named = ", ".join(candidates[:NAMED]) + (f" and {len(candidates) - NAMED} more" if len(candidates) > NAMED else "")
     if found:
-        raise UsageError(f"--trace {shown}: {len(found)} connections are named so, give a stream id: {named}")
-    raise UsageError(f"--trace {shown}: no stream id begins so, and no endpoint is called so; there are {named}")
+        raise UsageError(f"--trace {quoted}: {len(found)} connections are named so, give a stream id: {named}")
+    raise UsageError(f"--trace {quoted}: no stream id begins so, and no endpoint is called so; there are {named}")
 
 
 def _end(streams: Streams, stream: int, side: int) -> str:

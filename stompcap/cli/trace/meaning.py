@@ -115,8 +115,8 @@ def _meant(of: Connection) -> dict[Place, list[str]]:
         if row["receipt_id"] is not None:
             meant[place].append(f"answers receipt {row['receipt_id']}")
     for row in of.tables.get("subscriptions", ()):
-        said = f"subscription {row['subscription']}: {row['status']}, mode {row['ack_mode']}, {row['delivered']} delivered"
-        meant["c2s", row["subscribe_offset"]].append(said)
+        text = f"subscription {row['subscription']}: {row['status']}, mode {row['ack_mode']}, {row['delivered']} delivered"
+        meant["c2s", row["subscribe_offset"]].append(text)
     settles: dict[int, list[Row]] = defaultdict(list)
     for row in of.tables.get("deliveries", ()):
         meant["s2c", row["stream_offset"]].append(f"delivery to {row['subscription'] or 'an unknown subscription'}: {row['status']}")

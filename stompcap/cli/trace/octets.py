@@ -112,9 +112,9 @@ def _layers(of: Connection) -> list[Row]:
     """TCP, and the layers that were opened; the octets are those that the innermost gives."""
     row, carried = of.row, of.detected.carried.octets[of.stream]
     found: list[Row] = [{"layer": "tcp", **{f"octets_{way}": row[f"outer_octets_{way}"] for way in words.DIRECTIONS}}]
-    given = {f"octets_{of.way(side)}": int(carried[side]) for side in SIDES}
+    octets = {f"octets_{of.way(side)}": int(carried[side]) for side in SIDES}
     stack = of.detected.stacks.get(of.stream, ())
-    return found + [{"layer": one.kind} | (given if one is stack[-1] else dict.fromkeys(given)) for one in stack]
+    return found + [{"layer": one.kind} | (octets if one is stack[-1] else dict.fromkeys(octets)) for one in stack]
 
 
 def _detected(of: Connection) -> Iterator[Row]:

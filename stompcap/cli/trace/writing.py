@@ -40,14 +40,14 @@ def _text(section: Section, style: Style, most: int, begin_ns: int | None) -> It
     yield _line(f"  {section.note}{'' if section.rows else ': none'}", style, "dim")
     if not section.rows:
         return
-    shown = section.rows[:most]
-    names = [name for name in shown[0] if any(row[name] not in (None, "") for row in shown)]
-    table = [[_cell(name, row[name], style, begin_ns) for name in names] for row in shown]
+    rows = section.rows[:most]
+    names = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    table = [[_cell(name, row[name], style, begin_ns) for name in names] for row in rows]
     titles = [{"ns": "time", "way": "", "file_offset": "file offset"}.get(name, name.replace("_", " ")) for name in names]
-    right = [all(row[name] is None or (name == "ns" or type(row[name]) is int) for row in shown) for name in names]
+    right = [all(row[name] is None or (name == "ns" or type(row[name]) is int) for row in rows) for name in names]
     for line in _columns([titles, *table] if names != ["what", "value"] else table, right):
         yield _line(line, style, "")
-    if left := len(section.rows) - len(shown):
+    if left := len(section.rows) - len(rows):
         yield _line(f"  … {count(left)} more rows are left out; -c {len(section.rows)} shows all", style, "dim")
 
 

@@ -68,9 +68,9 @@ def _unknown(ctx: RuleContext, index: I64) -> pa.Array:
     by_id = pa.array((version == 2) | (version < 0))
     key = pc.if_else(by_id, pc.coalesce(ctx.at(index, "id"), message_id), message_id)
     mistaken = pa.array(ctx.facts.is_message_id[index] & (version == 2))
-    shown = pc.utf8_slice_codeunits(pc.fill_null(key, ""), 0, VALUE_CHARACTERS)
+    value = pc.utf8_slice_codeunits(pc.fill_null(key, ""), 0, VALUE_CHARACTERS)
     kind = pc.if_else(mistaken, "is the message-id of a MESSAGE, not its ack", "names no MESSAGE delivered")
-    return pc.binary_join_element_wise(ctx.say("{command}", index), shown, kind, " ")
+    return pc.binary_join_element_wise(ctx.say("{command}", index), value, kind, " ")
 
 
 @ACKNOWLEDGED.rule(

@@ -111,8 +111,8 @@ def _resetting(ctx: RuleContext, session: I64, side: I64) -> pa.Array:
 
 def _closed_ns(ctx: RuleContext, session: I64, side: int) -> I64:
     """When the connection was closed, as this side's clock would have told it."""
-    told = ctx.sessions.closed_ns[session]
-    by_server, by_client = ctx.clocks.read_by(side, session, server_ns=told), ctx.clocks.read_by(side, session, client_ns=told)
+    closed_ns = ctx.sessions.closed_ns[session]
+    by_server, by_client = ctx.clocks.read_by(side, session, server_ns=closed_ns), ctx.clocks.read_by(side, session, client_ns=closed_ns)
     return np.where(ctx.sessions.closed_by[session] == SERVER, by_server, by_client)
 
 

@@ -112,7 +112,7 @@ def ds_03(ctx: RuleContext) -> Judged:
     ordinal = np.where(answered >= 0, ctx.receipts["answered_ordinal"][index], LAST)
     before, behind = ctx.clocks.order(session, Moment(np.full(len(index), LAST), closed), Moment(ordinal, answered))
     shut = ctx.sessions.close_order[session, CLIENT]
-    before, behind = (np.where(shut >= 0, told, by_clock) for told, by_clock in ((place > shut, before), (place <= shut, behind)))
+    before, behind = (np.where(shut >= 0, by_order, by_clock) for by_order, by_clock in ((place > shut, before), (place <= shut, behind)))
     waited = (answered >= 0) & ((closed < 0) | behind)
     patient = closed - asked > ctx.limits.ns("receipt_wait_s")
     certain = (answered >= 0) | ctx.ends.whole[session, SERVER]

@@ -158,11 +158,11 @@ def cn_19(ctx: RuleContext) -> Judged:
     answered = connected.there | error.there
     until = np.where(connected.there, connected.last_ns, np.where(error.there, error.last_ns, ctx.ends.open_ns[:, SERVER]))
     end = np.where(connected.there, connected.ordinal, np.where(error.there, error.ordinal, LAST))
-    told = ctx.clocks.comparable(session, asked.ordinal[session], end[session])
+    timed = ctx.clocks.comparable(session, asked.ordinal[session], end[session])
     late = until - asked.first_ns > ctx.limits.ns("connect_answer_s")
     return Judged(np.ones(len(session), bool), late[session],
                   lambda index: ctx.say_of("connect", "no answer to {command} in time", session[index]),
-                  unevaluable=np.where(late, ctx.ends.lost[:, SERVER], ~answered)[session] | ~told, units=ctx.units_of("connect", session))
+                  unevaluable=np.where(late, ctx.ends.lost[:, SERVER], ~answered)[session] | ~timed, units=ctx.units_of("connect", session))
 
 
 @GREETING.rule(
@@ -183,8 +183,8 @@ def cn_20(ctx: RuleContext) -> Judged:
     No rule of the protocol, but of security: login or passcode on a connection without TLS.
     """
     opening = ctx.of("CONNECT", "STOMP")
-    shown = ctx.has("login", opening) | ctx.has("passcode", opening)
-    return Judged(opening, shown & ~ctx.sessions.encrypted[ctx.dialogue.session],
+    credentials = ctx.has("login", opening) | ctx.has("passcode", opening)
+    return Judged(opening, credentials & ~ctx.sessions.encrypted[ctx.dialogue.session],
                   lambda index: _credentials(ctx, index))
 
 

@@ -117,8 +117,8 @@ def _lingers(ctx: RuleContext) -> Bools:
     error = ctx.first["error"]
     late = ctx.ends.open_ns[:, SERVER] - error.last_ns > ctx.limits.ns("refusal_close_s")
     every = np.arange(len(late))
-    told = ctx.clocks.comparable(every, error.ordinal, np.full(len(every), LAST), SERVER)
-    return np.asarray(error.there & late & told)
+    comparable = ctx.clocks.comparable(every, error.ordinal, np.full(len(every), LAST), SERVER)
+    return np.asarray(error.there & late & comparable)
 
 
 @NEGOTIATING.rule(

@@ -60,9 +60,9 @@ def must_end(ctx: RuleContext, errors: Bools, evidence: str) -> Judged:
 def has_ended(ctx: RuleContext, pending: Pending) -> Decision:
     """Octets of the server came after the time allowed, or nothing more will come."""
     sessions, ends, session, limit = ctx.sessions, ctx.ends, pending.session, pending.key
-    told = sessions.closed_ns[session]
+    closed_ns = sessions.closed_ns[session]
     by_client = sessions.closed_by[session] == CLIENT
-    closed = np.where(by_client, ctx.clocks.read_by(SERVER, session, client_ns=told), told)
+    closed = np.where(by_client, ctx.clocks.read_by(SERVER, session, client_ns=closed_ns), closed_ns)
     in_time = (closed >= 0) & (closed <= limit)
     shut = ends.closed_first(SERVER)[session] & in_time
     left = ends.closed_by_client[session] & in_time

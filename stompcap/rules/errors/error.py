@@ -49,8 +49,8 @@ def er_01(ctx: RuleContext) -> Judged:
 def _has_ended(ctx: RuleContext, pending: Pending) -> Decision:
     """As `has_ended`, where the clocks of both directions can be compared."""
     ended = has_ended(ctx, pending)
-    told = ctx.clocks.comparable(pending.session, pending.other_key, np.full(len(pending), LAST))
-    return replace(ended, unevaluable=~told if ended.unevaluable is None else ended.unevaluable | ~told)
+    comparable = ctx.clocks.comparable(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return replace(ended, unevaluable=~comparable if ended.unevaluable is None else ended.unevaluable | ~comparable)
 
 
 @ERRORS.rule(

@@ -66,8 +66,8 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     late = latest - pending.other_key > RETENTION
     closed_by = ctx.sessions.closed_by[pending.session]
     died = ((closed_by == pending.receiver) | (closed_by == BOTH)) & ~late
-    told = ctx.clocks.together(pending.session, pending.other_key, np.full(len(pending), LAST))
-    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=(~failed & ~died) | ~told)
+    comparable = ctx.clocks.together(pending.session, pending.other_key, np.full(len(pending), LAST))
+    return Decision(decided=failed | late | ctx.closing[pending.session], failed=failed, unevaluable=(~failed & ~died) | ~comparable)
 
 
 @ESCAPES.rule(
@@ -146,12 +146,12 @@ def fr_21(ctx: RuleContext) -> Judged:
     """
     d = ctx.dialogue
     escaped = ctx.bits(Syntax.BACKSLASH) & ~ctx.handshake
-    shown = ctx.none()
+    has_break = ctx.none()
     index = np.flatnonzero(escaped & (d.version == 2))
     if len(index):
         lines = ctx.lines(index, lambda n, v: matched(n, r"[\r\n]") | matched(v, r"[\r\n]"))
-        shown[index] = np.asarray(pc.binary_length(lines)) > 0
-    return Judged(escaped, ctx.none(), unevaluable=~shown)
+        has_break[index] = np.asarray(pc.binary_length(lines)) > 0
+    return Judged(escaped, ctx.none(), unevaluable=~has_break)
 
 
 @ESCAPES.rule(

@@ -110,9 +110,9 @@ def rc_03(ctx: RuleContext) -> Judged:
     rabbitmq = truth(pc.equal(ctx.of_session("server_product"), "RabbitMQ"))[session]
     refused = ctx.first["last_error"].ordinal[session] > ordinal
     lost = (ctx.sessions.gaps[session, SERVER] > gaps) | ~ctx.closing[session]
-    told = ctx.clocks.comparable(session, ordinal, np.full(len(index), LAST))
-    excused = ~told | uncommitted | (rabbitmq & sends) | refused | lost | ~present
-    over = told & unanswered & ctx.sessions.shut[session, SERVER] & (asked > ctx.sessions.end_ns[session, SERVER])
+    comparable = ctx.clocks.comparable(session, ordinal, np.full(len(index), LAST))
+    excused = ~comparable | uncommitted | (rabbitmq & sends) | refused | lost | ~present
+    over = comparable & unanswered & ctx.sessions.shut[session, SERVER] & (asked > ctx.sessions.end_ns[session, SERVER])
     return Judged(~over, unanswered, lambda at: _not_answered(ctx, index[at]),
                   unevaluable=unanswered & excused, units=requests(ctx, index))
 

@@ -97,7 +97,7 @@ def tx_08(ctx: RuleContext) -> Judged:
         for name in ("outcome", "begun_ns", "ended_ns", "sends", "acks", "nacks", "open_before", "missed_at_end")
     )
     first, last = (ctx.transactions[name][index] for name in ("ordinal", "ended_ordinal"))
-    count, told = sends + acks + nacks, ctx.clocks.comparable(units.session, first, last, CLIENT)
+    count, comparable = sends + acks + nacks, ctx.clocks.comparable(units.session, first, last, CLIENT)
     empty, long = count == 0, ended - begun > limits.ns("transaction_open_s")
     large, many = count > limits.transaction_actions, open_before >= limits.transactions_open
 
@@ -107,4 +107,4 @@ def tx_08(ctx: RuleContext) -> Judged:
         return _say(ctx, index[at], pa.array(kind.tolist(), pa.string()))
 
     return Judged(np.ones(len(index), bool), empty | long | large | many, say,
-                  unevaluable=~np.isin(outcome, (TRANSACTION_COMMITTED, TRANSACTION_ABORTED)) | (missed != 0) | ~told, units=units)
+                  unevaluable=~np.isin(outcome, (TRANSACTION_COMMITTED, TRANSACTION_ABORTED)) | (missed != 0) | ~comparable, units=units)

@@ -92,18 +92,18 @@ class Extract:
 
         No more is known.
         """
-        given: list[pa.Table] = []
+        last: list[pa.Table] = []
 
         def counted(segments: pa.Table) -> pa.Table:
-            given[:] = [segments]
+            last[:] = [segments]
             return self._count(segments)
 
         def blamed(error: Exception) -> dict[int, Exception]:
             from stompcap.assembly.resume.older_states import why
 
-            endpoints = given[0].column("endpoints")[0].as_py()
+            endpoints = last[0].column("endpoints")[0].as_py()
             if endpoints not in made.assembly.resumed:
-                return dict.fromkeys(ranks(given[0]), error)
+                return dict.fromkeys(ranks(last[0]), error)
             failures.unresumed[endpoints] = why(error)
             return {STATE: error}
 
