@@ -9,7 +9,7 @@ from html import unescape
 import pyarrow as pa
 import pytest
 
-from stompcap.cli.commands.show_queries import shown
+from stompcap.cli.commands.show_queries import sections
 from stompcap.cli.summary import summary
 from stompcap.lake.query import in_process
 from stompcap.report import build
@@ -65,7 +65,7 @@ def test_answers_of_the_report_are_by_rule_level_and_side(answers: dict[str, pa.
 
 
 def test_show_has_a_row_for_each_rule_level_and_side(lake: dict[str, pa.Table], found: Found) -> None:
-    [asked] = [one.query for one in shown(1000) if one.query.name == "findings"]
+    [asked] = [one.query for one in sections(1000) if one.query.name == "findings"]
     [rows] = in_process({name: lake[name] for name in asked.tables}, [asked]).values()
     assert {(row["rule_id"], row["level"], row["side"]): row["findings"] for row in rows.to_pylist()} == found
 

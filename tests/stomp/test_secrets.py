@@ -96,7 +96,7 @@ def test_of_the_protocols_own_headers_only_the_passcode_is_secret() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "name", "secret"),
+    ("settings", "name", "secret"),
     [
         (Secrets(add=("x-pin",)), "X_Pin", True),
         (Secrets(add=("x-pin",)), "x-pin-2", False),
