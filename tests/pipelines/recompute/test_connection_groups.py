@@ -121,7 +121,7 @@ def test_segments_of_flows_in_periods() -> None:
     assert chosen.among(batch).tolist() == [True, True, False, True, True, False, True, False, True, False, False]
     assert not Periods.of(pa.array([], pa.binary()), np.zeros(0, np.int64), np.zeros(0, np.int64)).among(batch).any()
     again = Reread(frozenset({3}), chosen)
-    assert [part.num_rows for part in (again.of(batch, 2), again.of(batch, 3), again.left(batch))] == [11, 6, 5]
+    assert [part.num_rows for part in (again.of(batch, 2), again.of(batch, 3), again.left(pa.Table.from_batches([batch])))] == [11, 6, 5]
 
 
 def test_shares_are_the_same_for_segments_and_in_sql() -> None:
