@@ -25,7 +25,10 @@ from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
 
 MOST_PACKETS = 1 << 9
-"""Packets that are kept of a flow with an open connection; the state of one that has more is smaller, and costs less to go on with."""
+"""Packets that are kept of a flow with an open connection; the state of one that has more is smaller, and costs less to go on with.
+
+Where only one side was captured, the captures with the other may come a run later: its packets are kept until they are a block.
+"""
 
 
 class OpenFlows:
@@ -39,9 +42,10 @@ class OpenFlows:
         recent, self._last_ns, self._some_open = lives(reassembly.streams, flow)
         goes_on = recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
         packets = np.bincount(flow_of_row)
+        forward = np.bincount(flow_of_row, column(segments, "forward"))
         large = np.zeros(packets.size, np.bool_)
         large[flow[goes_on & self._some_open]] = True
-        large &= packets > MOST_PACKETS
+        large &= (packets > MOST_PACKETS) & (forward > 0) & (forward < packets)
         ends = np.cumsum(packets)
         self.large_flows: list[tuple[int, int]] = list(zip((ends - packets)[large].tolist(), ends[large].tolist(), strict=True))
         """The rows, from and to, of each open flow of many packets."""
