@@ -21,7 +21,7 @@ from stompcap.lake.data_files import is_remote
 from stompcap.lake.paths import filesystem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from deltalake import DeltaTable
 
@@ -47,6 +47,8 @@ class _Commit:
 
     transactions: tuple[tuple[str, int], ...]
     changes: tuple[tuple[str, bool], ...]
+    removed: tuple[tuple[str, int], ...]
+    at_ms: int
 
 
 def transactions(table: DeltaTable) -> Mapping[str, int]:
@@ -105,6 +107,18 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
     return [Change(f"{root}/{unquote(path)}", path in came) for path in sorted(came ^ went)]
 
 
+def removed(table: DeltaTable) -> Iterator[tuple[str, int, int]]:
+    """The files that commits have removed, the latest first: path, octets, and when, in milliseconds; as far back as the log goes."""
+    table_id, folder = table.metadata().id, _folder(table)
+    for number in range(table.version(), -1, -1):
+        try:
+            commit = _commit(table_id, f"{folder}/{number:020d}.json")
+        except FileNotFoundError:
+            return
+        for path, octets in commit.removed:
+            yield unquote(path), octets, commit.at_ms
+
+
 def _root(table: DeltaTable) -> str:
     """The folder of a table: a path where it is local, else a URI."""
     uri = table.table_uri.rstrip("/")
@@ -155,4 +169,6 @@ def _commit(table_id: str, uri: str) -> _Commit:
     actions = [json.loads(line) for line in _read(uri).splitlines() if line.strip()]
     transactions = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]
-    return _Commit(transactions, tuple((action["path"], added) for action, added in files if action["dataChange"]))
+    removed = tuple((action["path"], action.get("size") or 0) for action, added in files if not added)
+    at_ms = max((one["commitInfo"].get("timestamp") or 0 for one in actions if "commitInfo" in one), default=0)
+    return _Commit(transactions, tuple((action["path"], added) for action, added in files if action["dataChange"]), removed, at_ms)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from stompcap.columns import I64
 from stompcap.lake import data_files
-from stompcap.lake.commits import SMALL_OCTETS
 from stompcap.lake.paths import DataFile, filesystem
 from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
@@ -27,8 +29,15 @@ if TYPE_CHECKING:
 
 ID = "stream_id"
 NONE = pa.array([], pa.string())
+PIECE_OCTETS = 1 << 17
+"""Octets of a piece, more where a table would have more than `MOST_PIECES` of them."""
+
+WRITTEN_OCTETS = 1 << 21
+"""Octets of rows that a piece is written of before it is known how many they become."""
+
+MOST_PIECES = 48
 MOST_SMALL = 8
-"""A table may have so many files of open streams of less than `SMALL_OCTETS` before a batch makes them one."""
+"""A table may have so many files of open streams of less than half a piece before a batch puts them together."""
 
 
 @dataclass(frozen=True)
@@ -48,34 +57,99 @@ class OpenRows:
 def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tuple[list[DataFile], list[File]]:
     """Files that no commit names yet, and those of the table that they replace."""
     held = [file for file in data_files.of(delta, [ID]) if file.name.startswith(wanted.prefix)]
+    piece = max(PIECE_OCTETS, sum(file.size for file in held) // MOST_PIECES)
     moved = pa.concat_arrays([wanted.again, wanted.over])
-    touched = [file for file in held if len(moved) and _has_rows(file, moved)]
-    small = [file for file in held if file.size < SMALL_OCTETS and file not in touched]
+    touched = [file for file in held if len(moved) and _may_have(file, moved) and pc.any(pc.is_in(_ids(file), value_set=moved)).as_py()]
+    small = [file for file in held if file.size < piece // 2 and file not in touched]
     if len(small) + bool(touched) > MOST_SMALL:
         touched += small
     if not touched:
         return [], []
-    stays, ends = TableWriter(lake, table, wanted.prefix), TableWriter(lake, table)
+    rows_a_piece = piece * sum(file.rows for file in touched) / sum(file.size for file in touched)
+    places = _Places.of(pa.concat_arrays([_ids(file) for file in touched]), rows_a_piece, wanted)
+    writers = [TableWriter(lake, table, wanted.prefix) for _ in range(places.pieces)]
+    ends = TableWriter(lake, table)
     for file in touched:
         for rows in _row_groups(table, file):
-            ids = rows.column(ID)
-            stays.write(rows.filter(pc.invert(pc.is_in(ids, value_set=moved))))
-            if len(wanted.over) and table != "stream_state":
-                ends.write(_final(table, rows.filter(pc.is_in(ids, value_set=wanted.over))))
-    return [made for writer in (stays, ends) if (made := writer.close()) is not None], touched
+            for number, some in places.parted(rows):
+                if number < len(writers):
+                    writers[number].write(some)
+                elif table != "stream_state":
+                    ends.write(_final(table, some))
+    return [made for writer in (*writers, ends) if (made := writer.close()) is not None], touched
 
 
-def _has_rows(file: File, ids: pa.Array) -> bool:
-    """Whether a file has rows of streams."""
+@dataclass(frozen=True)
+class _Places:
+    """Where rows go, by stream: into which of the `pieces` of those that stay, or behind them where they are over; `ids` are all these."""
+
+    ids: pa.Array
+    numbers: I64
+    pieces: int
+
+    @staticmethod
+    def of(streams: pa.Array, rows_a_piece: float, wanted: OpenRows) -> _Places:
+        """For rows of these streams, one each; a piece has streams that follow each other by their ids."""
+        counts = pc.value_counts(streams)
+        counts = counts.filter(pc.invert(pc.is_in(counts.field("values"), value_set=pa.concat_arrays([wanted.again, wanted.over]))))
+        counts = counts.take(pc.sort_indices(counts.field("values")))
+        rows = counts.field("counts").to_numpy()
+        pieces = max(1, round(rows.sum() / rows_a_piece))
+        numbers = (rows.cumsum() - rows) * pieces // max(rows.sum(), 1)
+        behind = np.full(len(wanted.over), pieces, np.int64)
+        return _Places(pa.concat_arrays([counts.field("values"), wanted.over]), np.concatenate([numbers, behind]), pieces)
+
+    def parted(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Rows by the number of where they go; without those that go nowhere."""
+        if not len(self.ids):
+            return
+        found = pc.index_in(rows.column(ID).combine_chunks(), value_set=self.ids).fill_null(-1).to_numpy()
+        numbers = np.where(found < 0, -1, self.numbers[found])
+        order = np.argsort(numbers, kind="stable")
+        there, begins = np.unique(numbers[order], return_index=True)
+        for number, of_it in zip(there.tolist(), np.split(order, begins[1:]), strict=True):
+            if number >= 0:
+                yield number, rows if len(of_it) == len(rows) else rows.take(pa.array(of_it))
+
+
+class OpenWriter:
+    """Collects rows of open streams of a table into files: pieces, where many rows come at once, and a rest."""
+
+    def __init__(self, lake: str, table: str, prefix: str) -> None:
+        self._new = partial(TableWriter, lake, table, prefix)
+        self._rest, self._octets, self._files = self._new(), 0, list[DataFile | None]()
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows of the table's schema, as `TableWriter.write`."""
+        self._octets += rows.nbytes
+        piece = max(WRITTEN_OCTETS, self._octets // MOST_PIECES)
+        if rows.nbytes < 2 * piece:
+            self._rest.write(rows)
+            return
+        places = _Places.of(rows.column(ID).combine_chunks(), piece / rows.nbytes * rows.num_rows, OpenRows(""))
+        for _, some in places.parted(rows):
+            writer = self._new()
+            writer.write(some)
+            self._files.append(writer.close())
+
+    def close(self) -> list[DataFile]:
+        """Finish the files."""
+        return [file for file in (*self._files, self._rest.close()) if file is not None]
+
+
+def _may_have(file: File, ids: pa.Array) -> bool:
+    """Whether a file may have rows of streams, by its statistics."""
     bounds = file.bounds[ID]
-    if bounds.known and bounds.least is not None:
-        within = pc.and_(pc.greater_equal(ids, bounds.least), pc.less_equal(ids, bounds.most))
-        if not pc.any(within).as_py():
-            return False
+    if not bounds.known or bounds.least is None:
+        return True
+    return bool(pc.any(pc.and_(pc.greater_equal(ids, bounds.least), pc.less_equal(ids, bounds.most))).as_py())
+
+
+def _ids(file: File) -> pa.Array:
+    """The stream of each row of a file."""
     system, path = filesystem(file.uri)
     with pq.ParquetFile(path, filesystem=system) as held:
-        found = held.read(columns=[ID]).column(ID).cast(pa.string())
-    return bool(pc.any(pc.is_in(found, value_set=ids)).as_py())
+        return held.read(columns=[ID]).column(ID).cast(pa.string()).combine_chunks()
 
 
 def _row_groups(table: str, file: File) -> Iterator[pa.Table]:

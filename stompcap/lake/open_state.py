@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from stompcap.lake.data_files import dataset
 from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 
@@ -52,10 +52,19 @@ class OpenState:
 
 
 def keys(files: Iterable[File]) -> pa.Table:
-    """Of each row of open streams: its stream, its flow, and what tells when that is over; null where an older version does not say."""
+    """Of each stream with rows in a file: it, its flow, and what tells when that is over; null where an older version does not say."""
     schema = pa.schema([TABLES["stream_state"].arrow.field(name) for name in KEYS])
-    uris = [file.uri for file in files]
-    return dataset("stream_state", uris).to_table(columns=list(KEYS)).cast(schema) if uris else schema.empty_table()
+    found = [schema.empty_table()]
+    for file in files:
+        system, path = filesystem(file.uri)
+        with parquet.ParquetFile(path, filesystem=system, read_dictionary=["stream_id"]) as held:
+            rows = held.read(columns=[name for name in KEYS if name in held.schema_arrow.names])
+        streams = rows.column("stream_id").unify_dictionaries().combine_chunks()
+        first = np.zeros(len(streams.dictionary), np.int64)
+        first[streams.indices.to_numpy()[::-1]] = np.arange(len(streams))[::-1]
+        one_each = rows.take(pa.array(first)).cast(pa.schema([schema.field(name) for name in rows.column_names]))
+        found.append(pa.concat_tables([schema.empty_table(), one_each], promote_options="permissive"))
+    return pa.concat_tables(found)
 
 
 def has_states(files: Iterable[File]) -> bool:

@@ -137,8 +137,7 @@ def commit(
     replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids)))
     if listed or made:
         compact(lake, table)
-    if gone:
-        drop(lake, table, before)
+    drop(lake, table, before)
     return sum(f.rows for f in listed)
 
 

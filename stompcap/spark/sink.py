@@ -1,4 +1,4 @@
-"""Where a task's rows go: a Parquet file a table, another for rows of open streams, and a manifest of them back to the driver."""
+"""Where a task's rows go: a Parquet file a table, others for rows of open streams, and a manifest of them back to the driver."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.lake.manifest import as_manifest
+from stompcap.lake.open_rows import OpenWriter
 from stompcap.lake.table_writer import TableWriter, fitted
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Sink:
     def __init__(self, lake: str, tables: Iterable[str], prefix: str) -> None:
         names = list(tables)
         self._writers = {name: TableWriter(lake, name) for name in names}
-        self._open = {name: TableWriter(lake, name, prefix) for name in names}
+        self._open = {name: OpenWriter(lake, name, prefix) for name in names}
 
     def wants(self, table: str) -> bool:
         """Whether rows of that table are written."""
@@ -54,6 +55,6 @@ class Sink:
         self, failures: Failures | None = None, shared: Counter[tuple[int, int]] | None = None, again: Iterable[str] = ()
     ) -> pa.RecordBatch:
         """Close the files and name them, and say what else `as_manifest` takes."""
-        writers = [*self._writers.values(), *self._open.values()]
-        files = [file for writer in writers if (file := writer.close()) is not None]
+        files = [file for writer in self._writers.values() if (file := writer.close()) is not None]
+        files += [file for writer in self._open.values() for file in writer.close()]
         return as_manifest(files, failures, shared, again)

@@ -1,4 +1,4 @@
-"""Files of open streams that were replaced do not pile up, and no file that a reader may need goes."""
+"""Files that runs have replaced do not pile up, and no file that a reader may need goes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.lake import replaced
+from stompcap.lake import commits, replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.open_rows import OpenRows
 from stompcap.lake.paths import DataFile
@@ -26,16 +26,42 @@ def written(lake: Path, number: int, prefix: str) -> DataFile:
     return file
 
 
-@pytest.mark.parametrize(("kept_hours", "left"), [(0, 1), (1, 12)])
-def test_replaced_files(kept_hours: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaced, "KEPT_HOURS", kept_hours)
+def run(lake: Path, runs: int, prefixes: tuple[str, ...] = ("", PREFIX)) -> None:
+    """As many batches, each of which takes one stream further, and has another that is final."""
+    lakes.create(str(lake))
+    for number in range(runs):
+        files = [written(lake, number, prefix) for prefix in prefixes]
+        lakes.commit(str(lake), "stalls", files, [f"{number}"], "r", OpenRows(PREFIX, pa.array([f"{number - 1}"])))
+
+
+def kinds(lake: Path) -> tuple[int, int]:
+    """How many files there are of final rows, and of open streams."""
+    names = [file.name for file in (lake / "stalls").glob("*.parquet")]
+    return sum(name.startswith("part-") for name in names), sum(name.startswith(PREFIX) for name in names)
+
+
+@pytest.mark.parametrize(("kept_s", "left"), [(0, (12, 1)), (3600, (12, 12))], ids=["none", "for an hour"])
+def test_replaced_files(kept_s: int, left: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaced, "KEPT_S", kept_s)
+    monkeypatch.setattr(replaced, "LEAST_S", 0)
     monkeypatch.setattr(replaced, "EVERY", 4)
-    lakes.create(str(tmp_path))
-    for number in range(12):
-        files = [written(tmp_path, number, prefix) for prefix in ("", PREFIX)]
-        again = OpenRows(PREFIX, pa.array([f"{number - 1}"]))
-        lakes.commit(str(tmp_path), "stalls", files, [f"{number}"], "r", again)
-    files = list((tmp_path / "stalls").glob("*.parquet"))
-    assert len([file for file in files if file.name.startswith("part-")]) == 12
-    assert len([file for file in files if file.name.startswith(PREFIX)]) == left
+    run(tmp_path, 12)
+    assert kinds(tmp_path) == left
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 13
+
+
+@pytest.mark.parametrize(("least_s", "left"), [(0, 2), (3600, 12)], ids=["as many octets as the table has", "for a while in any case"])
+def test_replaced_files_of_more_octets_than_the_table(least_s: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaced, "LEAST_S", least_s)
+    monkeypatch.setattr(replaced, "EVERY", 4)
+    run(tmp_path, 12, (PREFIX,))
+    assert kinds(tmp_path) == (0, left)
+
+
+def test_files_that_were_put_together_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaced, "LEAST_S", 0)
+    monkeypatch.setattr(replaced, "KEPT_S", 0)
+    monkeypatch.setattr(commits, "MOST_SMALL", 6)
+    run(tmp_path, 42)
+    assert max(kinds(tmp_path)) <= 20
+    assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 43

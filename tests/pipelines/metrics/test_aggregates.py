@@ -160,7 +160,8 @@ def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path,
 
     monkeypatch.setattr(query, "show", counted)
     refresh(lake)
-    assert asked == {"came_rows": 1, "went_rows": 0, "came": 1, "went": 0, "of_altered": 1, "deliveries": 1, "compliance": 1, "sessions": 1, "streams": 0}
+    looked_at = {"came_rows": 1, "went_rows": 0, "came": 1, "went": 0, "of_altered": 1}
+    assert asked == {**looked_at, "deliveries": 1, "compliance": 1, "sessions": 1, "streams": 0}
     assert held(lake, "ack_latency").num_rows == held(lake, "compliance_summary").num_rows == 11
 
 
