@@ -68,9 +68,10 @@ class Assembly(Task):
             return
         reassembly = without_keep_alives(reassembly, flows, self.sources)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
-        going_on = None if self.now_ns is None else OpenFlows(flows, reassembly, found, o, self.now_ns)
+        states, now_ns = self.analyser is not None, self.now_ns
+        going_on = None if now_ns is None else OpenFlows(flows, reassembly, found, o, now_ns, states=states)
         rows, wanted = StreamRows(self, reassembly, found, conflicts, going_on), np.ones(len(reassembly.streams), np.bool_)
-        if self.analyser is not None and going_on is not None:
+        if going_on is not None:
             wanted &= ~going_on.large
             for first, end in going_on.large_flows:
                 yield from stateful.take(flows.slice(first, end - first))

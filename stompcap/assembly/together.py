@@ -27,7 +27,7 @@ from stompcap.wire_order import END
 class Steps:
     """A step of each of some flows, one behind the other: their streams, their rows, and the numbers of their packets.
 
-    `streams` are named by flow and number in it. Numbers of packets of one flow lie APART from those of the next. The rest is as in Settled.
+    `streams` are named by flow and number in it. Numbers of packets of one flow lie APART from those of the next. Else as in Settled.
     """
 
     streams: list[tuple[int, int]]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from stompcap import capture
 from stompcap.assembly import Assembly, SessionAnalyser, segments_of
 from stompcap.assembly.resume import open_flows
-from stompcap.assembly.resume.open_flows import MOST_PACKETS
+from stompcap.assembly.resume.open_flows import FEW_PACKETS
 from stompcap.capture.payload_spill import PayloadSpill
 from stompcap.capture.rotation import ranked
 from stompcap.options import Options
@@ -26,9 +26,11 @@ LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "
 class Lake:
     """The tables that captures come to, run by run."""
 
-    def __init__(self, options: Options | None = None, *, kept: bool = True, block: int = BLOCK, most: int = MOST_PACKETS) -> None:
-        """`kept`: the captures of earlier runs are still there; `most`: packets of an open flow of which no machines' state is kept."""
-        self.options, self.block, self.most = options or Options(), block, most
+    def __init__(
+        self, options: Options | None = None, *, kept: bool = True, block: int = BLOCK, most: int = FEW_PACKETS, states: bool = True
+    ) -> None:
+        """`kept`: earlier captures are still there; `most`: packets of an open flow of which no state is kept; `states`: whether any is."""
+        self.options, self.block, self.most, self.states = options or Options(), block, most, states
         self.kept = kept
         self.final: dict[str, list[pa.Table]] = {}
         self.open: dict[str, list[pa.Table]] = {}
@@ -52,10 +54,11 @@ class Lake:
         self.open = {}
         analyser = SessionAnalyser(order, self.options, lambda _: True)
         machine = Assembly(
-            named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns, analyser=analyser,
+            named, "batch", self.options, spilled=lambda: spill.octets, block=self.block, now_ns=found.now_ns,
+            analyser=analyser if self.states else None,
             before=before,
         ).with_clocks(found.clocks)
-        with patch.object(open_flows, "MOST_PACKETS", self.most):
+        with patch.object(open_flows, "FEW_PACKETS", self.most):
             for part in analyser.analysed(machine.parts(together)):
                 self._take(part.tables.items(), part.going_on)
         self.lost, self.unread = machine.lost, machine.unread

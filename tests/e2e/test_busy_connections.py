@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from scapy.layers.inet import TCP
+from scapy.layers.l2 import Ether
 
 from stompcap.assembly.resume import older_states, open_flows, state_layout
 from tests.capture.packaging import Frame, pcap
@@ -139,7 +141,7 @@ def test_whether_packets_or_states_are_kept_changes_no_row(most: int, by_state: 
 
 @pytest.mark.parametrize(("less", "by_state"), [(0, False), (1, True)])
 def test_of_an_open_flow_so_many_packets_are_kept_or_else_its_state(less: int, by_state: bool, tmp_path: Path) -> None:
-    assert open_flows.MOST_PACKETS == 512
+    assert open_flows.FEW_PACKETS == 512
     packets = talk(0, 20)
     first, second = captures(tmp_path, "part", packets, 2)
     whole = run(Lake(), captures(tmp_path, "whole", packets, 1)).rows()
@@ -147,3 +149,22 @@ def test_of_an_open_flow_so_many_packets_are_kept_or_else_its_state(less: int, b
     assert (pieces(lake).num_rows > 0) is by_state
     lake.run([second])
     assert lake.rows() == whole
+
+
+@pytest.mark.parametrize(("limit", "less", "kept"), [
+    ("MOST_PACKETS", 0, True), ("MOST_PACKETS", 1, False), ("MOST_OCTETS", 0, True), ("MOST_OCTETS", 1, False),
+])  # fmt: skip
+def test_where_no_state_can_be_so_many_packets_and_octets_are_kept(
+    limit: str, less: int, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connections of one that has more end with the run, and what comes is another."""
+    assert (open_flows.MOST_PACKETS, open_flows.MOST_OCTETS) == (1 << 18, 1 << 27)
+    packets = talk(0, 20)
+    first, second = captures(tmp_path, "part", packets, 2)
+    some = packets[: -(-len(packets) // 2)]
+    has = {"MOST_PACKETS": len(some), "MOST_OCTETS": sum(len(Ether(octets)[TCP].payload) for octets in some)}
+    monkeypatch.setattr(open_flows, limit, has[limit] - less)
+    lake = run(Lake(most=0, states=False), [first])
+    assert sum(table.num_rows for table in lake.open.get("stream_state", ())) == (len(some) if kept else 0)
+    lake.run([second])
+    assert lake.table("streams").num_rows == (1 if kept else 2)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 
-from stompcap.assembly.resume.open_flows import MOST_PACKETS
+from stompcap.assembly.resume.open_flows import FEW_PACKETS
 from stompcap.options import Options
 from stompcap.tcp.settle import BLOCK
 from tests.capture.packaging import Frame, pcap
@@ -98,7 +98,7 @@ def wire(events: list[tuple[int, str, int, int]]) -> list[Frame]:
 
 
 def rows_of(
-    folder: Path, frames: list[Frame], cuts: list[int], options: Options, block: int = BLOCK, most: int = MOST_PACKETS
+    folder: Path, frames: list[Frame], cuts: list[int], options: Options, block: int = BLOCK, most: int = FEW_PACKETS
 ) -> dict[str, list[str]]:
     """The rows of a lake that has these frames in as many captures and runs."""
     lake = Lake(options, block=block, most=most)
@@ -109,7 +109,7 @@ def rows_of(
 
 @given(
     events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")),
-    block=st.sampled_from((4, 9, BLOCK)), most=st.sampled_from((0, 5, MOST_PACKETS)),
+    block=st.sampled_from((4, 9, BLOCK)), most=st.sampled_from((0, 5, FEW_PACKETS)),
 )  # fmt: skip
 @one_in(2)
 def test_connections_that_begin_end_and_idle_anywhere(
@@ -123,7 +123,7 @@ def test_connections_that_begin_end_and_idle_anywhere(
 
 
 def recorded(
-    capture: str, folder: Path, bounds: list[float], *, kept: bool = True, block: int = BLOCK, most: int = MOST_PACKETS
+    capture: str, folder: Path, bounds: list[float], *, kept: bool = True, block: int = BLOCK, most: int = FEW_PACKETS
 ) -> dict[str, list[str]]:
     """The rows of a lake that has a recorded capture cut at some shares of its packets, a run for each part."""
     lake = Lake(kept=kept, block=block, most=most)
@@ -142,7 +142,7 @@ def test_a_recorded_capture_in_four_runs(capture: str, block: int, kept: bool, t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capture", every(3, CAPTURES))
-@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans(), most=st.sampled_from((0, 20, MOST_PACKETS)))
+@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans(), most=st.sampled_from((0, 20, FEW_PACKETS)))
 @one_in(8)
 def test_recorded_captures_cut_anywhere(
     capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool, most: int

@@ -24,28 +24,36 @@ from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
 
-MOST_PACKETS = 1 << 9
+FEW_PACKETS = 1 << 9
 """Packets that are kept of a flow with an open connection; the state of one that has more is smaller, and costs less to go on with.
 
 Where only one side was captured, the captures with the other may come a run later: its packets are kept until they are a block.
 """
 
+MOST_PACKETS = 1 << 18
+MOST_OCTETS = 1 << 27
+"""Packets and octets that are kept where no state can be: the connections of a flow that has more end with the run, and go on as others."""
+
 
 class OpenFlows:
-    """The open flows of one reassembly. `now_ns` is the latest capture time of their source."""
+    """The open flows of one reassembly. `now_ns` is the latest capture time of their source; `states`: whether states can be kept."""
 
-    def __init__(self, segments: pa.Table, reassembly: Reassembly, detected: Detected, options: Options, now_ns: int) -> None:
+    def __init__(
+        self, segments: pa.Table, reassembly: Reassembly, detected: Detected, options: Options, now_ns: int, *, states: bool
+    ) -> None:
         self.reassembly, self.detected, self.options = reassembly, detected, options
         flow_of_row = flow_numbers(segments)
         flow = np.zeros(len(reassembly.streams), np.int64)
         flow[reassembly.stream_of] = flow_of_row
         recent, self._last_ns, self._some_open = lives(reassembly.streams, flow)
+        kept_octets = np.bincount(flow_of_row, np.where(detected.is_stomp[reassembly.stream_of], column(segments, "captured_octets"), 0))
         goes_on = recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
         packets = np.bincount(flow_of_row)
         forward = np.bincount(flow_of_row, column(segments, "forward"))
         large = np.zeros(packets.size, np.bool_)
         large[flow[goes_on & self._some_open]] = True
-        large &= (packets > MOST_PACKETS) & (forward > 0) & (forward < packets)
+        large &= states & (packets > FEW_PACKETS) & (forward > 0) & (forward < packets)
+        small = states | ((packets <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS))
         ends = np.cumsum(packets)
         self.large_flows: list[tuple[int, int]] = list(zip((ends - packets)[large].tolist(), ends[large].tolist(), strict=True))
         """The rows, from and to, of each open flow of many packets."""
@@ -53,7 +61,7 @@ class OpenFlows:
         self.large: Bools = large[flow]
         """Of each stream, whether it is of such a flow."""
 
-        self.streams: Bools = goes_on & ~self.large
+        self.streams: Bools = goes_on & small[flow] & ~self.large
         """Of each other stream, whether later segments may belong to it."""
 
         self._rows: I64 = np.flatnonzero(self.streams[reassembly.stream_of])
