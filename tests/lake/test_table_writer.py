@@ -1,4 +1,4 @@
-"""What a writer of Delta files owes its readers, the grouping of sorted batches, and commits that happen once; no Spark needed."""
+"""Rows that break the schema are refused, statistics bound every row, and a unit of work is committed once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import table_writer
 from stompcap.lake import tables as lake
-from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.tables import TABLES
 
 
@@ -43,12 +40,12 @@ def test_statistics_bound_every_row() -> None:
     made = table_writer.Statistics(TABLES["streams"])
     made.add(stream_rows(stream_id="a" * 100, first_ns=5))
     made.add(stream_rows(stream_id="z" * 100, first_ns=-3))
-    told = json.loads(made.json())
-    assert told["numRecords"] == 2
-    assert told["minValues"]["stream_id"] <= "a" * 100
-    assert told["maxValues"]["stream_id"] >= "z" * 100
-    assert (told["minValues"]["first_ns"], told["maxValues"]["first_ns"]) == (-3, 5)
-    assert told["nullCount"]["client_ip"] == 2
+    statistics = json.loads(made.json())
+    assert statistics["numRecords"] == 2
+    assert statistics["minValues"]["stream_id"] <= "a" * 100
+    assert statistics["maxValues"]["stream_id"] >= "z" * 100
+    assert (statistics["minValues"]["first_ns"], statistics["maxValues"]["first_ns"]) == (-3, 5)
+    assert statistics["nullCount"]["client_ip"] == 2
 
 
 def test_a_unit_of_work_is_admitted_once(tmp_path: Path) -> None:
@@ -76,13 +73,3 @@ def test_a_lake_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(EnvironmentProblem, match="file"):
         lake.create(str(tmp_path / "file"))
-
-
-@given(st.lists(st.integers(1, 6), max_size=12), st.integers(1, 7), st.integers(1, 9))
-def test_groups_never_cut_a_key(sizes: list[int], batch: int, limit: int) -> None:
-    keys = [key for key, size in enumerate(sizes) for _ in range(size)]
-    table = pa.table({"key": pa.array(keys, pa.int64()), "n": pa.array(range(len(keys)), pa.int64())})
-    groups = list(whole_groups(iter(table.to_batches(batch)), ("key",), None, Limits(limit, 1 << 40)))
-    assert [n for group in groups for n in group["n"].to_pylist()] == list(range(len(keys)))
-    seen = [set(group["key"].to_pylist()) for group in groups]
-    assert sum(len(part) for part in seen) == len(set(keys))

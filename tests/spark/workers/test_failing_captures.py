@@ -1,8 +1,9 @@
-"""Captures that tasks fail at are told from those beside them, by whatever error; nothing of what they hold is said. No Spark needed."""
+"""A capture that a worker fails at, by whatever error, is reported by its rank, without its contents; the others go on. No Spark needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,63 +20,13 @@ from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
 from stompcap.spark.workers.survey import examined
 from stompcap.tables import TABLES
-from stompcap.tasks.failures import FAILURES, Failures, culprits, ranks
+from stompcap.tasks.failures import FAILURES, Failures, ranks
 from stompcap.tcp import flows
 from tests.e2e.truth import DATA
 
 NAMES = ("activemq_dialogue.pcap", "rabbitmq_heartbeats.pcap", "artemis_heartbeats.pcapng", "rabbitmq_stalls.pcap")
 CAPTURES = [DATA / name for name in NAMES]
 SECRET = "hunter2"
-
-
-def table(*numbers: int) -> pa.Table:
-    return pa.table({"capture": pa.array(numbers, pa.int32())})
-
-
-@pytest.mark.parametrize("bad", [{0}, {3}, {0, 4}, {1, 2, 3}, {0, 1, 2, 3, 4}, {2}])
-def test_culprits_are_found_by_halves(bad: set[int]) -> None:
-    def attempt(segments: pa.Table) -> None:
-        if found := bad & set(ranks(segments)):
-            raise ValueError(f"at {min(found)}")
-
-    found = culprits(table(0, 1, 2, 3, 4, 0, 1, 4, 3), attempt, ValueError("at first"))
-    assert {rank: str(error) for rank, error in found.items()} == {rank: f"at {rank}" for rank in bad}
-
-
-def test_all_are_at_fault_where_it_takes_several() -> None:
-    def attempt(segments: pa.Table) -> None:
-        if {1, 3} <= set(ranks(segments)):
-            raise ValueError
-
-    assert set(culprits(table(0, 1, 3, 5), attempt, ValueError())) == {0, 1, 3, 5}
-
-
-def test_one_capture_alone_needs_no_attempt() -> None:
-    error = ValueError()
-    assert culprits(table(7, 7), pytest.fail, error) == {7: error}
-
-
-def test_what_the_machine_lacks_is_no_fault_of_a_capture() -> None:
-    failures = Failures()
-    with pytest.raises(OSError, match="no space"), failures.caught(pytest.fail):
-        raise OSError("no space")
-    with pytest.raises(UsageError), failures.caught(lambda error: {0: error}):
-        raise UsageError("no number")
-    assert not failures
-
-
-def test_failures_are_told_and_heard() -> None:
-    one, other = Failures(), Failures()
-    one.note(3, CaptureError("a.pcap", "has become shorter"))
-    with one.caught(lambda error: {5: error}):
-        raise KeyError(SECRET)
-    one.unresumed[b"\0\1"] = "is of another layout"
-    other.add_json([None, one.to_json(), Failures().to_json()])
-    assert other.unresumed == one.unresumed
-    assert other == one
-    assert one[3] == "has become shorter"
-    assert "KeyError" in one[5]
-    assert SECRET not in one[5]
 
 
 def failing(function: Callable[..., Any], when: Callable[..., bool], error: Exception) -> Callable[..., Any]:
@@ -124,14 +75,18 @@ def test_options_that_make_no_sense_are_no_fault_of_a_capture(monkeypatch: pytes
         examined(str(CAPTURES[0]), Options(), [])
 
 
-SURVEYS = [one for path in CAPTURES if (one := capture.examine(str(path), "default"))]
 OUTPUTS = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "deliveries")
+
+
+@cache
+def surveys() -> list[capture.Survey]:
+    return [one for path in CAPTURES if (one := capture.examine(str(path), "default"))]
 
 
 def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
-    named = [(one.row["path"], one.row["capture_id"]) for one in SURVEYS]
-    packs = [[(rank, part)] for rank, one in enumerate(SURVEYS) for part in one.splits]
+    named = [(one.row["path"], one.row["capture_id"]) for one in surveys()]
+    packs = [[(rank, part)] for rank, one in enumerate(surveys()) for part in one.splits]
     read = Read(packs, 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
         (lake / name).mkdir(parents=True, exist_ok=True)
