@@ -17,7 +17,7 @@ from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
 from pipelines.ingest.survey import survey
-from pipelines.ingest.unfinished import Unfinished, begin, examined_again, open_prefixes, partly_in, unfinished
+from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_is_unfinished, open_prefixes, partly_in, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
 from pipelines.recompute.old_captures import OldCaptures, of_source
@@ -83,7 +83,8 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
         result.warnings += differing(given_options(job.options, stages), stages, held, job.lake)
     result.captures.sort(key=lambda capture: capture["path"] or "")
     if batch := ranked(found.captures, ids):
-        _ingest_batch(job, batch, baseline(job.lake, job.options, [*known, *_of_unfinished(job, known)]), whole=whole)
+        before = baseline(job.lake, job.options, [*known, *_of_unfinished(job, known)])
+        _ingest_batch(job, batch, replace(before, anew=latest_is_unfinished(job.lake, job.options)), whole=whole)
     return sorted({row["capture_id"] for row in held if row["source"] == job.options.source})
 
 
@@ -131,7 +132,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     if superseded:
         says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
         warn(f"run {batch.run_id}: {says}")
-    _ingest_batch(job, ranked(captures, ()), replace(before, superseded=superseded), whole=whole, old=old)
+    _ingest_batch(job, ranked(captures, ()), replace(before, superseded=superseded, anew=True), whole=whole, old=old)
 
 
 def _ingest_batch(job: Job, captures: Sequence[Survey], before: Baseline, *, whole: bool, old: OldCaptures | None = None) -> None:

@@ -31,6 +31,9 @@ class Baseline:
     streams_version: int | None = None
     """Of table streams, in which connections are found that are computed again; None for the latest."""
 
+    anew: bool = False
+    """Whether all open connections are computed again: a batch that was killed may have left rows of some in some of the tables."""
+
     superseded: bool = False
     """Whether a batch of later captures has gone on with the open connections already."""
 

@@ -33,7 +33,7 @@ def of_pass(job: Job, made: Extracted, abandoned: pa.Array, baseline: Baseline) 
         files = data_files.of(open_tables.table(location(job.lake, "streams"), baseline.streams_version))
         rows = commits.read("streams", [file for file in files if file.name.startswith(prefix)], COLUMNS)
         rows = rows.filter(pc.is_in(rows.column("stream_id"), value_set=over))
-    return lambda table: OpenRows(prefix, made.again, _in_step(job.lake, table, rows) if len(over) else over)
+    return lambda table: OpenRows(prefix, made.again, _in_step(job.lake, table, rows) if len(over) else over, baseline.anew)
 
 
 def of_stage(job: Job, batch: str, prefix: str) -> Callable[[str], OpenRows]:

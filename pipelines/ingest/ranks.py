@@ -62,7 +62,8 @@ class Ranks:
         """Of each row of open streams what tells when its flow is over."""
 
         always = self.open.column("flow")
-        if self.before == tuple(self.order)[: len(self.before)]:  # else states name captures by ranks that they no longer have
+        as_before = self.before == tuple(self.order)[: len(self.before)]  # else states name captures by ranks that they no longer have
+        if as_before and not baseline.anew:
             always = always.filter(self.open.column("last_ns").is_null())
         paths = [path for path, _ in self.named]
         self.state = OpenState(baseline.files, self.order, paths, always.combine_chunks().unique()) if baseline.files else OpenState()

@@ -105,6 +105,13 @@ def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
     return {batch: (prefix, latest[prefix] == batch) for batch, prefix in prefixes.items()}
 
 
+def latest_is_unfinished(lake: str, options: Options) -> bool:
+    """Whether the batch begun last, of those that go on with the same open streams, was not finished."""
+    names = {batch.batch_id for batch in unfinished(lake)}
+    prefixes = open_prefixes(lake) if names else {}
+    return any(latest and prefix == open_files(options) for name, (prefix, latest) in prefixes.items() if name in names)
+
+
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
     """The tables that have rows of a batch."""
     return [table for table in TABLES if table != "batches" and lakes.has_committed(lake, table, batch.batch_id)]

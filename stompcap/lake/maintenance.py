@@ -20,6 +20,7 @@ from stompcap.lake.history import expire
 from stompcap.lake.manifest import MANIFEST, as_manifest, collected
 from stompcap.lake.paths import OPEN, DataFile, location
 from stompcap.lake.query import opened
+from stompcap.lake.replaced import drop
 from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 
@@ -67,7 +68,8 @@ def total(done: Iterable[Maintained]) -> Maintained:
 def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Maintained:
     """Merge a table's small files; remove files that no version within `retain_hours` names, and what the log says of older versions.
 
-    Readers of those versions are not disturbed. `spark` gives the session that is asked for where much is to be done.
+    Readers of those versions are not disturbed, but for those that runs disturb too (`stompcap.lake.replaced`). `spark` gives the session
+    that is asked for where much is to be done.
     """
     delta = open_tables.at(location(lake, table))
     before = data_files.of(delta, clustering(table))
@@ -78,10 +80,11 @@ def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_ho
         replace_files(delta, made, small, CommitInfo(RUN), rows_stay=True)
     delta = open_tables.at(location(lake, table))
     removed = delta.vacuum(retain_hours, dry_run=False, full=True, enforce_retention_duration=retain_hours >= DELTAS_LEAST_HOURS)
+    dropped = drop(lake, table)
     expire(lake, table, retain_hours, RUN, AGGREGATES)
     after = data_files.of(open_tables.at(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
-    return Maintained(table, len(before), len(after), len(removed), *octets)
+    return Maintained(table, len(before), len(after), len(removed) + dropped, *octets)
 
 
 def clustering(table: str) -> list[str]:

@@ -42,16 +42,20 @@ MOST_SMALL = 8
 
 @dataclass(frozen=True)
 class OpenRows:
-    """What becomes of rows in files whose names begin with `prefix`: those of streams computed `again` go, those `over` become final."""
+    """What becomes of rows in files whose names begin with `prefix`: those of streams computed `again` go, those `over` become final.
+
+    `anew`: all that are not over go.
+    """
 
     prefix: str
     again: pa.Array = field(default_factory=lambda: NONE)
     over: pa.Array = field(default_factory=lambda: NONE)
+    anew: bool = False
 
     def without(self, ids: pa.Array) -> OpenRows:
         """The same, and rows of these streams go in any case."""
         over = self.over.filter(pc.invert(pc.is_in(self.over, value_set=ids)))
-        return OpenRows(self.prefix, pa.concat_arrays([self.again, ids]), over)
+        return OpenRows(self.prefix, pa.concat_arrays([self.again, ids]), over, self.anew)
 
 
 def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tuple[list[DataFile], list[File]]:
@@ -59,7 +63,7 @@ def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tup
     held = [file for file in data_files.of(delta, [ID]) if file.name.startswith(wanted.prefix)]
     piece = max(PIECE_OCTETS, sum(file.size for file in held) // MOST_PIECES)
     moved = pa.concat_arrays([wanted.again, wanted.over])
-    touched = [file for file in held if len(moved) and _may_have(file, moved) and pc.any(pc.is_in(_ids(file), value_set=moved)).as_py()]
+    touched = [file for file in held if wanted.anew or _has_rows(file, moved)]
     small = [file for file in held if file.size < piece // 2 and file not in touched]
     if len(small) + bool(touched) > MOST_SMALL:
         touched += small
@@ -91,7 +95,8 @@ class _Places:
     def of(streams: pa.Array, rows_a_piece: float, wanted: OpenRows) -> _Places:
         """For rows of these streams, one each; a piece has streams that follow each other by their ids."""
         counts = pc.value_counts(streams)
-        counts = counts.filter(pc.invert(pc.is_in(counts.field("values"), value_set=pa.concat_arrays([wanted.again, wanted.over]))))
+        moved = pc.is_in(counts.field("values"), value_set=pa.concat_arrays([wanted.again, wanted.over]))
+        counts = counts.slice(0, 0) if wanted.anew else counts.filter(pc.invert(moved))
         counts = counts.take(pc.sort_indices(counts.field("values")))
         rows = counts.field("counts").to_numpy()
         pieces = max(1, round(rows.sum() / rows_a_piece))
@@ -137,12 +142,12 @@ class OpenWriter:
         return [file for file in (*self._files, self._rest.close()) if file is not None]
 
 
-def _may_have(file: File, ids: pa.Array) -> bool:
-    """Whether a file may have rows of streams, by its statistics."""
+def _has_rows(file: File, ids: pa.Array) -> bool:
+    """Whether a file has rows of streams."""
     bounds = file.bounds[ID]
-    if not bounds.known or bounds.least is None:
-        return True
-    return bool(pc.any(pc.and_(pc.greater_equal(ids, bounds.least), pc.less_equal(ids, bounds.most))).as_py())
+    if bounds.known and bounds.least is not None:
+        ids = ids.filter(pc.and_(pc.greater_equal(ids, bounds.least), pc.less_equal(ids, bounds.most)))
+    return bool(len(ids)) and bool(pc.any(pc.is_in(_ids(file), value_set=ids)).as_py())
 
 
 def _ids(file: File) -> pa.Array:

@@ -28,13 +28,13 @@ EVERY = 20
 """Versions of a table from one time that files are deleted to the next."""
 
 
-def drop(lake: str, table: str, before: int) -> int:
-    """Delete small files, and those of open streams, that runs have replaced and nobody should need, at every `EVERY`th version; how many.
+def due(before: int) -> bool:
+    """Whether files are to be deleted after a commit, before which the table had a version; a compaction makes it one more."""
+    return before % EVERY >= EVERY - 2
 
-    `before` is the version that the table had before a commit, which with a compaction makes it one more or two.
-    """
-    if before % EVERY < EVERY - 2:
-        return 0
+
+def drop(lake: str, table: str) -> int:
+    """Delete small files, and those of open streams, that runs have replaced and nobody should need; how many."""
     where = location(lake, table)
     delta = open_tables.table(where)
     replaced = {path.rsplit("/", 1)[-1] for path in delta.vacuum(0, dry_run=True, enforce_retention_duration=False)} - _kept(delta)

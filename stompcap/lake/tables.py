@@ -21,7 +21,7 @@ from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, writt
 from stompcap.lake.commits import read as read_files
 from stompcap.lake.open_rows import OpenRows, rewritten
 from stompcap.lake.paths import DataFile, filesystem, location
-from stompcap.lake.replaced import drop
+from stompcap.lake.replaced import drop, due
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
 
@@ -137,7 +137,8 @@ def commit(
     replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids)))
     if listed or made:
         compact(lake, table)
-    drop(lake, table, before)
+    if due(before):
+        drop(lake, table)
     return sum(f.rows for f in listed)
 
 

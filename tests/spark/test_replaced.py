@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.lake import commits, replaced
+from stompcap.lake import commits, maintenance, replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.open_rows import OpenRows
 from stompcap.lake.paths import DataFile
 from stompcap.lake.table_writer import TableWriter
 from tests.report.sample import table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PREFIX = "open-0-"
 
@@ -65,3 +69,15 @@ def test_files_that_were_put_together_go_too(tmp_path: Path, monkeypatch: pytest
     run(tmp_path, 42)
     assert max(kinds(tmp_path)) <= 20
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 43
+
+
+def test_maintain_deletes_what_no_run_has_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, 12)
+    monkeypatch.setattr(replaced, "LEAST_S", 0)
+    monkeypatch.setattr(replaced, "KEPT_S", 0)
+    done = maintenance.maintain(no_spark, str(tmp_path), "stalls", 168)
+    assert (done.removed, kinds(tmp_path)) == (11 + 12, (1, 1))
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("little is to be done")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from stompcap.lake.paths import OPEN
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.capture.packaging import Frame, pcap
+from tests.killed import Killed, killed_at
 from tests.spark.test_rotated_runs import rows_of
 from tests.tcp.wire import START_NS
 
@@ -145,3 +147,16 @@ def test_files_of_connections_without_packets_stay_until_they_are_over(run: Star
     final = {name: [row.replace("'final': False", "'final': True") for row in found] for name, found in rows.items()}
     now = rows_of(lake)
     assert all(set(final[name]) <= set(now[name]) for name in ("streams", "frames", "sessions", "deliveries", "compliance", "receipts"))
+
+
+@pytest.mark.slow
+def test_runs_killed_at_any_commit_leave_the_others_where_they_were(run: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some connections are computed again, some end, and files are put together with what the next run finishes."""
+    monkeypatch.setattr(open_rows, "MOST_SMALL", 2)
+    parts, options, chance = captures(tmp_path, 5), Options(idle_timeout=3600), random.Random(5)
+    for part in parts:
+        with killed_at(chance.randint(1, 24)), suppress(Killed):
+            run(tmp_path / "lake", part, options=options)
+    run(tmp_path / "lake", *parts, options=options)
+    run(tmp_path / "one", *parts, options=options)
+    assert rows_of(tmp_path / "lake") == rows_of(tmp_path / "one")
