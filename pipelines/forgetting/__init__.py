@@ -1,1 +1,1 @@
-"""Connections deleted from every table, and what goes of the ledger with them."""
+"""Deletes connections from every table, and rows and paths of the ledger that no remaining connection needs."""

@@ -1,6 +1,7 @@
-"""Which connections of a lake criteria mean: by their last packet, their client's address, their login, their ids.
+"""Finds the connections of a lake that meet criteria: time of the last packet, address of the client, login, stream ids.
 
-They are found in tables streams and sessions, in either, and in parts of at most `AT_ONCE`, so that memory does not grow with their number.
+A connection is found if it is in table streams or in sessions. Parts have at most `AT_ONCE` of them, so memory does not grow with their
+number.
 """
 
 # ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 AT_ONCE = 1 << 20
-"""Connections that are taken out of a lake at once; about 100 octets each stand in memory."""
+"""Most connections that are deleted at once; each takes about 100 octets of memory."""
 
 BATCH_ROWS = 1 << 16
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -38,7 +39,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True)
 class Criteria:
-    """What connections must meet, all of it: last packet before a moment, client in a network, login, one of some stream ids."""
+    """Conditions that a connection must all meet: last packet before a moment, client in a network, login, one of some stream ids."""
 
     before: datetime.datetime | None = None
     client: Network | None = None
@@ -47,18 +48,18 @@ class Criteria:
 
     @property
     def kinds(self) -> list[str]:
-        """Which are given, without what they say."""
+        """The names of the conditions that are set, without their values."""
         values = {"before": self.before, "client": self.client, "login": self.login, "stream": self.streams or None}
         return [name for name, value in values.items() if value is not None]
 
     @property
     def only_time(self) -> datetime.datetime | None:
-        """The moment, where nothing else is asked for: all that is older is meant then, not only connections."""
+        """The moment, if it is the only condition: then runs, batches and validations that are older are deleted too."""
         return self.before if self.kinds == ["before"] else None
 
     @property
     def before_ns(self) -> int:
-        """The moment in nanoseconds since the epoch; only where it is given."""
+        """The moment in nanoseconds since the epoch; ValueError if none is set."""
         if self.before is None:
             raise ValueError("no moment was given")
         return (self.before - EPOCH) // datetime.timedelta(microseconds=1) * 1000
@@ -78,7 +79,7 @@ def parts(lake: str, criteria: Criteria) -> Iterator[Streams]:
 
 
 def timeless(lake: str, criteria: Criteria) -> int:
-    """How many connections would meet the criteria if it were known when their last packet was; 0 where no moment is given."""
+    """How many connections meet all conditions but the moment, and have no time of a last packet; 0 if no moment is set."""
     if criteria.before is None:
         return 0
     with _searched(lake, replace(criteria, before=None)) as (database, of_streams, _):
@@ -87,7 +88,7 @@ def timeless(lake: str, criteria: Criteria) -> int:
 
 
 def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.Table:
-    """The next connections behind a time and an id; their times are null where packets are not in order of time."""
+    """The next connections behind a time and an id; a connection whose packets are not in order of time has null times."""
     with _searched(lake, criteria) as (database, of_streams, of_sessions):
         where = "true" if behind is None else f"(ended_ns, stream_id) > ({behind[0]}, '{behind[1]}')"
         sql = f"""
@@ -107,7 +108,7 @@ def _part(lake: str, criteria: Criteria, behind: tuple[int, str] | None) -> pa.T
 
 @contextmanager
 def _searched(lake: str, criteria: Criteria) -> Iterator[tuple[Database, str, str]]:
-    """Tables streams and sessions, and what rows of each meet the criteria, as SQL."""
+    """A database with tables streams and sessions, and for each an SQL condition for the rows that meet the criteria."""
     files = {"streams": _files(lake, "streams", criteria), "sessions": _files(lake, "sessions", criteria)}
     words = {
         "clients": pa.table({"client_ip": pa.array(_clients(files, criteria.client), pa.string())}),
@@ -131,10 +132,10 @@ def _searched(lake: str, criteria: Criteria) -> Iterator[tuple[Database, str, st
 
 
 def _files(lake: str, table: str, criteria: Criteria) -> Files:
-    """The files of a table that may have matching rows, by the time in their statistics."""
+    """The files of a table whose statistics of time allow matching rows."""
     column = {"streams": "last_ns", "sessions": "last_ts"}[table]
     held = data_files.of(open_tables.table(location(lake, table)), [column])
-    if criteria.before is None or criteria.login is not None:  # a login is looked up for streams of any time
+    if criteria.before is None or criteria.login is not None:  # the session with the login may be in any file
         return Files.of(table, held)
     end = criteria.before_ns if column.endswith("_ns") else criteria.before
     return Files.of(table, (file for file in held if _begins_before(file, column, end)))
@@ -146,7 +147,7 @@ def _begins_before(file: File, column: str, end: int | datetime.datetime | None)
 
 
 def _clients(files: dict[str, Files], network: Network | None) -> list[str]:
-    """The addresses in a network, as the lake writes them; of a network of several, those that the lake has."""
+    """The addresses of a network as the lake writes them; if it has several, only those that occur in the lake."""
     if network is None:
         return []
     if network.num_addresses == 1:

@@ -1,7 +1,7 @@
-"""Connections taken out of a lake: their rows in every table that has a stream_id, and their part of the aggregates.
+"""Deletes connections from a lake: their rows in every table with a stream_id, and their share of the aggregates.
 
 Each table is changed in one transaction. Tables streams and sessions, in which the connections are found, come last: if the command is
-killed before that, it finds them again, and what is done twice changes nothing.
+killed before that, the next one finds them again. Deleting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipelines.metrics.gold import Aggregate
 
 LAST = ("streams", "sessions")
-"""Where connections are found; each of the two can find what the other no longer has."""
+"""The tables in which connections are found; one suffices if a killed command has changed only the other."""
 
 FIRST = tuple(table.name for table in TABLES.values() if "stream_id" in table.arrow.names and table.name not in LAST)
 KEYED = (*FIRST, *LAST)
@@ -46,13 +46,13 @@ class Forgotten:
     rows: dict[str, int] = field(default_factory=dict)
 
     def add(self, table: str, rows: int) -> None:
-        """Enter rows of a table, if there are any."""
+        """Count deleted rows of a table."""
         if rows:
             self.rows[table] = self.rows.get(table, 0) + rows
 
 
 def count(job: Job, criteria: Criteria) -> Forgotten:
-    """What `forget` would take out of a lake, which is only read."""
+    """What `forget` would delete; the lake is only read."""
     found = Forgotten()
     with open_tables.kept(job.lake):
         job.progress.begin("searching for connections")
@@ -67,9 +67,9 @@ def count(job: Job, criteria: Criteria) -> Forgotten:
 
 
 def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
-    """Take the connections that meet the criteria out of a lake, and enter that into table runs; what was taken out.
+    """Delete the connections that meet the criteria, and record that in table runs; returns what was deleted.
 
-    Raises LakeBusy, and EnvironmentProblem where a run that was killed has left rows of connections that cannot be found yet.
+    Raises LakeBusy; EnvironmentProblem if a killed run left a batch in some tables only, whose connections cannot all be found yet.
     """
     found = Forgotten()
     with _held(job, wait_s):
@@ -83,7 +83,7 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
                 _refresh(job)
                 for table in LAST:
                     _remove(job, table, streams, found)
-            _refresh(job)  # also for one that was killed; and it records versions of tables that the log may be cut at
+            _refresh(job)  # also if a killed command deleted all rows; and the log may be cut at the versions that it records
             for table, gone in retention.drop_outdated(job.lake, criteria.only_time, job.result.run_id).items():
                 found.add(table, gone)
             rows.update({"connections": found.connections} | found.rows)
@@ -93,7 +93,7 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
 
 @contextmanager
 def _held(job: Job, wait_s: float) -> Iterator[None]:
-    """The lake, for this process alone, with the tables and columns that an older version did not make."""
+    """Lock the lake, and add the tables and columns that it lacks because an older version made it."""
     lakes.demand(job.lake)
     with open_tables.kept(job.lake), lock.held(job.lake, wait_s, job.progress):
         lakes.create(job.lake)
@@ -102,7 +102,7 @@ def _held(job: Job, wait_s: float) -> Iterator[None]:
 
 
 def _demand_whole(lake: str) -> None:
-    """Raise EnvironmentProblem where some tables have rows of a batch and others not: these would come after the others had gone."""
+    """Raise EnvironmentProblem if a batch is in some tables only: finishing it later would add rows of deleted connections."""
     for batch in unfinished(lake):
         if partly_in(lake, batch):
             says = f"{lake}: run {batch.run_id} was killed while it committed {', '.join(batch.files)}"
@@ -110,13 +110,13 @@ def _demand_whole(lake: str) -> None:
 
 
 def _remove(job: Job, table: str, streams: removal.Streams, found: Forgotten) -> None:
-    """Take the rows of streams out of a table."""
+    """Delete the rows of streams from a table."""
     job.progress.begin(f"deleting rows of {table}")
     found.add(table, removal.remove(job.spark, job.lake, table, streams, job.result.run_id))
 
 
 def _refresh(job: Job) -> None:
-    """Bring the aggregates to what they are without the rows that have gone."""
+    """Recompute the aggregates without the deleted rows."""
     for one in gold.AGGREGATES:
         if _made(job.lake, one):
             job.progress.begin(f"recomputing {one.name}")
@@ -124,13 +124,13 @@ def _refresh(job: Job) -> None:
 
 
 def _made(lake: str, one: Aggregate) -> bool:
-    """Whether an aggregate has been made; else it is the stage metrics that makes it."""
+    """Whether the stage metrics has made an aggregate; if not, it is not made here."""
     delta: Any = open_tables.table(location(lake, one.name))
     return bool(data_files.of(delta)) or any(name.startswith(SOURCE) for name in delta_log.transactions(delta))
 
 
 def warnings(lake: str, criteria: Criteria) -> list[str]:
-    """What the criteria cannot find: connections that have no session yet, so that their login is not known, and those without times."""
+    """Warnings of connections that the criteria cannot find: those without a session, whose login is unknown, and those without times."""
     found = []
     if criteria.login is not None and ledger.pending(lake, ["sessions"]):
         says = "captures that have not been through correlate have no logins yet"

@@ -1,8 +1,8 @@
-"""What a lake keeps of captures, runs and validations when connections are forgotten.
+"""What remains in a lake of captures, runs and validations when connections are forgotten.
 
-A capture stays known by its digests, so that it is not read again. Of one that ended before the moment up to which all is forgotten, the
-folder goes; the last part of its name stays, by which a file is recognised that still grows. Rows of runs, batches and validations go by
-their age. The last validation stays, for the gate of the next run goes by it.
+The digests of a capture remain, so that it is not read again. If it ended before the moment up to which all is forgotten, its path is cut
+down to the file name, by which a file that still grows is recognised. Rows of runs, batches and validations are deleted by their age. The
+last validation remains, because the gate of the next run depends on it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Moment = datetime.datetime
 
 
 def outdated(lake: str, before: Moment | None) -> dict[str, int]:
-    """How many rows of captures, runs, batches and quality_results are older than a moment and would be changed or go; none without one."""
+    """How many rows of captures, runs, batches and quality_results `drop_outdated` would change or delete; none without a moment."""
     if before is None:
         return {}
     stale = {"captures": _captures(lake, before)[1], **{name: gone for name, (_, gone) in _aged(lake, before).items()}}
@@ -39,7 +39,7 @@ def outdated(lake: str, before: Moment | None) -> dict[str, int]:
 
 
 def drop_outdated(lake: str, before: Moment | None, run_id: str) -> dict[str, int]:
-    """Take these rows out, and the folders out of those of captures; how many rows of each table were changed or went."""
+    """Delete rows older than a moment, and cut paths of captures down to file names; returns how many rows of each table changed."""
     if before is None:
         return {}
     done = {}
@@ -55,9 +55,9 @@ def drop_outdated(lake: str, before: Moment | None, run_id: str) -> dict[str, in
 
 
 def _captures(lake: str, before: Moment) -> tuple[pa.Table, int]:
-    """Table captures without the folders of captures whose connections have all ended before a moment; how many these are.
+    """Table captures with only the file names of captures older than a moment, and how many these are.
 
-    A capture is older if no connection of its source that remains had begun when it ended: its packets may be asked for as long.
+    A capture is older if it ended before any remaining connection of its source began: until then its packets may be exported.
     """
     held = lakes.small(lake, "captures")
     moment = _ns(before)
@@ -80,7 +80,7 @@ def _ns(moment: Moment) -> int:
 
 
 def _aged(lake: str, before: Moment) -> dict[str, tuple[pa.Table, int]]:
-    """Tables runs, batches and quality_results without their rows older than a moment, and how many these are."""
+    """Tables runs, batches and quality_results without the rows older than a moment, and how many rows that removes."""
     found = {}
     pending = pa.array([batch.batch_id for batch in unfinished(lake)], pa.string())
     for name, column in (("runs", "ended_ts"), ("batches", "begun_ts"), ("quality_results", "checked_ts")):
@@ -97,14 +97,14 @@ def _aged(lake: str, before: Moment) -> dict[str, tuple[pa.Table, int]]:
 
 
 def _replace(lake: str, table: str, rows: pa.Table, run_id: str) -> None:
-    """Replace a small table, in a file as old as the newest of it was: validations go by that age."""
+    """Replace a small table by a file with the time of its newest file: validations depend on that time."""
     delta = open_tables.table(location(lake, table))
     made = [write(lake, table, rows)] if rows.num_rows else []
     replace_files(delta, made, data_files.of(delta), CommitInfo(run_id), age_stays=True)
 
 
 def clear_examples(lake: str, streams: Streams, run_id: str) -> None:
-    """Take examples that may be of these streams out of what validations have observed, said and kept for the next."""
+    """Remove examples of these streams from results and messages of validations, and the reports kept for the next validation."""
     from stompcap.quality import failure, kept
 
     kept.forget(lake)
@@ -120,19 +120,19 @@ def clear_examples(lake: str, streams: Streams, run_id: str) -> None:
 
 
 def _examples(text: str | None) -> list[dict[str, Any]]:
-    """The rows that a result names."""
+    """The rows that a result has as examples."""
     found: list[dict[str, Any]] = (json.loads(text).get("first") or []) if text and '"first"' in text else []
     return found
 
 
 def _named(held: pa.Table) -> pa.Array:
-    """The streams that results name."""
+    """The streams of the examples of all results."""
     return pa.array([one["stream_id"] for text in held.column("observed").to_pylist() for one in _examples(text) if "stream_id" in one],
                     pa.string())  # fmt: skip
 
 
 def _without_examples(text: str | None, gone: set[str]) -> str | None:
-    """A result without the rows of some streams."""
+    """A result without the examples of some streams."""
     examples = _examples(text)
     rest = [one for one in examples if one.get("stream_id") not in gone]
     if len(rest) == len(examples):
@@ -141,7 +141,7 @@ def _without_examples(text: str | None, gone: set[str]) -> str | None:
 
 
 def show_checks(lake: str) -> None:
-    """Rewrite the page of the last validation, if there is one, from what is left of its results."""
+    """Rewrite the page of the last validation, if there is one, from its remaining results."""
     from stompcap.quality import last
     from stompcap.report.checks import write_checks
 

@@ -1,1 +1,1 @@
-"""One run at a time: a lock beside a lake on disk, a lease in one on an object store."""
+"""One run at a time: a file lock for a lake on disk, a lease for one on an object store."""

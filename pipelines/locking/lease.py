@@ -1,9 +1,9 @@
-"""The lock of a lake on an object store: a lease that its holder renews, for a store has no lock that would end with a process.
+"""The lock of a lake on an object store: a lease that its holder renews, because a store has no lock that ends with a process.
 
-Holders are numbered. Who writes the first log entry of the Delta table `_lock/<number>` is the holder of that number, because stores let
-one writer only create an object (put-if-absent, which every Delta commit relies on). The latest number counts, until its holder says that
-it has ended or has been silent for `LEASE_S`. Its folder is not removed before there is a later one. Times are the store's alone, so the
-clocks of the machines need not agree.
+Holders are numbered. The process that commits version 0 of the Delta table `_lock/<number>` is the holder of that number: stores let only
+one writer create an object (put-if-absent, which every Delta commit relies on). The holder of the highest number holds the lake until it
+writes that it has ended, or has not renewed the lease for `LEASE_S`. A folder is removed only when there is a higher number. All times are
+the store's, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TOKEN = "token"
 
 @dataclass(frozen=True)
 class Holder:
-    """The latest number and what it says of its holder; whether that holds the lake."""
+    """The holder of the highest number, described by its first log entry, and whether it still holds the lake."""
 
     number: int
     who: bytes
@@ -40,7 +40,7 @@ class Holder:
 
 
 class Lease:
-    """The lease of a lake for one process; `take` it, then `end` it."""
+    """The lease of a lake for one process: `take`, then `end`."""
 
     def __init__(self, lake: str) -> None:
         self._lake, self._where = lake, location(lake, NAME)
@@ -50,7 +50,7 @@ class Lease:
         self._thread = threading.Thread(target=self._beats, daemon=True)
 
     def latest(self) -> Holder | None:
-        """Who has the latest number; None where the lake was never held."""
+        """The holder of the highest number; None if the lake was never held."""
         numbers = self._numbers()
         if not numbers:
             return None
@@ -61,10 +61,10 @@ class Lease:
         return Holder(number, text, holds)
 
     def take(self, who: dict[str, object], after: Holder | None) -> bool:
-        """Try to become the next holder after one that does not hold the lake any more; whether that was successful."""
+        """Try to become the next holder after one that no longer holds the lake; whether that succeeded."""
         number, token = (after.number if after else 0) + 1, uuid.uuid4().hex
         where = f"{self._where}/{number}"
-        with stores.explained(self._lake), suppress(DeltaError):  # who lost is told by what stands there
+        with stores.explained(self._lake), suppress(DeltaError):  # the entry read below tells who won
             DeltaTable.create(
                 where, pa.schema([("nothing", pa.int64())]), mode="error", description=json.dumps({**who, TOKEN: token}),
                 storage_options=stores.settings(where), commit_properties=CommitProperties(max_commit_retries=0),
@@ -79,11 +79,11 @@ class Lease:
         return True
 
     def lost(self) -> bool:
-        """Whether another process has taken the lake since, as this one was silent for too long."""
+        """Whether another process has taken the lake because this one did not renew its lease in time."""
         return max(self._numbers(), default=0) > self._number
 
     def end(self) -> None:
-        """Let go of the lake; where the store does not answer, the lease ends by itself."""
+        """Release the lake; if the store does not answer, the lease expires."""
         self._ended.set()
         self._thread.join()
         with suppress(OSError):
@@ -92,13 +92,13 @@ class Lease:
 
     def _beats(self) -> None:
         while not self._ended.wait(BEAT_S):
-            with suppress(OSError):  # the next one may come through
+            with suppress(OSError):  # the next renewal may succeed
                 if self.lost():
                     return
                 self._write(f"{self._number}/{ALIVE}")
 
     def _numbers(self) -> dict[int, dict[str, int]]:
-        """The files of each number that somebody holds or held, with the times at which they were written."""
+        """The files of each number that has a holder, with the times at which they were written."""
         found: dict[int, dict[str, int]] = {}
         with stores.explained(self._lake):
             infos = self._system.get_file_info(fs.FileSelector(self._root, allow_not_found=True, recursive=True))
@@ -131,7 +131,7 @@ class Lease:
 
 
 def holder_of(entry: bytes) -> bytes:
-    """What a holder said of itself, out of its log entry."""
+    """The description that a holder wrote into its log entry."""
     for line in entry.splitlines():
         with suppress(ValueError):
             if described := json.loads(line).get("metaData", {}).get("description"):

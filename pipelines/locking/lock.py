@@ -1,4 +1,4 @@
-"""The lock of a lake: one run at a time, and word of who holds it. On object stores it is a lease (`pipelines/locking/lease.py`)."""
+"""The lock of a lake: it allows one run at a time, and names its holder. On object stores it is a lease (`pipelines/locking/lease.py`)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LEASES: dict[str, Lease] = {}
 
 @contextlib.contextmanager
 def held(lake: str, wait_s: float = 0, progress: Progress | None = None) -> Iterator[None]:
-    """Hold a lake against other runs, after waiting for one that has it for at most `wait_s` seconds; raises LakeBusy.
+    """Lock a lake, waiting at most `wait_s` seconds for another run; raises LakeBusy after that.
 
-    The lock is the kernel's and ends with the process, however it ends. On an object store that of a killed process ends after 90 s.
+    The kernel releases the lock when the process ends, however it ends. On an object store the lease of a killed process ends after 90 s.
     """
     if "://" in lake:
         with _leased(lake, wait_s, progress or Progress()):
@@ -53,7 +53,7 @@ def held(lake: str, wait_s: float = 0, progress: Progress | None = None) -> Iter
 
 @contextlib.contextmanager
 def _leased(lake: str, wait_s: float, progress: Progress) -> Iterator[None]:
-    """Hold a lake on an object store."""
+    """As `held`, on an object store."""
     lease, until, waiting = Lease(lake), time.monotonic() + wait_s, False
     while ((before := lease.latest()) is not None and before.holds) or not lease.take(_myself(), before):
         holder = _named(holder_of(before.who)) if before else ""
@@ -73,14 +73,14 @@ def _leased(lake: str, wait_s: float, progress: Progress) -> Iterator[None]:
 
 
 def demand(lake: str) -> None:
-    """Raise LakeBusy where this process held a lake on an object store and another one has taken it since; before a commit."""
+    """Raise LakeBusy if another process has taken the lease of this one; called before each commit."""
     lease = _LEASES.get(lake)
     if lease is not None and lease.lost():
         raise LakeBusy(f"{lake}: this run was out of touch with the store for too long, and another one has taken the lake; run again")
 
 
 def _take(handle: int, lake: str, wait_s: float, progress: Progress) -> None:
-    """Lock, within the time given."""
+    """Lock the file, waiting at most `wait_s` seconds."""
     until = time.monotonic() + wait_s
     waiting = False
     while True:
@@ -99,7 +99,7 @@ def _take(handle: int, lake: str, wait_s: float, progress: Progress) -> None:
 
 
 def _myself() -> dict[str, object]:
-    """What the lock says of this process: no options, as one of them may be a secret."""
+    """This process as the lock describes it: without options, because one of them may be a secret."""
     words = takewhile(lambda word: not word.startswith("-"), sys.argv[1:])
     command = shlex.join([os.path.basename(sys.argv[0]), *words])[:LONGEST]
     began = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -112,7 +112,7 @@ def _write(handle: int, octets: bytes) -> None:
 
 
 def _holder(handle: int) -> str:
-    """Who holds the lock, as far as it says so."""
+    """The holder as the lock describes it; empty if it does not."""
     return _named(os.pread(handle, 4096, 0))
 
 

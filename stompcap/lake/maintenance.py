@@ -1,7 +1,7 @@
-"""Maintenance of a table: small files merged, clustered for the usual filters, and files removed that no recent version uses.
+"""Maintenance of a table: merges small files, clusters their rows for the usual filters, and removes files that no recent version uses.
 
-Files that follow each other in time are merged, and their rows are sorted by stream: a filter on time opens few files, one on stream_id
-reads few of their row groups. Files that are large enough stay, so the cost is that of what is new since the last time.
+Files of adjacent times are merged, and their rows sorted by stream: a filter on time opens few files, one on stream_id reads few row
+groups. Large files are left alone, so the cost depends on what is new since the last maintenance.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TARGET_OCTETS = 1 << 26
-"""Octets of files that become one; a file of half of it is left as it is."""
+"""Octets up to which files are merged into one; files of half of that or more are left alone."""
 
 DRIVER_OCTETS = 1 << 28
-"""Octets of small files of a table that this process merges by itself; more are Spark's."""
+"""Octets of small files of a table up to which this process merges them itself; more are merged by Spark."""
 
 BATCH_ROWS = 1 << 16
 AGGREGATES = tuple(t.name for t in TABLES.values() if t.layer == "gold" and "source" in t.arrow.names and "stream_id" not in t.arrow.names)
-"""Tables that sum up the sessions of a source."""
+"""Tables that aggregate the sessions of a source."""
 
 IN_PARTS = (*AGGREGATES, "rules")
-"""Tables that runs replace in parts: their files stay small, so that a part costs little, and runs keep them few."""
+"""Tables of which a run replaces single files: these stay small to be cheap to replace, and runs keep them few."""
 
 DELTAS_LEAST_HOURS = 168
-"""Below this, readers may lose the files of the version that they read: Delta asks for an explicit word."""
+"""Delta refuses to vacuum below this retention unless told to, because readers may lose files of the version that they read."""
 
 RUN = "maintain"
 
 
 @dataclass(frozen=True)
 class Maintained:
-    """What was done to a table: its files and octets before and after, and how many files were removed from its folder."""
+    """The result for one table: files and octets of its current version before and after, and how many files were removed."""
 
     table: str
     files_before: int
@@ -61,15 +61,15 @@ class Maintained:
 
 
 def total(done: Iterable[Maintained]) -> Maintained:
-    """What was done to several tables together."""
+    """The sum over several tables."""
     return Maintained("total", *(sum(figures) for figures in zip(*([*vars(one).values()][1:] for one in done), strict=True)))
 
 
 def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_hours: int) -> Maintained:
-    """Merge a table's small files; remove files that no version within `retain_hours` names, and what the log says of older versions.
+    """Merge small files of a table; remove files that no version of the last `retain_hours` uses, and the log of older versions.
 
-    Readers of those versions are not disturbed, but for those that runs disturb too (`stompcap.lake.replaced`). `spark` gives the session
-    that is asked for where much is to be done.
+    Readers of the retained versions are not disturbed, except those that runs disturb too (`stompcap.lake.replaced`). `spark` returns the
+    session that merges more than `DRIVER_OCTETS`.
     """
     delta = open_tables.at(location(lake, table))
     before = data_files.of(delta, clustering(table))
@@ -88,12 +88,12 @@ def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_ho
 
 
 def clustering(table: str) -> list[str]:
-    """The column that says when a row was, among those of which files have statistics; none of a table without."""
+    """The column of time in the statistics of a table's files, as a list; empty if there is none."""
     return [name for name in TABLES[table].statistics if name.endswith(("_ts", "_ns"))][:1]
 
 
 def packs(files: Sequence[File], table: str) -> list[list[File]]:
-    """The small files that become one each, in order of time; without those of open streams, which the next run replaces."""
+    """Groups of small files to merge, in order of time; without files of open streams, which the next run replaces."""
     small = (file for file in files if file.size < TARGET_OCTETS // 2 and not file.name.startswith(OPEN))
     found: list[list[File]] = [[]]
     octets = 0
@@ -107,14 +107,14 @@ def packs(files: Sequence[File], table: str) -> list[list[File]]:
 
 
 def _when(file: File, table: str) -> tuple[bool, Any]:
-    """What orders files by time: of their rows, else of when they were added; files whose rows have none come first."""
+    """The sort key of a file: the least time of its rows, else the time it was added; files of rows without times come first."""
     column = clustering(table)
     least = file.bounds[column[0]].least if column else file.added_ms
     return least is not None, 0 if least is None else least
 
 
 def _together(spark: Callable[[], SparkSession], lake: str, table: str, found: list[Files], octets: int) -> list[DataFile]:
-    """A new file for each pack."""
+    """One new file for each group of files."""
     if octets <= DRIVER_OCTETS:
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(lambda files: clustered(lake, files), found))
@@ -127,7 +127,7 @@ def _together(spark: Callable[[], SparkSession], lake: str, table: str, found: l
 
 
 def clustered(lake: str, files: Files) -> DataFile:
-    """The rows of some files as one file that no commit names yet, sorted by stream and the rest of the key."""
+    """Writes the rows of some files, sorted by stream and the rest of the key, to one file, which is not committed yet."""
     table = TABLES[files.table]
     order = ", ".join(sorted(table.key, key=lambda name: name != "stream_id"))
     writer = TableWriter(lake, table.name)

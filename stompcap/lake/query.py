@@ -1,8 +1,7 @@
-"""SQL over the tables of a lake: answered in this process where they are small, by Spark where they are not.
+"""SQL over the tables of a lake, executed by DuckDB in this process if the tables are small, else by Spark.
 
-DuckDB reads the files that the tables' own logs name and answers in a tenth of a second what takes Spark seconds to plan. A question about
-more than `DRIVER_ROWS` rows is Spark's, so that nothing in the driver grows with the lake. The SQL is plain enough for both, and
-the answers are the same.
+DuckDB reads the files of the tables' current versions and answers in a tenth of a second what takes Spark seconds to plan. Queries over
+more than `DRIVER_ROWS` rows are answered by Spark, so that nothing in the driver grows with the lake. Both understand the SQL alike.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
-"""Rows of the tables of a question, beyond which Spark answers it."""
+"""Rows of the tables of a query, beyond which Spark answers it."""
 
 MEMORY = "2GB"
-"""What DuckDB holds before it spills intermediate results to disk."""
+"""Memory that DuckDB uses before it spills intermediate results to disk."""
 
 NOT_PLAIN = ("://", "*", "?", "[")
-"""What DuckDB takes for a URI or a pattern in a path; such files are handed over as a dataset, which costs more."""
+"""Parts of a path that make DuckDB take it for a URI or a pattern; such files are read as a dataset of Arrow, which costs more."""
 
 STREAMS = "streams"
-SELECTED = "chosen_source"
-"""The table with the name of the capture point that a question is about."""
+SELECTED = "selected_source"
+"""The table with the name of the capture point that a query is restricted to."""
 
-AT_ONCE = 4  # one Spark session takes several small jobs better than one after the other
+AT_ONCE = 4  # small jobs of one Spark session are quicker side by side
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question: its name, the tables it reads and its SQL, in which they go by their names."""
+    """A query: its name, the tables it reads, and its SQL, which refers to them by their names."""
 
     name: str
     tables: tuple[str, ...]
@@ -56,11 +55,11 @@ def ask(
     lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession], parts: Mapping[str, Files] | None = None,
     source: str | None = None,
 ) -> dict[str, pa.Table]:
-    """The answers by name; each must be small, an aggregate or a LIMIT. With `source`, of the rows of this capture point.
+    """The answers by name; each must be small: an aggregate, or limited. `source` restricts them to the rows of a capture point.
 
-    `parts` are, of some tables, the only files that have rows that count: by what the queries themselves say, for Spark goes by that
-    alone. `spark` gives the session that answers where there are more than `DRIVER_ROWS` rows together; it gets a temporary view of
-    each table then. KeyError for a table that no lake has.
+    `parts` restricts some tables to the files that can have matching rows; the queries must have the same filters, because Spark reads all
+    files. `spark` returns the session for queries over more than `DRIVER_ROWS` rows, in which temporary views of their tables are made.
+    KeyError for an unknown table.
     """
     parts = parts or {}
     more = () if source is None else (STREAMS,)
@@ -75,12 +74,12 @@ def ask(
 
 
 def whole(lake: str, table: str) -> Files:
-    """All files of a table of a lake."""
+    """All files of the current version of a table."""
     return Files.of(table, data_files.of(open_tables.table(location(lake, table))))
 
 
 def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query], source: str | None = None) -> dict[str, pa.Table]:
-    """The answers of DuckDB, over files of a lake or tables in memory, by the names that the queries have for them."""
+    """The answers of DuckDB over files of a lake or tables in memory, given under the names that the queries use."""
     with opened(tables if source is None else {f"all_{name}": table for name, table in tables.items()}) as database:
         if source is not None:
             database.register(SELECTED, _selected(source))
@@ -103,7 +102,7 @@ def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnectio
 
 
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
-    """Give DuckDB a view of one more table."""
+    """Create a view of a table in DuckDB."""
     if isinstance(table, pa.Table):
         _by_arrow(database, name, table)
     elif not table.uris:
@@ -115,13 +114,13 @@ def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> No
 
 
 def _by_arrow(database: DuckDBPyConnection, name: str, rows: pa.Table | dataset.Dataset) -> None:
-    """A view of what Arrow reads; a join must hand it none of the filters that it makes, for Arrow does not know them all."""
+    """A view of what Arrow reads; joins must not push their filters down into it, because Arrow does not know all of them."""
     database.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     database.register(name, rows)
 
 
 def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
-    """A view of the files; a column that none of them has, being older than it, is null."""
+    """A view of the files; a column that none of them has is null, because they are older than the column."""
     held = database.read_parquet(list(files.uris), union_by_name=True)
     schema = TABLES[files.table].arrow
     if set(schema.names) <= set(held.columns):
@@ -133,18 +132,18 @@ def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
 
 
 def _whole_numbers(answer: pa.Table) -> pa.Table:
-    """Sums of BIGINT as BIGINT, as Spark has them: DuckDB makes them wider."""
+    """Sums of BIGINT as BIGINT, as in Spark: DuckDB returns HUGEINT, which Arrow gets as a decimal."""
     types = (pa.int64() if pa.types.is_decimal(field.type) and field.type.scale == 0 else field.type for field in answer.schema)
     return answer.cast(pa.schema([field.with_type(kind) for field, kind in zip(answer.schema, types, strict=True)]))
 
 
 def _selected(source: str) -> pa.Table:
-    """The table `SELECTED`: what a user named is data, and no SQL."""
+    """The table `SELECTED`: the name comes from a user, so it is passed as data and not as SQL."""
     return pa.table({"source": pa.array([source], pa.string())})
 
 
 def _of_source(table: str) -> str:
-    """SQL for the rows that a table, known by its name behind `all_`, has of the capture point in table `SELECTED`."""
+    """SQL for the rows of `all_<table>` that belong to the capture point in table `SELECTED`."""
     columns = TABLES[table].arrow.names
     if "source" in columns:
         return f"SELECT * FROM all_{table} WHERE source IN (SELECT source FROM {SELECTED})"  # noqa: S608  our names

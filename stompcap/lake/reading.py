@@ -1,8 +1,8 @@
-"""The SQL of users over a lake, by DuckDB: it reads the lake's own files, and nothing else can be reached.
+"""The SQL of users over a lake, executed by DuckDB, which can reach nothing but the files of the lake's tables.
 
-Three things see to that. Only statements that read are run (`stompcap.lake.statement`). Functions that return tables are refused unless
-they are known to read nothing outside. DuckDB itself opens the files that the tables' logs list and no others, loads no extension, sees no
-variable of Python, and its configuration is locked.
+Three things ensure that. Only statements that read are executed (`stompcap.lake.statement`). Table functions are refused unless they are
+known to read no files. DuckDB is configured to open only the files of the tables' current versions, to load no extension and to see no
+Python variables, and its configuration is locked.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 14
 AT_ONCE = 4
 TEXT = re.compile(rb"[eE]?'|\$\w*\$")
-"""How a literal text begins; a tag beyond ASCII is left, for DuckDB itself takes some of its characters for spaces."""
+"""The beginning of a string literal. Dollar quotes with a tag beyond ASCII do not count: DuckDB takes some of its characters for spaces."""
 
 UNREAD = "sql reads the tables of the lake and no other files"
 LISTING = {"show", "information_schema", "duckdb_tables", "duckdb_views", "duckdb_columns", "pg_catalog", "sqlite_master"}
-"""Words of statements that list tables."""
+"""Words that occur in statements that list tables."""
 
 EVERYTHING = frozenset((*TABLES, *VIEWS))
 
@@ -45,11 +45,11 @@ FUNCTIONS = frozenset(
      "duckdb_functions", "duckdb_keywords", "duckdb_settings", "duckdb_tables", "duckdb_types", "duckdb_views", "icu_calendar_names",
      "pg_timezone_names")
 )  # fmt: skip
-"""Functions that return tables and read nothing outside; no other one is allowed."""
+"""The table functions that are allowed: they read no files."""
 
 
 def named(statement: str) -> frozenset[str]:
-    """The tables and views that a statement may read: those whose names occur as words, all where it lists tables."""
+    """The tables and views that a statement may read: those whose names occur in it as words; all if it may list tables."""
     words = {word.lower() for word in re.findall(r"\w+", statement)}
     return EVERYTHING if words & LISTING else EVERYTHING & words
 
@@ -57,7 +57,7 @@ def named(statement: str) -> frozenset[str]:
 def files(lake: str, table: str) -> Files:
     """The files of a table.
 
-    Raises EnvironmentProblem where the table needs what DuckDB's Parquet reader does not know: deletion vectors, column mapping.
+    Raises EnvironmentProblem if the table uses features of Delta that a plain Parquet reader lacks: deletion vectors, column mapping.
     """
     delta = open_tables.table(location(lake, table))
     if delta.protocol().min_reader_version > 1:
@@ -68,9 +68,9 @@ def files(lake: str, table: str) -> Files:
 
 @contextmanager
 def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[list[object]]]]:
-    """The columns and rows that answer a statement, of the tables as they are now; days and hours are those of stompcap.zones.
+    """Columns and rows of the answer to a statement over the tables' current versions; the time zone is that of stompcap.zones.
 
-    Raises UsageError for one that does not read, and what DuckDB raises for one that makes no sense.
+    Raises UsageError if the statement does more than read, and the error of DuckDB if it is not valid.
     """
     demand_reading(statement)
     with _opened(lake, named(statement)) as database:
@@ -83,7 +83,7 @@ def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[li
 
 
 def _reads(statement: str) -> bool:
-    """Whether it is one query. PIVOT without a list of values becomes one behind statements of DuckDB's own, which have no text."""
+    """Whether it is one query. DuckDB expands PIVOT without a list of values to CREATE statements without text and the query."""
     import duckdb
 
     *before, last = duckdb.extract_statements(statement) or (None,)
@@ -92,7 +92,7 @@ def _reads(statement: str) -> bool:
 
 
 def _run(database: DuckDBPyConnection, statement: str) -> DuckDBPyConnection:
-    """Execute a statement up to the part that has rows; what DuckDB puts around an explained PIVOT would end with none."""
+    """Execute a statement up to the part with rows: DuckDB expands an explained PIVOT to several, the last of which has none."""
     import duckdb
 
     for part in duckdb.extract_statements(statement):
@@ -103,7 +103,7 @@ def _run(database: DuckDBPyConnection, statement: str) -> DuckDBPyConnection:
 
 
 def _without_texts(statement: str) -> str:
-    """The statement with its literal texts empty, by DuckDB's own tokens."""
+    """The statement with empty string literals, found by DuckDB's tokenizer."""
     import duckdb
 
     octets = statement.encode()
@@ -117,14 +117,14 @@ def _without_texts(statement: str) -> str:
 
 
 def _refused(database: DuckDBPyConnection) -> re.Pattern[str]:
-    """What finds a call of a function that is not allowed."""
+    """A pattern that matches calls of table functions that are not allowed."""
     found = database.execute("SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table'").fetchall()
     return calls({name for (name,) in found} - FUNCTIONS)
 
 
 @contextmanager
 def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
-    """DuckDB with these tables and views of a lake, and with nothing else."""
+    """DuckDB with views of these tables and views of a lake, and access to nothing else."""
     views = [VIEWS[name] for name in names if name in VIEWS]
     tables = sorted({name for name in names if name in TABLES} | {table for view in views for table in view.tables})
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -137,7 +137,7 @@ def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
 
 
 def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
-    """Leave DuckDB with these files alone; intermediate results that memory has no room for go to a folder of their own."""
+    """Restrict DuckDB to these files, and to a folder for intermediate results that it spills."""
     allowed = ", ".join(map(_quoted, uris))
     for setting in (
         f"TimeZone = {_quoted(zones.name())}",
@@ -158,13 +158,13 @@ def _quoted(text: str) -> str:
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[list[object]]:
-    """The rows one by one; a TIMESTAMP has no zone, one WITH TIME ZONE has that of stompcap.zones, and a map is a dict."""
+    """The rows; a TIMESTAMP has no zone, TIMESTAMP WITH TIME ZONE has that of stompcap.zones, and a map is a dict."""
     for batch in reader:
         columns = [_micros(column).to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
         yield from map(list, zip(*columns, strict=True))
 
 
 def _micros(column: pa.Array) -> pa.Array:
-    """A column of times in microseconds, the most that Python has."""
+    """A column of times in microseconds, the resolution of Python's datetime."""
     kind = column.type
     return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column

@@ -1,8 +1,7 @@
-"""Facts: what the session machine found out about each frame, and about each session; what rules judge.
+"""Facts about each frame and each session, which the rules judge.
 
-Facts, not verdicts. A state is that of the moment just before the frame, by the frames captured so far. Whether the capture may have
-missed something before it stands apart (`missed_c2s`, `missed_s2c`), and is final when a step takes the frame
-(stompcap.session.queue).
+A state is that just before the frame, according to the frames captured so far. `missed_c2s` and `missed_s2c` tell whether octets may be
+missing before the frame; they are final when a step takes the frame (stompcap.session.queue).
 """
 
 from __future__ import annotations
@@ -11,23 +10,21 @@ from dataclasses import dataclass
 
 from stompcap.columns import I64, Bools
 
-# states of what a frame names (a subscription, a transaction, a receipt), just before the frame
-UNNAMED = -1  # the frame has no such header, or its command has nothing to do with it
+# states, just before a frame, of the subscription, transaction or receipt that it names
+UNNAMED = -1  # the frame has no such header, or its command does not use it
 ACTIVE = 0  # subscription active, transaction open, receipt asked for and not answered
 ENDED = 1  # known, but unsubscribed, committed, aborted, answered by RECEIPT
 REFUSED = 2  # receipts only: answered by ERROR
 UNKNOWN = 3  # never seen on this connection
 
-# what an ACK or NACK names, just before it
+# states, just before an ACK or NACK, of the MESSAGE that it names
 TARGET_NONE = -1  # not an ACK or NACK, or it lacks the headers that name a message
-TARGET_PENDING = 0  # a MESSAGE delivered and not settled (or whose transaction was aborted)
-TARGET_SETTLED = 1  # a MESSAGE that an earlier ACK or NACK named
-TARGET_CUMULATED = 2  # a MESSAGE that an earlier cumulative ACK or NACK settled along
-TARGET_AUTO = 3  # a MESSAGE of a subscription with ack:auto
+TARGET_PENDING = 0  # delivered and not settled, or settled in a transaction that was aborted
+TARGET_SETTLED = 1  # settled by an earlier ACK or NACK that named it
+TARGET_CUMULATED = 2  # settled by an earlier cumulative ACK or NACK of a later MESSAGE
+TARGET_AUTO = 3  # its subscription has ack:auto
 TARGET_UNKNOWN = 4  # no MESSAGE delivered on this connection has that key
 TARGET_OTHER_SUBSCRIPTION = 5  # the message-id was delivered, but not to the subscription named
-
-# ack modes
 
 
 @dataclass(frozen=True)
@@ -38,20 +35,20 @@ class SessionFacts:
     start          per side: the true beginning of its octets was captured (SYN), or they begin with CONNECT, STOMP or CONNECTED
     gaps           per side: gaps so far, the missing beginning apart
     close_kind     what came first of FIN and RST: index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
-    closed_by      whose that was: 0 client, 1 server, 2 both; -1 while open, or where that is not known
-    closed_ns      when that was; -1 while open
-    reset_by       whose RST came before both sides had sent a FIN; -1 where none did
-    reset_ns       when that was; -1
+    closed_by      who sent it: 0 client, 1 server, 2 both; -1 while open, or where that is not known
+    closed_ns      the time of that FIN or RST; -1 while open
+    reset_by       the side whose RST came before both sides had sent a FIN; -1 if there was none
+    reset_ns       the time of that RST; -1 if there was none
     opened_ns      the stream's first captured packet
     last_ns        the stream's last captured packet
     encrypted      the stream came out of TLS
-    end_ns         per side: when nothing more could come from it: its FIN, an RST, else the stream's last captured packet
-    shut           per side: that moment is a FIN or an RST
+    end_ns         per side: the time of its FIN or of an RST, else of the stream's last captured packet
+    shut           per side: `end_ns` is the time of a FIN or an RST
     fin            per side: its FIN was captured
-    close_order    per side: the last place in wire order before its first FIN or RST; -1 where none was captured
+    close_order    per side: the wire order of the last octets before its first FIN or RST; -1 if none was captured
     frames         per side: frames so far
-    spoke_ns       per side: when octets came last; -1 where none did
-    heard_ns       when octets of either side came last before the first ERROR, or at all where there is none; -1
+    spoke_ns       per side: the time of its last octets; -1 if it sent none
+    heard_ns       the time of the last octets of either side before the first ERROR, or of the session if there is no ERROR; -1
     """
 
     version: I64
@@ -74,7 +71,7 @@ class SessionFacts:
     heard_ns: I64
 
     def missing(self, side: int) -> Bools:
-        """Per session: octets of that side are missing somewhere, its beginning apart."""
+        """Per session: that side has a gap other than a missing beginning."""
         found: Bools = self.gaps[:, side] > 0
         return found
 
@@ -85,29 +82,29 @@ class Facts:
 
     previous             the frame before it in its own direction; -1: the first of its direction
     latest_client        the client's latest frame before it
-    connects_before      CONNECT and STOMP frames of the client before it
+    connects_before      how many CONNECT and STOMP frames came before it
     connected_ns         when the first CONNECTED before it was complete; -1 where there was none
     disconnected_before  a DISCONNECT came before it
-    errors_before        ERRORs of the server before it
-    subscribes_before    SUBSCRIBEs before it
-    nameless_before      SUBSCRIBEs without id before it
+    errors_before        how many ERRORs came before it
+    subscribes_before    how many SUBSCRIBEs came before it
+    nameless_before      how many SUBSCRIBEs without id came before it
     missed_c2s/_s2c      octets of that direction may be missing before it
-    gaps_c2s/_s2c        gaps of that direction that ended before it
+    gaps_c2s/_s2c        how many gaps of that direction ended before it
     subscription_state   SUBSCRIBE, UNSUBSCRIBE, MESSAGE: ACTIVE, ENDED, UNKNOWN or UNNAMED, of the id they name;
                          ACK and NACK: ACTIVE or ENDED, of the subscription of the MESSAGE named
-    too_late             MESSAGE of an ended subscription: it came behind the RECEIPT of its UNSUBSCRIBE or, where none came so far, when
-                         the round trip and a time of grace had passed
+    too_late             MESSAGE of an ended subscription: it came after the RECEIPT of its UNSUBSCRIBE or, without a RECEIPT so far,
+                         after a round trip and a time of grace
     unanswered           MESSAGE of an ended subscription: its UNSUBSCRIBE asked for a RECEIPT, and none came so far
-    untimed              MESSAGE of an ended subscription: the clocks do not tell whether it came too late
-    same_destination     SUBSCRIBE, MESSAGE: subscriptions active on the same destination
+    untimed              MESSAGE of an ended subscription: the clocks cannot be compared, so `too_late` is not known
+    same_destination     SUBSCRIBE, MESSAGE: how many active subscriptions have its destination
     ack_mode             MODE_* of the subscription of a MESSAGE, or of the MESSAGE that an ACK or NACK names
     delivery             row in `deliveries`: MESSAGE its own, ACK and NACK the one they name
     target               ACK, NACK: TARGET_*
     unsettled_earlier    ACK, NACK: a delivery that came before the one named, and that it would settle if it were cumulative, is open
     is_message_id        ACK, NACK of TARGET_UNKNOWN: what it names is the message-id of a MESSAGE
     copy_of              MESSAGE: row in `deliveries` of the latest one before it with the same message-id
-    copy_acked           MESSAGE: that one, of the same subscription, was settled by an ACK outside of transactions
-    ack_in_use           MESSAGE: an earlier one of the same ack header can still be settled
+    copy_acked           MESSAGE: `copy_of` is of the same subscription and was settled by an ACK outside of transactions
+    ack_in_use           MESSAGE: an earlier MESSAGE with the same ack header can still be settled
     transaction_state    ACTIVE, ENDED, UNKNOWN or UNNAMED
     receipt              client: row in `receipts` of what it asks for
     receipt_state        client frames with a receipt header: state of an earlier request of the same value; RECEIPT and ERROR

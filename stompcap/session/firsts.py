@@ -1,4 +1,4 @@
-"""The first frame of each kind in a session, which states have: it decides version and products, and how a session began and ended."""
+"""The first frame of each kind in a session: it decides version and product, and how the session began and ended. States contain it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "ack": (CLIENT, (ACK,)),
     "begin": (CLIENT, (BEGIN,)),
 }
-"""Side and commands of each kind; of LATEST it is not the first."""
+"""Side and commands of each kind. LATEST is the last such frame, not the first."""
 NUMBERS = ("ordinal", "gaps_c2s", "gaps_s2c", "trusted")
 FRAMES = [field.with_nullable(True) for field in TABLES["frames"].arrow if field.name != "raw"]
 SCHEMA = pa.schema([("kind", pa.string()), *((name, pa.int64()) for name in NUMBERS), *FRAMES])
@@ -38,8 +38,8 @@ SCHEMA = pa.schema([("kind", pa.string()), *((name, pa.int64()) for name in NUMB
 class OfSessions:
     """The first frame of one kind in each session: columns of one entry per session, -1 or null where it has none.
 
-    `there`: the session has one; `gaps`, shape (sessions, 2): gaps of the capture that ended before it; `trusted`: it surely is a frame.
-    `at` is its row in `frames`.
+    `there`: the session has one; `gaps`, shape (sessions, 2): how many gaps ended before it; `trusted`: it is certainly a frame
+    (stompcap.session.trust). `at` is its row in `frames`.
     """
 
     def __init__(self, frames: pa.Table, at: I64, ordinal: I64, gaps: I64, trusted: Bools) -> None:
@@ -62,7 +62,7 @@ class OfSessions:
 def first_frames(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:
     """The first frames of all sessions by kind; `before` is the state table with those of earlier steps.
 
-    `trusted` per frame: it surely is one (stompcap.session.trust).
+    `trusted` per frame: it is certainly a frame (stompcap.session.trust).
     """
     frames, found = dialogue.frames, {}
     known = coded(before.column("stream_id"), dialogue.ids)
@@ -91,12 +91,12 @@ def _none(dialogue: Dialogue) -> I64:
 
 
 def _columns(frames: pa.Table) -> pa.Table:
-    """The columns of frames, as the state table has them."""
+    """The columns of frames that the state table contains, in its types."""
     return pa.Table.from_arrays([frames.column(field.name).cast(field.type) for field in FRAMES], schema=pa.schema(FRAMES))
 
 
 def state(found: Mapping[str, OfSessions], ids: pa.Array, which: Bools) -> pa.Table:
-    """The state table of the sessions of a mask; `ids` are the sessions' streams."""
+    """The state table of the sessions selected by `which`; `ids` are their stream ids."""
     tables = [SCHEMA.empty_table()]
     for kind, first in found.items():
         session = np.flatnonzero(first.there & which)

@@ -1,8 +1,9 @@
 """Where octets are missing: per frame, how many gaps of each direction ended and how many began before it.
 
-A gap lies between the row before it and the row behind it: what it hid may have crossed the wire at any time between. What opens at a
-frame (a delivery, a receipt asked for) notes the gaps that had ended by then; what ends it looks at the gaps that had begun. If these
-are as many, nothing was missed between. A direction whose beginning was not captured lacks octets before everything.
+The missing octets crossed the wire at some time between the rows around the gap. A delivery or a requested receipt is recorded with the
+number of gaps that had ended before its frame. The frame that settles or answers it is compared with the number of gaps that had begun
+before it. Equal numbers mean that nothing was missed between the two. A direction whose beginning was not captured lacks octets before
+all its frames.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ class Gaps:
     """Gaps of both directions; arrays of shape (frames, 2) and (sessions, 2), the second index a side code.
 
     ended, begun  per frame: gaps that had ended, that had begun before it
-    lost          per frame: octets are missing before it, or its direction's beginning is
-    missing       per frame: octets may be missing before it: `lost`, or the other side was not captured behind it for long
-    total         per session: all gaps so far, of rows that a step has taken
+    lost          per frame: octets before it are missing, or the beginning of the direction is
+    missing       per frame: octets before it may be missing: `lost`, or the other side was not captured for long behind it
+    total         per session: gaps among all rows of the steps so far
     start         per session: the true beginning of the direction was captured
-    hidden        per frame: octets of the client's gaps that had ended before it, and of those that had begun, with the frames they tore
-    all_hidden    per session: those of all gaps so far
+    hidden        per frame: octets of the client's gaps that had ended, and that had begun, before it, with the frames they cut
+    all_hidden    per session: the same for all gaps so far
     """
 
     ended: I64
@@ -42,7 +43,7 @@ class Gaps:
     all_hidden: I64
 
     def epoch(self, frames: I64, *, opens: bool) -> I64:
-        """Gaps of both directions that ended before frames that open something, or began before those that end it."""
+        """Per frame, gaps of both directions: those that ended before it if it `opens` an exchange, else those that began before it."""
         found: I64 = (self.ended if opens else self.begun)[frames].sum(axis=1)
         return found
 
@@ -50,8 +51,8 @@ class Gaps:
 def find_gaps(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bools, closing: Bools) -> Gaps:
     """The gaps of a step.
 
-    `before` (sessions, 2): gaps that earlier steps had, `hidden_before` what those of the client may hide; `started` (sessions, 2): the
-    direction began with a frame that opens it.
+    `before` (sessions, 2): gaps of earlier steps; `hidden_before`: octets that those of the client may hide; `started` (sessions, 2): the
+    direction began with CONNECT, STOMP or CONNECTED.
     """
     rows, count = dialogue.rows, dialogue.sessions
     gap = np.flatnonzero(rows.kind == GAP)
@@ -81,14 +82,14 @@ def find_gaps(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bool
     present[rows.session, rows.side] = True
     seen = np.stack([truth(dialogue.streams.column(name)) for name in ("syn_seen", "synack_seen")], axis=1)
     start = started | seen
-    start[:, CLIENT] &= started[:, CLIENT] | present[:, CLIENT] | ~closing  # a client that is never seen was not captured
+    start[:, CLIENT] &= started[:, CLIENT] | present[:, CLIENT] | ~closing  # a client of which nothing was captured may have sent octets
     has_frames = np.zeros((count, 2), np.bool_)
     has_frames[dialogue.session, dialogue.side] = True
     blind = ~present & has_frames[:, ::-1] & closing[:, None] & ~start
     total += blind
     silent = np.flatnonzero(dialogue.of_rows(rows.peer_unseen))
     other = 1 - dialogue.side[silent]
-    begun[silent, other] = ended[silent, other]  # what shows later is not known when the step takes the frame
+    begun[silent, other] = ended[silent, other]  # the step takes the frame before it knows of later gaps
     of_server = silent[other == CLIENT]
     hidden[of_server, 1] = hidden[of_server, 0]
     lost = (begun > 0) | ~start[dialogue.session]
@@ -98,7 +99,7 @@ def find_gaps(dialogue: Dialogue, before: I64, hidden_before: I64, started: Bool
 
 
 def _holes(rows: RawRows, gap: I64) -> I64:
-    """Per gap how many octets may hide frames: its own and those of the frames it tore before and behind; 0 where none has room."""
+    """Per gap how many octets may hide frames: its own and those of the frames cut by it; 0 if they are too few for a frame."""
     if len(gap) == 0:
         return np.zeros(0, np.int64)
     before, behind = np.maximum(gap - 1, 0), np.minimum(gap + 1, len(rows) - 1)
@@ -109,7 +110,7 @@ def _holes(rows: RawRows, gap: I64) -> I64:
 
 
 def greeted(dialogue: Dialogue) -> Bools:
-    """Per session and side: a frame that opens a session stands at the very beginning of the direction."""
+    """Per session and side: the direction begins, at offset 0, with CONNECT, STOMP or CONNECTED."""
     found = np.zeros((dialogue.sessions, 2), np.bool_)
     first = dialogue.offset == 0
     for side, commands in ((CLIENT, (CONNECT, STOMP)), (SERVER, (CONNECTED,))):
@@ -119,13 +120,13 @@ def greeted(dialogue: Dialogue) -> Bools:
 
 
 def _edges(rows: RawRows, gap: I64) -> tuple[I64, I64]:
-    """Per gap where the octet before it and the one behind it stand in wire order; -1 and END where there is none."""
+    """Per gap the wire order of the octet before it and of the one behind it; -1 and END where there is none."""
     first = np.where(rows.follows[gap], rows.rising_order[np.maximum(gap - 1, 0)], -1)
     return first, rows.wire_order[gap]
 
 
 def _passed(dialogue: Dialogue, session: I64, at: I64) -> I64:
-    """Per frame, how many events of its session stand before it in wire order; events are sorted by session and wire order."""
+    """Per frame, how many events of its session come before it in wire order; events are sorted by session and wire order."""
     if len(session) == 0:
         return np.zeros(len(dialogue), np.int64)
     bounds = np.searchsorted(session, np.arange(dialogue.sessions + 1))

@@ -1,9 +1,9 @@
-"""Trust: which raw rows are surely what they seem.
+"""Which raw rows are certainly what the delimiter took them for.
 
-Behind a gap the delimiter finds the next frame by its looks. Where the gap took the head of a frame with a body, the body's own octets
-may look like frames, so no rule fails by a frame behind a gap until a frame that can only be one: it begins where a packet
-begins and ends, its line end included, where a packet ends. The same goes for a frame that is shorter than it declares: where the
-capture ends inside its body, what seems to follow it may be a quotation.
+Behind a gap the delimiter resynchronises at the next octets that look like a frame. If the gap hid the head of a frame, these may be part
+of its body. So no rule fails by a frame behind a gap until an anchor: a frame that begins where a packet begins and ends, with the EOL
+behind it, where a packet ends. The same holds behind a frame that is shorter than its content-length: the frames that seem to follow it
+may be part of its body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stompcap.stomp.syntax import Syntax
 
 
 def anchors(raw: RawRows) -> Bools:
-    """Rows of kind frame that begin and end with packets of their own."""
+    """Frames that begin where a packet begins and end where a packet ends."""
     count = len(raw)
     if count == 0:
         return np.zeros(0, bool)
@@ -35,7 +35,7 @@ def anchors(raw: RawRows) -> Bools:
 
 
 def broken(raw: RawRows) -> Bools:
-    """Gaps, rows directly behind one or behind the beginning of a capture that starts mid-stream, and frames cut short."""
+    """Gaps, rows directly behind a gap or at the beginning of a stream joined midway, and frames shorter than declared."""
     gap: Bools = (raw.kind == GAP) | ((raw.syntax & int(Syntax.AFTER_GAP)) != 0) | raw.shortened
     return gap
 
@@ -51,9 +51,9 @@ def _latest(marked: Bools, raw: RawRows) -> I64:
 
 
 def trusted(raw: RawRows, at_start: Bools) -> Bools:
-    """Rows that have no gap before them in their direction, or an anchor since, themselves included.
+    """Rows with no gap before them in their direction, or with an anchor since the last gap; the anchor is one of them.
 
-    `at_start`, shape (sessions, 2): the octets before the first row that is new are trusted.
+    `at_start`, shape (sessions, 2): the octets before the first new row of the direction are trusted.
     """
     fresh = ~raw.context
     anchor, gap = _latest(anchors(raw) & fresh, raw), _latest(broken(raw) & fresh, raw)
@@ -62,7 +62,7 @@ def trusted(raw: RawRows, at_start: Bools) -> Bools:
 
 
 def at_end(raw: RawRows, at_start: Bools) -> Bools:
-    """`at_start` of the rows to come: whether the last row that is new is `trusted`, shape (sessions, 2)."""
+    """`at_start` of the next step: whether the last new row of each direction is trusted, shape (sessions, 2)."""
     after = at_start.copy()
     fresh = np.flatnonzero(~raw.context)
     after[raw.session[fresh], raw.side[fresh]] = raw.trusted[fresh]  # of several rows the last counts
