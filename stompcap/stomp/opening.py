@@ -177,11 +177,11 @@ def _blank(octets: Octets, line: int, stop: int) -> bool:
 
 @inline
 def _take_line(
-    octets: Octets, s: I64, line: int, stop: int, seen: int, lenient: bool, handshake: bool, letters: U32, mask: U32,
+    octets: Octets, s: I64, line: int, stop: int, seen: int, lenient: bool, handshake: bool, letters: U32, cared: U32,
     names: SecretNames,
 ) -> tuple[int, int]:
     """Take what the delimiter needs of the header line [line, stop): (what the head has had so far, syntax bits)."""
-    colon = likely(octets, line, stop, letters, mask)
+    colon = likely(octets, line, stop, letters, cared)
     if colon >= 0 and is_secret(octets, line, colon, names):
         return seen, p.PASSCODE
     first = octets[line]
@@ -226,7 +226,7 @@ def head(octets: Octets, s: I64, end: int, closed: bool, names: SecretNames, out
     code = s[r.COMMAND]
     handshake = code == CONNECT or code == STOMP or code == CONNECTED
     lenient = (s[r.LENIENT] != 0 and not handshake) or (handshake and seen & p.OFFERS_MORE == 0)
-    letters, mask = names.letters, names.mask
+    letters, cared = names.letters, names.cared
     every = 0
     blank = False
     while i < end:
@@ -247,7 +247,7 @@ def head(octets: Octets, s: I64, end: int, closed: bool, names: SecretNames, out
                 blank = True
                 break
             lines += 1
-            seen, more = _take_line(octets, s, line, stop, seen, lenient, handshake, letters, mask, names)
+            seen, more = _take_line(octets, s, line, stop, seen, lenient, handshake, letters, cared, names)
             syntax |= more
             lenient = lenient and not (handshake and seen & p.OFFERS_MORE)
             line = i

@@ -50,16 +50,16 @@ class SecretNames(NamedTuple):
     """By state: flags of the patterns that are the whole name, if the name ends here."""
     letters: U32
     """Per pattern of secret names: the bits of its letters, all of which a matching name has."""
-    mask: U32
+    cared: U32
     """Per pattern: the bits to compare with these; all bits where the pattern is the whole name."""
 
 
 @lru_cache(maxsize=16)
-def secret_header_names(settings: Secrets = Secrets()) -> SecretNames:  # noqa: B008 - frozen
+def secret_header_names(chosen: Secrets = Secrets()) -> SecretNames:  # noqa: B008 - frozen
     """The automaton for the default names and those that the settings add or remove."""
     patterns = [(word, True, ALWAYS | ADDED if word == SECRET else ADDED) for word in STEMS]
     patterns += [(word, False, ADDED) for word in WORDS]
-    for entries, flag in ((settings.add, ADDED), (settings.remove, NEVER)):
+    for entries, flag in ((chosen.add, ADDED), (chosen.remove, NEVER)):
         patterns += [(letters_of(entry), entry.startswith("*"), flag) for entry in entries]
     patterns += [(letters_of(name), False, NEVER) for name in LENIENT_NAMES if name != SECRET]
     return _automaton(patterns)
@@ -97,8 +97,8 @@ def _automaton(patterns: list[tuple[str, bool, int]]) -> SecretNames:
     found, ends = (np.array([flags_at(state, free) for state in states], np.uint8) for free in (True, False))
     bits = sorted({(int(np.bitwise_or.reduce(BIT_OF[list(word.encode())])), free) for word, free, flag in patterns if flag & ADDED})
     letters = np.array([bit for bit, _ in bits], np.uint32)
-    mask = np.array([bit if free else EVERY for bit, free in bits], np.uint32)
-    return SecretNames(np.array(after, np.int16), found, ends, letters, mask)
+    cared = np.array([bit if free else EVERY for bit, free in bits], np.uint32)
+    return SecretNames(np.array(after, np.int16), found, ends, letters, cared)
 
 
 SECRET_NAMES = secret_header_names()
@@ -135,7 +135,7 @@ def name_end(octets: Octets, begin: int, end: int) -> int:
 
 
 @inline
-def likely(octets: Octets, line: int, stop: int, letters: U32, mask: U32) -> int:
+def likely(octets: Octets, line: int, stop: int, letters: U32, cared: U32) -> int:
     """Where the colon of the header line [line, stop) is if its name has the letters of a secret one, whatever their order; else -1."""
     bits = np.uint32(0)
     colon = line
@@ -144,7 +144,7 @@ def likely(octets: Octets, line: int, stop: int, letters: U32, mask: U32) -> int
         colon += 1
     if colon < stop:
         for one in range(letters.size):
-            if bits & mask[one] == letters[one]:
+            if bits & cared[one] == letters[one]:
                 return colon
     return -1
 
