@@ -98,19 +98,8 @@ def in_schema(schema: pa.Schema, table: pa.Table) -> pa.Table:
     return _in(schema, table).combine_chunks()
 
 
-def packed(tables: Mapping[str, pa.Table]) -> bytes:
-    """Tables as octets: Arrow IPC streams, one behind the other, each with its name."""
-    sink = pa.BufferOutputStream()
-    for name, table in tables.items():
-        schema = table.schema.with_metadata({NAME: name.encode()})
-        with pa.ipc.new_stream(sink, schema) as stream:
-            stream.write_table(table.replace_schema_metadata(schema.metadata))
-    octets: bytes = sink.getvalue().to_pybytes()
-    return octets
-
-
 def unpacked(octets: bytes, order: Sequence[str] = ()) -> dict[str, pa.Table]:
-    """The tables that `packed` wrote, by name; those that a version wrote that did not name them are called as in `order`.
+    """The tables by name that older versions wrote, as Arrow streams one behind the other; the oldest did not name them, see `order`.
 
     Raises pyarrow.ArrowInvalid for other octets, ValueError where a table has no name.
     """

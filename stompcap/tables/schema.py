@@ -7,6 +7,7 @@ the Delta table and the data dictionary in docs/tables.md are derived from these
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import pyarrow as pa
@@ -72,7 +73,7 @@ class Table:
     statistics: tuple[str, ...] = field(default=())
     ascending: tuple[tuple[str, ...], ...] = ()
 
-    @property
+    @cached_property
     def arrow(self) -> pa.Schema:
         """The Arrow schema, comments in the field metadata as Delta keeps them."""
         return pa.schema(

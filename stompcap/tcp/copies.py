@@ -38,6 +38,19 @@ def recent(memory: I64, now_ns: int) -> I64:
     return kept
 
 
+def filled(memory: I64) -> tuple[I64, I64]:
+    """The slots that have something, and what: mostly few."""
+    slots = np.flatnonzero(memory.any(axis=1))
+    return slots, memory[slots]
+
+
+def memory_of(slots: I64, entries: I64) -> I64:
+    """The memory of which these slots are filled."""
+    memory = empty_memory()
+    memory[slots] = entries
+    return memory
+
+
 @inline
 def key_of(flow: Int, side: Int, seq: Int, ack: Int, flags: Int, window: Int, octets: Int, identification: Int) -> Int:
     """A number made of the fields that copies share; 0 where these are too few to recognise one."""

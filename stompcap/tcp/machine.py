@@ -10,18 +10,19 @@ block: what comes behind the silence is settled as if nothing had been before it
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stompcap.capture import SEGMENTS
 from stompcap.columns import I64, Bools, column
 from stompcap.options import OVERLAPS, one_of
 from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
+from stompcap.tcp.copies import filled, memory_of
 from stompcap.tcp.idle import IDLE_NS, LINGER_NS, may_go_on
 from stompcap.tcp.results import Reassembly, ZeroWindows
 from stompcap.tcp.settle import BLOCK, Block
@@ -59,9 +60,9 @@ class Settled:
 
 @dataclass(frozen=True)
 class Saved:
-    """The state of a reassembler: numbers as octets, and rows of SEGMENTS that are still undecided, or wait for their block to be full."""
+    """The state of a reassembler: numbers by name, and rows of SEGMENTS that are still undecided, or wait for their block to be full."""
 
-    numbers: bytes
+    numbers: Mapping[str, NDArray[Any]]
     held: pa.Table
     waiting: pa.Table
 
@@ -117,22 +118,22 @@ class Reassembler:
     def save(self) -> Saved:
         """The state that `restored` continues from."""
         values: dict[str, Any] = {one.name: getattr(self._carried, one.name) for one in fields(Carried)}
+        values["slots"], values["memory"] = filled(self._carried.memory)
         values |= {"source": self.source, "overlap": self.overlap, "block": self.block, "idle_ns": self.idle_ns, "seen": self._seen}
-        file = io.BytesIO()
         values |= {"last_ns": self._last_ns, "after_silence": self._after_silence, "of_block": self._of_block}
-        np.savez_compressed(file, **values)
-        return Saved(file.getvalue(), self._held, self._waiting)
+        return Saved({name: np.asarray(value) for name, value in values.items()}, self._held, self._waiting)
 
     @classmethod
     def restored(cls, saved: Saved, ranks: I64 | None = None) -> Reassembler:
         """A reassembler with a saved state, and the `ranks` that captures have now, by those they had then."""
-        with np.load(io.BytesIO(saved.numbers), allow_pickle=False) as found:
-            machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
-            carried: dict[str, Any] = {one.name: found[one.name] for one in fields(Carried)}
-            machine._carried = Carried(**carried | {"gone": int(carried["gone"])})
-            machine._seen, machine._last_ns = int(found["seen"]), int(found["last_ns"])
-            machine._after_silence = bool(found["after_silence"])
-            machine._of_block = int(found["of_block"]) if "of_block" in found else 0
+        found = saved.numbers
+        machine = cls(str(found["source"]), str(found["overlap"]), int(found["block"]), int(found["idle_ns"]))
+        carried: dict[str, Any] = {one.name: found[one.name].copy() for one in fields(Carried)}
+        carried |= {"gone": int(found["gone"]), "memory": memory_of(found["slots"], found["memory"])}
+        machine._carried = Carried(**carried)
+        machine._seen, machine._last_ns = int(found["seen"]), int(found["last_ns"])
+        machine._after_silence = bool(found["after_silence"])
+        machine._of_block = int(found["of_block"]) if "of_block" in found else 0
         machine._held, machine._waiting = saved.held, saved.waiting
         if ranks is not None:
             for at in (FIRST_CAPTURE, LATEST_CAPTURE):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from stompcap.lake.secret_search import Searcher
@@ -24,8 +22,7 @@ def said_in(lake: Lake) -> Iterator[tuple[str, bytes]]:
         table = lake.table(name)
         yield name, repr(table.drop_columns([one for one in OF_BASE64 if one in table.column_names]).to_pylist()).encode()
     for octets in lake.table("stream_state").column("payload").drop_null().to_pylist():
-        machines = octets.startswith(b"PK")
-        yield "stream_state", b"".join(array.tobytes() for array in np.load(BytesIO(octets)).values()) if machines else octets
+        yield "stream_state", octets
 
 
 def left_of(lake: Lake, told: Confided) -> list[str]:

@@ -7,7 +7,6 @@ passcode is not, but where it stands in its capture.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
@@ -19,15 +18,15 @@ from numpy.typing import NDArray
 from stompcap.assembly.analyser import Paused
 from stompcap.assembly.flows import AsTheyStand
 from stompcap.assembly.parts import LEARNED, Sessions
-from stompcap.assembly.resume import older_states, segment_rows, session_steps
+from stompcap.assembly.resume import older_states, packing, segment_rows, session_steps, state_layout
 from stompcap.assembly.resume.connects import Connects
 from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.resume.state_layout import COME
 from stompcap.assembly.task import Task
 from stompcap.assembly.underway import Underway
 from stompcap.assembly.windows import Resumed
-from stompcap.columns import U8
-from stompcap.session import state as session_state
+from stompcap.capture.segment_columns import SEGMENTS
+from stompcap.columns import I8, I64
 from stompcap.stomp.delimiter_io import State
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
@@ -36,6 +35,7 @@ from stompcap.transport.stretches import Stretches
 
 Arrays = dict[str, NDArray[Any]]
 Columns = TypeVar("Columns")
+ROWS = "stream_state"
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,26 @@ class FlowState:
 
 def packed(state: FlowState, left: AsTheyStand, flow: int, task: Task) -> bytes:
     """The state of a flow as octets. `left` has its segments among those of others, and the octets that were shown of them."""
-    capture_ids, source = task.capture_ids, task.options.source
     mine, row = left.together.rows_of(flow)
     ids = left.ids().take(pa.array(left.together.reassembly.stream_of[mine]))
-    rows = segment_rows.of_segments(left.octets, mine, ids, left.role[mine], capture_ids, source)
-    machine = state.machine
-    counts = [machine.held.num_rows, machine.waiting.num_rows, *(one.segments.num_rows for one in state.underway.values())]
+    machine, connections = state.machine, state.underway.values()
+    held = [machine.held, machine.waiting, *(one.segments for one in connections)]
+    read_again = [one.connects.segments for one in connections]
+    row = np.append(row, len(mine) + np.arange(sum(table.num_rows for table in read_again)))
     arrays: Arrays = {
-        older_states.LAYOUT: older_states.layout(), "captures": _octets(task.digest), "machine": _octets(machine.numbers),
-        "rows": _ipc(rows), "row": row, "counts": np.array(counts), "connections": np.array(list(state.underway), np.int64),
+        older_states.LAYOUT: older_states.layout(), "captures": np.frombuffer(task.digest, np.uint8), "row": row,
+        "counts": np.array([table.num_rows for table in held + read_again]), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
+    arrays |= {older_states.MACHINE + name: values for name, values in machine.numbers.items()}
+    rows = _rows(left.octets, mine, ids, left.role[mine], task)
+    if len(row) > len(mine):
+        rows = pa.concat_tables([rows, _without_octets(pa.concat_tables(read_again), task)])
+    arrays |= packing.of_tables({ROWS: rows}, state_layout.now().schemas)
     for number, one in state.underway.items():
-        arrays |= _connection(f"{number}.", one, capture_ids, source)
+        arrays |= _connection(f"{number}.", one)
     for number, (stream, paused) in enumerate(state.sessions.items()):
         arrays |= _session(f"session {number} ", stream, paused)
-    file = io.BytesIO()
-    np.savez_compressed(file, **cast("dict[str, Any]", arrays))
-    return file.getvalue()
+    return packing.pack(arrays)
 
 
 def unpacked(octets: bytes, task: Task) -> tuple[FlowState, int | None]:
@@ -74,23 +77,21 @@ def unpacked(octets: bytes, task: Task) -> tuple[FlowState, int | None]:
     Only where the order is the same, a later run goes on with it. A state of any version is taken up; raises
     stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
-    with np.load(io.BytesIO(octets), allow_pickle=False) as held:
-        found = older_states.of_machines(held)
-        captures = task.known.get(found["captures"].tobytes())
-        context = _Context(found, task)
-        segments = context.segments("rows")
-        tables, at = [], 0
-        for count in found["counts"].tolist():
-            tables.append(segments.take(pa.array(found["row"][at : at + count])).combine_chunks())
-            at += count
-        held, waiting, *left = tables
-        underway = dict[int, Underway]()
-        for number, rows in zip(found["connections"].tolist(), left, strict=True):
-            underway[number] = context.underway(f"{number}.", rows)
-        sessions = dict[str, Paused]()
-        while (name := f"session {len(sessions)} ") + "stream" in found:
-            sessions[str(found[name + "stream"])] = context.paused(name)
-        return FlowState(Saved(found["machine"].tobytes(), held, waiting), underway, sessions), captures
+    found = older_states.of_machines(packing.unpack(octets))
+    captures, context = task.known.get(found["captures"].tobytes()), _Context(found, task)
+    segments = context.segments("rows" if "rows" in found else ROWS).take(pa.array(found["row"])).combine_chunks()
+    ends = np.cumsum(found["counts"])
+    held, waiting, *left = (segments.slice(end - count, count) for end, count in zip(ends.tolist(), found["counts"].tolist(), strict=True))
+    underway, numbers = dict[int, Underway](), found["connections"].tolist()
+    for at, number in enumerate(numbers):
+        name = f"{number}."
+        connects = context.segments(name + "connects") if name + "connects" in found else left[len(numbers) + at]
+        underway[number] = context.underway(name, left[at], connects)
+    sessions = dict[str, Paused]()
+    while (name := f"session {len(sessions)} ") + "stream" in found:
+        sessions[str(found[name + "stream"])] = context.paused(name)
+    numbers = {name.removeprefix(older_states.MACHINE): values for name, values in found.items() if name.startswith(older_states.MACHINE)}
+    return FlowState(Saved(numbers, held, waiting), underway, sessions), captures
 
 
 class _Context:
@@ -100,18 +101,20 @@ class _Context:
         self.found, self.task = found, task
 
     def segments(self, name: str) -> pa.Table:
-        """Rows of table stream_state, as an Arrow stream, as segments of this run."""
-        table = pa.ipc.open_stream(pa.py_buffer(self.found[name])).read_all()
-        return segment_rows.segments_of(table, self.task.order, self.task.sources.paths).combine_chunks()
+        """Rows of table stream_state as segments of this run."""
+        table = older_states.table_of(self.found, ROWS) if name == ROWS else packing.to_older_table(self.found[name])
+        if table is None:
+            return SEGMENTS.empty_table()
+        return segment_rows.segments_of(table, self.task.order, self.task.sources.paths)
 
-    def underway(self, name: str, rows: pa.Table) -> Underway:
-        """A connection whose arrays' names begin with `name`, and the segments left of it."""
+    def underway(self, name: str, rows: pa.Table, again: pa.Table) -> Underway:
+        """A connection whose arrays' names begin with `name`, the segments left of it, and those of its `connects`."""
         found = self.found
         learned = dict(zip(LEARNED, found[name + "learned"].tolist(), strict=True)) if name + "learned" in found else None
         resumed = None
         if name + "state" in found:
             resumed = Resumed(State(found[name + "state"]), int(found[name + "since"]), found[name + "wait"], found[name + "presented"])
-        connects = Connects(self._columns(Stretches, name + "connect"), self.segments(name + "connects"), int(found[name + "frames"]))
+        connects = Connects(self._columns(Stretches, name + "connect"), again, int(found[name + "frames"]))
         closed, again = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         stalls = closed, again, self._columns(ClockSteps, name + "steps")
         stretches = self._columns(Stretches, name + "extents")
@@ -124,24 +127,32 @@ class _Context:
 
     def paused(self, name: str) -> Paused:
         """A session."""
-        come = None
-        if name + "come" in self.found:
-            come = Sessions(**older_states.of_pieces(self.found[name + "come"].tobytes()), upto=self.found[name + "upto"].reshape(1))
-        return Paused(session_steps.from_bytes(self.found[name + "state"].tobytes()), come)
+        found, come = self.found, None
+        if name + "upto" in found:
+            come = Sessions(**older_states.of_pieces(found, name + "come"), upto=found[name + "upto"].reshape(1))
+        return Paused(session_steps.of_arrays(found, name), come)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
         return kind(*(self.found[f"{name}.{field.name}"] for field in fields(cast("Any", kind))))
 
 
-def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) -> Arrays:
+def _rows(kept: KeptOctets, which: I64, ids: pa.Array, role: I8, task: Task) -> pa.Table:
+    """Rows of table stream_state for some segments."""
+    return segment_rows.of_segments(kept, which, ids, role, task.capture_ids, task.options.source)
+
+
+def _without_octets(segments: pa.Table, task: Task) -> pa.Table:
+    """Rows of table stream_state for segments that are only read again where their captures are still there."""
+    count = segments.num_rows
+    return _rows(KeptOctets(segments, np.zeros(count, np.bool_)), np.arange(count), pa.array([""] * count), np.zeros(count, np.int8), task)
+
+
+def _connection(name: str, one: Underway) -> Arrays:
     """A connection as arrays whose names begin with `name`."""
     connects = one.connects
-    nothing = KeptOctets(connects.segments, np.zeros(connects.segments.num_rows, np.bool_))
-    every, none = np.arange(connects.segments.num_rows), pa.array([""] * connects.segments.num_rows)
-    rows = segment_rows.of_segments(nothing, every, none, np.zeros(len(every), np.int8), capture_ids, source)
     arrays: Arrays = {
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
-        name + "connects": _ipc(rows), name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
+        name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
     }  # fmt: skip
     arrays |= transport_state.packed(one.layers, name)
     parts = {"extents": one.stretches, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.stretches}
@@ -159,20 +170,8 @@ def _connection(name: str, one: Underway, capture_ids: pa.Array, source: str) ->
 
 
 def _session(name: str, stream: str, paused: Paused) -> Arrays:
-    arrays = {name + "stream": np.array(stream), name + "state": _octets(paused.state.to_bytes())}
+    arrays: Arrays = {name + "stream": np.array(stream), **paused.state.arrays(name)}
     if paused.come is not None:
-        tables = {table: getattr(paused.come, table) for table in COME}
-        arrays |= {name + "upto": np.array(paused.come.upto), name + "come": _octets(session_state.packed(tables))}
+        come = {f"come {table}": getattr(paused.come, table) for table in COME}
+        arrays |= {name + "upto": np.array(paused.come.upto), **packing.of_tables(come, state_layout.now().schemas, name)}
     return arrays
-
-
-def _octets(octets: bytes) -> U8:
-    return np.frombuffer(octets, np.uint8)
-
-
-def _ipc(rows: pa.Table) -> U8:
-    """Rows as the octets of an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return np.frombuffer(sink.getvalue(), np.uint8)

@@ -6,29 +6,45 @@ other columns too, are read by the table's declaration (`stompcap.tables.schema.
 
 from __future__ import annotations
 
-import io
 import json
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from stompcap.assembly.resume import packing
 from stompcap.assembly.resume.state_layout import BEFORE, COME, LOST, RULES, Value, now, of_column
 from stompcap.rules.tally import IDS
 from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS
+from stompcap.tables import TABLES
 from stompcap.tcp.block import nothing_carried
-from stompcap.tcp.copies import empty_memory
+from stompcap.tcp.copies import empty_memory, filled
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS
 from stompcap.transport.stretches import NO_STRETCHES
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
+Tables = dict[str, pa.Table]
 Said = Mapping[str, Any]
 LAYOUT = "layout"
+MACHINE = "machine."
+"""What the names of the reassembler's arrays begin with."""
+
+STATE = "state"
+"""What the tables of a session were called when they were octets together."""
+
+MACHINE_OCTETS = "machine"
+"""What these were called that were octets by themselves."""
+
+PARTS_OF_SESSION = {name: f"session {name}" for name in SCHEMAS} | {name: name for name in RULES}
+"""What the layout calls the state tables of a session, and what the rules keep of it."""
+
 MAPPED = ("protocol", "transport")
 """Codes that are in one place only, so that words may come and change places; other words must be the same."""
 
@@ -84,27 +100,64 @@ def why(error: Exception) -> str:
 
 def layout() -> Array:
     """The present layout, as a state has it."""
-    return np.frombuffer(now().json.encode(), np.uint8)
+    return np.frombuffer(now().packed, np.uint8)
 
 
-def of_session(octets: bytes) -> dict[str, pa.Table]:
-    """The state tables of a session, and what the rules keep of it, that any version wrote; of rules that are no more nothing is left."""
-    parts = {name: f"session {name}" for name in SCHEMAS} | {name: name for name in RULES}
-    found = _tables(octets, SESSION, parts)
+def of_session(arrays: Arrays, prefix: str = "") -> Tables:
+    """The state tables of a session, and what the rules keep of it, that any version wrote; of rules that are no more nothing is left.
+
+    They are among `arrays`, by names that begin with `prefix`.
+    """
+    found = _tables(arrays, prefix, STATE, SESSION, PARTS_OF_SESSION)
     for name in RULES:
-        found[name] = found[name].filter(pc.is_in(found[name].column("rule_id"), value_set=IDS))
+        if found[name].num_rows:
+            found[name] = found[name].filter(pc.is_in(found[name].column("rule_id"), value_set=IDS))
     return found
 
 
-def of_pieces(octets: bytes) -> dict[str, pa.Table]:
+def of_pieces(arrays: Arrays, prefix: str) -> Tables:
     """Rows of a session that no step has had yet, as any version wrote them."""
-    return _tables(octets, COME, {name: f"come {name}" for name in COME})
+    return _tables(arrays, prefix, "come", COME, {name: f"come {name}" for name in COME})
 
 
-def _tables(octets: bytes, order: Sequence[str], parts: Mapping[str, str]) -> dict[str, pa.Table]:
-    """Tables by name in their present schemas; `order` is that of those without names, `parts` what the layout calls them."""
-    found = session_state.unpacked(octets, order)
-    return {name: _table(part, found.get(name)) for name, part in parts.items()}
+def table_of(found: Arrays, part: str, prefix: str = "") -> pa.Table | None:
+    """A table as it was written, None where it has no rows; `part` is what the layout calls it."""
+    if prefix + part not in found:
+        return None
+    octets = bytes(found[LAYOUT])
+    if octets == now().packed:
+        return packing.to_table(found[prefix + part], now().schemas[part])
+    return packing.to_table(found[prefix + part], pa.schema([_field(*field.split(" ", 1)) for field in _said(octets)["schemas"][part]]))
+
+
+def _said(octets: bytes) -> Said:
+    """A layout that a state has with it."""
+    said: Said = json.loads(octets if octets.startswith(b"{") else zlib.decompress(octets))
+    return said
+
+
+def _field(name: str, kind: str) -> pa.Field:
+    if kind not in _types():
+        raise StateError(f"its {name} is {kind}, which nothing is any more")
+    return pa.field(name, _types()[kind])
+
+
+@cache
+def _types() -> Mapping[str, pa.DataType]:
+    """The types of all columns, by what a layout calls them."""
+    schemas = [*now().schemas.values(), *(table.arrow for table in TABLES.values())]
+    return {str(field.type): field.type for schema in schemas for field in schema}
+
+
+def _tables(arrays: Arrays, prefix: str, together: str, order: Sequence[str], parts: Mapping[str, str]) -> Tables:
+    """Tables by name in their present schemas; `parts` is what the layout calls them.
+
+    They may be octets `together`; `order` is that of those among them without names.
+    """
+    if prefix + together in arrays:
+        found = session_state.unpacked(arrays[prefix + together].tobytes(), order)
+        return {name: _table(part, found.get(name)) for name, part in parts.items()}
+    return {name: _table(part, table_of(arrays, part, prefix)) for name, part in parts.items()}
 
 
 def _table(part: str, found: pa.Table | None) -> pa.Table:
@@ -134,12 +187,12 @@ def _before(part: str, name: str, count: int) -> Any:
 
 def of_machines(found: Arrays) -> Arrays:
     """The arrays of a flow's state, which any version wrote, in the present layout."""
-    said: Said = json.loads(bytes(found[LAYOUT])) if LAYOUT in found else FIRST
-    if LAYOUT in found and bytes(found[LAYOUT]) == now().json.encode():
+    if LAYOUT in found and bytes(found[LAYOUT]) == now().packed:
         return found
+    said = _said(bytes(found[LAYOUT])) if LAYOUT in found else FIRST
     _demand_known(said)
     arrays = dict(found)
-    arrays["machine"] = _reassembler(found["machine"], said)
+    arrays |= {MACHINE + name: values for name, values in _reassembler(_machine(found), said).items()}
     for number in found["connections"].tolist():
         name = f"{number}."
         for part, kind in PARTS.items():
@@ -160,22 +213,28 @@ def _demand_known(said: Said) -> None:
             raise StateError(f"its codes of {name} stand for other words now")
 
 
-def _reassembler(octets: Array, said: Said) -> Array:
+def _machine(found: Arrays) -> dict[str, Array]:
+    """The numbers of the reassembler, which were octets by themselves, with all of its memory."""
+    if MACHINE_OCTETS not in found:
+        return {name.removeprefix(MACHINE): values for name, values in found.items() if name.startswith(MACHINE)}
+    arrays = packing.unpack(found[MACHINE_OCTETS].tobytes())
+    if arrays["memory"].shape == empty_memory().shape:
+        arrays["slots"], arrays["memory"] = filled(arrays["memory"])
+    return arrays
+
+
+def _reassembler(arrays: dict[str, Array], said: Said) -> Arrays:
     """The numbers of a reassembler (stompcap.tcp.machine)."""
-    with np.load(io.BytesIO(octets.tobytes()), allow_pickle=False) as found:
-        arrays = dict(found)
     begun = nothing_carried()
     arrays["state"] = _connections(arrays["state"], said)
     arrays["tallies"] = _numbers(arrays["tallies"], "tallies", said)
-    if tuple(said["numbers"]["copies"]) != now().numbers["copies"] or arrays["memory"].shape != begun.memory.shape:
-        arrays["memory"] = empty_memory()  # a packet of the last milliseconds that comes again counts as sent again
+    if tuple(said["numbers"]["copies"]) != now().numbers["copies"] or "slots" not in arrays:
+        arrays["slots"], arrays["memory"] = filled(empty_memory())  # a packet of the last milliseconds that comes again is sent again
     for name in now().arrays["Carried"]:
         if name not in arrays:
             like, count = getattr(begun, name), len(arrays["number"])
             arrays[name] = np.full((count, *like.shape[1:]), _before("Carried", name, count) or 0, like.dtype)
-    file = io.BytesIO()
-    np.savez_compressed(file, **cast("dict[str, Any]", arrays))
-    return np.frombuffer(file.getvalue(), np.uint8)
+    return arrays
 
 
 def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:

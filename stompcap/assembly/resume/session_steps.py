@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from stompcap import session
-from stompcap.assembly.resume import older_states
-from stompcap.columns import flat
+from stompcap.assembly.resume import older_states, packing, state_layout
+from stompcap.columns import U8, flat
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
 from stompcap.session import state as tables_of
@@ -31,9 +32,15 @@ class State:
         """The part that belongs to these streams."""
         return State(self.session.of(streams), self.rules.of(streams))
 
+    def arrays(self, prefix: str = "") -> dict[str, U8]:
+        """The state as arrays whose names begin with `prefix` (stompcap.assembly.resume.packing)."""
+        tables = {**self.session.tables, "counts": self.rules.counts, "pending": self.rules.pending}
+        parts = older_states.PARTS_OF_SESSION
+        return packing.of_tables({parts[name]: table for name, table in tables.items()}, state_layout.now().schemas, prefix)
+
     def to_bytes(self) -> bytes:
-        """The state as octets: Arrow IPC streams."""
-        return tables_of.packed({**self.session.tables, "counts": self.rules.counts, "pending": self.rules.pending})
+        """The state as octets."""
+        return packing.pack({older_states.LAYOUT: older_states.layout(), **self.arrays()})
 
 
 def from_bytes(octets: bytes) -> State:
@@ -41,8 +48,13 @@ def from_bytes(octets: bytes) -> State:
 
     Raises stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
-    found = older_states.of_session(octets)
-    return State(tables_of.of_tables(found), RuleState(found["counts"], found["pending"]))
+    return of_arrays(packing.unpack(octets) if packing.is_packed(octets) else {older_states.STATE: np.frombuffer(octets, np.uint8)})
+
+
+def of_arrays(arrays: packing.Arrays, prefix: str = "") -> State:
+    """The state that `State.arrays` of any version gave, among other arrays."""
+    tables = older_states.of_session(arrays, prefix)
+    return State(tables_of.of_tables(tables), RuleState(tables["counts"], tables["pending"]))
 
 
 def together(states: Sequence[State]) -> State:

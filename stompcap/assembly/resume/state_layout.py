@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -106,6 +107,11 @@ class Layout:
         schemas = {name: [f"{field.name} {field.type}" for field in schema] for name, schema in self.schemas.items()}
         said = {one.name: getattr(self, one.name) for one in fields(self)} | {"schemas": schemas}
         return json.dumps(said, sort_keys=True)
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The same as states have it."""
+        return zlib.compress(self.json.encode(), 9)
 
     @property
     def digest(self) -> str:

@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stompcap.assembly.resume import older_states, session_steps, state_layout
+from stompcap.assembly.resume import older_states, packing, session_steps, state_layout
+from stompcap.capture import SEGMENTS
 from stompcap.session import state as session_state
 from stompcap.tables import TABLES, words
-from stompcap.tcp.machine import Reassembler
+from stompcap.tcp.copies import empty_memory
+from stompcap.tcp.machine import Reassembler, Saved
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS
 
 RELEASED = json.loads((Path(__file__).parent / "layout_of_0_1_0.json").read_text("utf-8"))
@@ -78,7 +80,17 @@ def without(table: str, column: str) -> bytes:
         rows = {field.name: ["FR-01"] if field.name == "rule_id" else pa.nulls(1, field.type) for field in schema}
         found = pa.table(rows).cast(pa.schema([field.with_nullable(True) for field in schema]))
         tables[name] = found.drop_columns([column]) if name == table else found
-    return session_state.packed(tables)
+    return streams_of(tables)
+
+
+def streams_of(tables: dict[str, pa.Table]) -> bytes:
+    """Tables as older versions wrote them: Arrow streams, one behind the other, each with its name."""
+    sink = pa.BufferOutputStream()
+    for name, table in tables.items():
+        schema = table.schema.with_metadata({session_state.NAME: name.encode()})
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_table(table.replace_schema_metadata(schema.metadata))
+    return bytes(sink.getvalue().to_pybytes())
 
 
 UNDECLARED = set(session_state.FRAMES.names) - state_layout.BEFORE.get("session frames", {}).keys()
@@ -106,9 +118,78 @@ def test_a_state_without_what_cannot_be_known_is_not_taken_up(declared: dict[str
 
 def machine(said: dict[str, Any]) -> dict[str, Any]:
     """The arrays of a flow without connections, of a layout."""
-    numbers = np.frombuffer(Reassembler().save().numbers, np.uint8)
+    numbers = {older_states.MACHINE + name: values for name, values in Reassembler().save().numbers.items()}
     layout = np.frombuffer(json.dumps(said).encode(), np.uint8)
-    return {older_states.LAYOUT: layout, "machine": numbers, "connections": np.empty(0, np.int64)}
+    return {older_states.LAYOUT: layout, **numbers, "connections": np.empty(0, np.int64)}
+
+
+STATE = older_states.MACHINE + "state"
+
+
+def older_machine() -> bytes:
+    """The numbers of a reassembler that has seen a packet, as they were octets by themselves: an archive, with all of its memory."""
+    memory = empty_memory()
+    memory[[3, 70]] = 5
+    numbers = dict(Reassembler("s").save().numbers) | {"memory": memory}
+    return archive({name: values for name, values in numbers.items() if name != "slots"})
+
+
+def archive(arrays: dict[str, Any]) -> bytes:
+    """The octets of an archive."""
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("said", [older_states.FIRST, dict(json.loads(state_layout.now().json))], ids=["no layout", "the present one"])
+def test_the_machine_of_an_archive_is_taken_up(said: dict[str, Any]) -> None:
+    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(said).encode(), np.uint8), "connections": np.empty(0, np.int64)}
+    arrays["machine"] = np.frombuffer(older_machine(), np.uint8)
+    if said is older_states.FIRST:
+        parts = {"state": ("connection", "side", "side"), "tallies": ("tallies",)}
+        with np.load(io.BytesIO(older_machine())) as found:
+            numbers = dict(found)
+        for name, of in parts.items():
+            numbers[name] = np.empty((0, sum(len(said["numbers"][part]) for part in of)), np.int64)
+        arrays["machine"] = np.frombuffer(archive(numbers), np.uint8)
+    found = older_states.of_machines(packing.unpack(packing.pack(arrays)))
+    numbers = {name.removeprefix(older_states.MACHINE): values for name, values in found.items()}
+    empty = SEGMENTS.empty_table()
+    memory = Reassembler.restored(Saved(numbers, empty, empty)).save().numbers
+    assert memory["slots"].tolist() == [3, 70]
+    assert (memory["memory"] == 5).all()
+
+
+TYPES: dict[str, Any] = {
+    "none": np.empty((0, 5), np.int32), "octets": np.arange(5, dtype=np.uint8), "numbers": np.arange(6).reshape(2, 3), "one": np.array(7),
+    "words": np.array(["a", "layer"]), "yes": np.array(True), "word": np.array("über"),
+}  # fmt: skip
+
+
+def test_what_is_packed_is_unpacked() -> None:
+    found = packing.unpack(packing.pack(TYPES))
+    assert list(found) == list(TYPES)
+    for name, values in found.items():
+        assert values.dtype == TYPES[name].dtype
+        assert values.shape == TYPES[name].shape
+        assert (values == TYPES[name]).all()
+        assert values.flags.writeable
+        assert values.flags.aligned
+
+
+def test_a_table_of_another_layout_has_the_schema_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that has come since, and one that is no more."""
+    old = pa.schema([field for field in session_state.SCHEMAS["clocks"] if field.name != "stream_id"] + [pa.field("gone", pa.string())])
+    said = now()
+    said["schemas"]["session clocks"] = [f"{field.name} {field.type}" for field in old]
+    table = pa.table({field.name: pa.array(["x", "y"]) if field.name == "gone" else pa.array([1, 2]) for field in old}, old)
+    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(said).encode(), np.uint8)}
+    arrays |= packing.of_tables({"session clocks": table}, {"session clocks": old})
+    monkeypatch.setattr(older_states, "BEFORE", {"session clocks": {"stream_id": "s"}})
+    found = session_steps.of_arrays(arrays).session["clocks"]
+    assert found.schema == session_state.SCHEMAS["clocks"]
+    assert found.column("stream_id").to_pylist() == ["s", "s"]
+    assert found.column(old.names[0]).to_pylist() == [1, 2]
 
 
 def now() -> dict[str, Any]:
@@ -121,15 +202,9 @@ def test_numbers_of_a_connection_are_found_by_name(monkeypatch: pytest.MonkeyPat
     said["numbers"]["connection"] = [*connection[:3], "of_old", *connection[3:-1]]
     monkeypatch.setattr(older_states, "BEFORE", {"connection": {connection[-1]: 5}})
     arrays = machine(said)
-    with np.load(io.BytesIO(arrays["machine"].tobytes())) as found:
-        held = dict(found)
-    width = held["state"].shape[1]
-    held["state"] = np.arange(width)[None].astype(np.int64)
-    file = io.BytesIO()
-    np.savez(file, **held)
-    arrays["machine"] = np.frombuffer(file.getvalue(), np.uint8)
-    with np.load(io.BytesIO(older_states.of_machines(arrays)["machine"].tobytes())) as found:
-        state = found["state"][0].tolist()
+    width = arrays[STATE].shape[1]
+    arrays[STATE] = np.arange(width)[None].astype(np.int64)
+    state = older_states.of_machines(arrays)[STATE][0].tolist()
     sides = list(range(len(connection), width))
     assert state == [0, 1, 2, *range(4, len(connection)), 5, *sides]
 
