@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.columns import I64
+from stompcap.columns import I64, coded, flat
 
 SESSION_TABLES = ("raw_frames", "frames", "segments", "stalls")  # the rows of a session, beside its stream
 HEAVY = ("raw",)  # sessions and rules do not need it
@@ -47,21 +47,34 @@ def only_stomp(sessions: Sessions) -> Sessions:
     return only(sessions, pc.equal(sessions.streams.column("protocol"), "stomp"))
 
 
-def only(sessions: Sessions, which: pa.ChunkedArray) -> Sessions:
+def only(sessions: Sessions, which: pa.Array | pa.ChunkedArray) -> Sessions:
     """The rows of the streams for which `which` is true."""
     if pc.all(which).as_py():
         return sessions
     streams = sessions.streams.filter(which)
     names = streams.column("stream_id").combine_chunks()
     rest = {name: (table := getattr(sessions, name)).filter(pc.is_in(table.column("stream_id"), names)) for name in SESSION_TABLES}
-    upto = None if sessions.upto is None else sessions.upto[which.to_numpy()]
+    upto = None if sessions.upto is None else sessions.upto[np.asarray(which)]
     return replace(sessions, streams=streams, **rest, upto=upto)
 
 
 def by_stream(sessions: Sessions) -> Iterator[Sessions]:
-    """The sessions one by one."""
-    for stream in range(sessions.streams.num_rows):
-        yield only(sessions, pa.chunked_array([pa.array(np.arange(sessions.streams.num_rows) == stream)]))
+    """The sessions one by one, in the order of their streams."""
+    ids, upto = flat(sessions.streams.column("stream_id")), sessions.upto
+    found = [split(getattr(sessions, name), ids) for name in SESSION_TABLES]
+    for at, tables in enumerate(zip(*found, strict=True)):
+        own = None if upto is None else upto[at : at + 1]
+        yield replace(sessions, streams=sessions.streams.slice(at, 1), **dict(zip(SESSION_TABLES, tables, strict=True)), upto=own)
+
+
+def split(table: pa.Table, ids: pa.Array) -> list[pa.Table]:
+    """The rows of each of these streams; of others none are left."""
+    codes = coded(table.column("stream_id"), ids)
+    if (np.diff(codes) < 0).any():
+        order = np.argsort(codes, kind="stable")
+        table, codes = table.take(pa.array(order)).combine_chunks(), codes[order]
+    edges = np.searchsorted(codes, np.arange(len(ids) + 1))
+    return [table.slice(begin, end - begin) for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
 
 
 def joined(found: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:

@@ -89,14 +89,14 @@ def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pyte
     """Rows that wait for the end of a frame, and its segments; deliveries are open until they are acknowledged."""
     monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(retention=20))
     kept = []
-    advance = SessionAnalyser._piece
+    advance = SessionAnalyser._pieces
 
     def piece(self: SessionAnalyser, *given: object) -> object:
         found = advance(self, *given)
-        kept.extend(sum(s.session[name].num_rows for name in ("frames", "rows", "segments")) for s in self.states.values())
+        kept.extend(sum(s.state.session[name].num_rows for name in ("frames", "rows", "segments")) for s in self.states.values())
         return found
 
-    monkeypatch.setattr(SessionAnalyser, "_piece", piece)
+    monkeypatch.setattr(SessionAnalyser, "_pieces", piece)
     made = TALKS[talk](120).frames
     wire_of([str(pcap(tmp_path / "talk.pcap", made, nano=True))]).tables(block=10, assembly=InBlocks)
     assert len(kept) > 5

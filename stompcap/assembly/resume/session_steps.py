@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import session
+from stompcap.assembly.parts import split
 from stompcap.assembly.resume import older_states, packing, state_layout
-from stompcap.columns import U8, flat
+from stompcap.columns import I64, U8, coded, flat
 from stompcap.rules import engine
 from stompcap.rules.engine import RuleState
 from stompcap.session import state as tables_of
@@ -31,6 +32,20 @@ class State:
     def of(self, streams: pa.Array) -> State:
         """The part that belongs to these streams."""
         return State(self.session.of(streams), self.rules.of(streams))
+
+    def each(self, streams: pa.Array) -> list[State]:
+        """The part of each of these streams."""
+        tables = [split(table, streams) for table in (*self.session.tables.values(), self.rules.counts, self.rules.pending)]
+        names = list(self.session.tables)
+        return [State(session.State(dict(zip(names, own, strict=False))), RuleState(*own[-2:])) for own in zip(*tables, strict=True)]
+
+    def sizes(self, streams: pa.Array) -> I64:
+        """How many rows the session machine keeps of each of these streams."""
+        found = np.zeros(len(streams), np.int64)
+        for table in self.session.tables.values():
+            codes = coded(table.column("stream_id"), streams)
+            found += np.bincount(codes[codes >= 0], minlength=len(streams))
+        return found
 
     def arrays(self, prefix: str = "") -> dict[str, U8]:
         """The state as arrays whose names begin with `prefix` (stompcap.assembly.resume.packing)."""
