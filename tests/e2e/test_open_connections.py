@@ -97,6 +97,24 @@ def wire(events: list[tuple[int, str, int, int]]) -> list[Frame]:
     return found
 
 
+def without_spurious(events: list[tuple[int, str, int, int]]) -> list[tuple[int, str, int, int]]:
+    """Events in which no octets, and no SYN, come after an acknowledgement of them if the capture has not had them since the flow began.
+
+    One run has them before it, and runs by states cannot.
+    """
+    captured, begun, found = set[int](), set[int](), list[tuple[int, str, int, int]]()
+    for number, what, choice, pause in events:
+        captured = captured if pause < HOUR else set()
+        if what in ("open", "lost"):
+            captured.discard(number)
+        elif what in ("say", "answer", "split", "late"):
+            captured.add(number)
+        if number in captured if what == "again" else what != "knock" or number not in begun:
+            found.append((number, what, choice, pause))
+        begun.add(number)
+    return found
+
+
 def rows_of(
     folder: Path, frames: list[Frame], cuts: list[int], options: Options, block: int = BLOCK, most: int = FEW_PACKETS
 ) -> dict[str, list[str]]:
@@ -116,7 +134,7 @@ def test_connections_that_begin_end_and_idle_anywhere(
     events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, block: int, most: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    frames, options = wire(events), Options(overlap=overlap)
+    frames, options = wire(events if most == FEW_PACKETS else without_spurious(events)), Options(overlap=overlap)
     folder = tmp_path_factory.mktemp("wire")
     where = sorted({int(cut * len(frames)) for cut in cuts} - {0, len(frames)})
     assert rows_of(folder, frames, where, options, block, most) == rows_of(folder, frames, [], options, block)

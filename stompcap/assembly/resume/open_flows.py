@@ -27,7 +27,8 @@ from stompcap.transport.stretches import Stretches
 FEW_PACKETS = 1 << 9
 """Packets that are kept of a flow with an open connection; the state of one that has more is smaller, and costs less to go on with.
 
-Where only one side was captured, the captures with the other may come a run later: its packets are kept until they are a block.
+Where only one side was captured, the captures with the other may come a run later; where a connection was joined midway, its version is
+told by what it says, not by CONNECTED: packets of these are kept until they are a block.
 """
 
 MOST_PACKETS = 1 << 18
@@ -53,6 +54,7 @@ class OpenFlows:
         large = np.zeros(packets.size, np.bool_)
         large[flow[goes_on & self._some_open]] = True
         large &= states & (packets > FEW_PACKETS) & (forward > 0) & (forward < packets)
+        large[flow[goes_on & detected.is_stomp & ~reassembly.streams.sides.synced.all(axis=1)]] = False
         small = states | ((packets <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS))
         ends = np.cumsum(packets)
         self.large_flows: list[tuple[int, int]] = list(zip((ends - packets)[large].tolist(), ends[large].tolist(), strict=True))
