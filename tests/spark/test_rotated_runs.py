@@ -124,15 +124,14 @@ def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result
         if number == 2:
             for stage in ("decode", "correlate", "metrics"):
                 run(lake, [], stage)
-    assert kept[0][0] > 1000
-    assert all(count < 100 and not segments for count, segments in kept[1:])
+    assert all(count < 200 and not segments for count, segments in kept), kept
     run(tmp_path / "one", [str(whole)])
     assert rows_of(lake) == rows_of(tmp_path / "one")
 
 
 @pytest.mark.slow
 def test_a_busy_connection_of_which_captures_come_late(run: Callable[..., Result], tmp_path: Path) -> None:
-    """Its state has gone on without them: it is computed again, or the run says that it was not. Of the two one was busy by then."""
+    """Its state has gone on without them: it is computed again, or the run says that it was not."""
     whole, parts = rotated(tmp_path, 2, 30_000, 6)
     first, second, third, *rest = map(str, parts)
     run(tmp_path / "one", [str(whole)])
@@ -146,5 +145,5 @@ def test_a_busy_connection_of_which_captures_come_late(run: Callable[..., Result
         run(lake, [capture])
     Path(first).rename(tmp_path / "moved away")
     [warning] = run(lake, [second]).warnings
-    assert warning.startswith(f"{second}: came late; 1 open connection of many packets took its packets as the latest")
+    assert warning.startswith(f"{second}: came late; 2 open connections of many packets took its packets as the latest")
     assert lakes.small(str(lake), "streams").num_rows == 2
