@@ -34,6 +34,12 @@ class Baseline:
     anew: bool = False
     """Whether all open connections are computed again: a batch that was killed may have left rows of some in some of the tables."""
 
+    shown: tuple[File, ...] = ()
+    """The files of table raw_frames with rows of open streams, which have octets that table stream_state has not."""
+
+    raw_version: int | None = None
+    """The version of that table; None for the latest."""
+
     superseded: bool = False
     """Whether a batch of later captures has gone on with the open connections already."""
 
@@ -44,11 +50,13 @@ class Baseline:
 
 
 def baseline(
-    lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None, streams_version: int | None = None
+    lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None, streams_version: int | None = None,
+    raw_version: int | None = None,
 ) -> Baseline:
-    """What a batch goes on from, given the captures that the lake has; versions of stream_state and streams: None for the latest."""
-    table = open_tables.table(location(lake, "stream_state"), version)
-    files = [file for file in data_files.of(table) if file.name.startswith(open_files(options))]
+    """What a batch goes on from, given the captures that the lake has; versions of stream_state, streams, raw_frames: None for the latest."""
+    table, shown = (open_tables.table(location(lake, name), at) for name, at in (("stream_state", version), ("raw_frames", raw_version)))
+    files, raw = ([file for file in data_files.of(one) if file.name.startswith(open_files(options))] for one in (table, shown))
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()
-    return Baseline(table.version(), tuple(files), tuple(row for row in known if row["source"] == options.source), streams_version)
+    captures = tuple(row for row in known if row["source"] == options.source)
+    return Baseline(table.version(), tuple(files), captures, streams_version, tuple(raw), shown.version())

@@ -66,7 +66,8 @@ class Ranks:
         if as_before and not baseline.anew:
             always = always.filter(self.open.column("last_ns").is_null())
         paths = [path for path, _ in self.named]
-        self.state = OpenState(baseline.files, self.order, paths, always.combine_chunks().unique()) if baseline.files else OpenState()
+        always = always.combine_chunks().unique()
+        self.state = OpenState(baseline.files, self.order, paths, always, baseline.shown) if baseline.files else OpenState()
 
     def over(self, again: pa.Array, idle_ns: int) -> pa.Array:
         """The ids of open streams that are over, as no packet came for so long; without those that were computed `again`."""

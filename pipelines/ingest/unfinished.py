@@ -53,6 +53,9 @@ class Unfinished:
     slice: str | None = None
     """Which connections these are, of a batch that does nothing else."""
 
+    raw_version: int | None = None
+    """Of table raw_frames, which has octets of the connections that the batch goes on with; None in lakes of older versions."""
+
     @property
     def files(self) -> list[str]:
         """The paths of all captures that it reads."""
@@ -78,6 +81,7 @@ def begin(
         "streams_version": baseline.streams_version,
         "again": _named(reread),
         "slice": connections,
+        "raw_version": baseline.raw_version,
     }
     lakes.append(job.lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], job.result.run_id)
 
@@ -91,7 +95,7 @@ def unfinished(lake: str) -> list[Unfinished]:
     return [
         Unfinished(
             row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],
-            row["again"] or (), row["slice"],
+            row["again"] or (), row["slice"], row["raw_version"],
         )
         for row in rows
     ]  # fmt: skip

@@ -115,7 +115,7 @@ def finish(job: Job, batch: Unfinished) -> None:
             job.result.warnings.append(f"run {batch.run_id} {says}: {captures.reasons(missing)}")
             return
         job.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version)
+        before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)
         share, wanted = Share(which["number"], which["of"]), Wanted.of(which["wanted"])
         _Part(job, wanted, share, captures, before, which["everything"], which["segments"]).make({}, batch.batch_id)
         return

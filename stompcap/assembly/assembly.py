@@ -81,7 +81,7 @@ class Assembly(Task):
         if others.size:
             yield rows.others(others)
         if going_on is not None and going_on.streams.any():
-            yield going_on.part(self.capture_ids, self.sources)
+            yield going_on.part(self.capture_ids, self.sources, rows.client)
 
 
 class _Group:

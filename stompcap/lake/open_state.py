@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stompcap.lake.data_files import File
 
 BATCH_ROWS = 1 << 14  # a segment may have 64 KiB of octets
+SHOWN = ["stream_id", "direction", "stream_offset", "raw"]
 KEYS = ("stream_id", "flow", "last_ns", "some_open")
 NO_FLOWS = pa.array([], pa.int64())
 
@@ -26,13 +27,15 @@ NO_FLOWS = pa.array([], pa.int64())
 class OpenState:
     """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths.
 
-    `always` are flows that are gone on with whether or not packets came for them.
+    `always` are flows that are gone on with whether or not packets came for them. `shown` are files of raw_frames, which has octets of
+    these segments, that stand in for those of captures that are gone.
     """
 
     files: tuple[File, ...] = ()
     order: Mapping[str, int] = field(default_factory=dict)
     paths: Sequence[str] = ()
     always: pa.Array = field(default_factory=lambda: NO_FLOWS)
+    shown: tuple[File, ...] = ()
 
     def rows(self, flows: pa.Array) -> Iterator[pa.Table]:
         """The rows of some flows, by their hashes."""
@@ -48,7 +51,19 @@ class OpenState:
         """Rows of the table as SEGMENTS whose octets are carried."""
         from stompcap.assembly import segments_of
 
-        return segments_of(rows, self.order, self.paths)
+        return segments_of(rows, self.order, self.paths, self._raw_frames)
+
+    def _raw_frames(self, streams: pa.Array) -> Iterator[pa.Table]:
+        """The octets of some streams in raw_frames, a row group at a time."""
+        for file in self.shown:
+            system, path = filesystem(file.uri)
+            with parquet.ParquetFile(path, filesystem=system) as found:
+                for group in range(found.num_row_groups):
+                    ids = found.read_row_group(group, columns=["stream_id"]).column("stream_id")
+                    wanted = pc.is_in(ids, value_set=streams)
+                    if pc.any(wanted).as_py():
+                        rows = found.read_row_group(group, columns=SHOWN).filter(wanted)
+                        yield rows.filter(rows.column("raw").is_valid())
 
 
 def keys(files: Iterable[File]) -> pa.Table:

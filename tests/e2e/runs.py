@@ -40,14 +40,16 @@ class Lake:
 
     def run(self, paths: Sequence[str]) -> None:
         """Take in captures."""
-        state = pa.concat_tables(self.open.get("stream_state", [TABLES["stream_state"].arrow.empty_table()]))
+        empty = {name: TABLES[name].arrow.empty_table() for name in ("stream_state", "raw_frames")}
+        state, raw = (pa.concat_tables([table, *self.open.get(name, [])]) for name, table in empty.items())
+        raw = raw.filter(raw.column("raw").is_valid())
         before = [row["capture_id"] for row in self.captures]
         new = [row for path in paths if (row := capture.survey(path, self.options.source))]
         found = ranked([*self.captures, *new])
         self.captures, order = list(found.rows), found.order
         spill = PayloadSpill()
         named = [(row["path"] if self.kept or row in new else "", row["capture_id"]) for row in self.captures]
-        segments = [segments_of(state, order, [path for path, _ in named])]
+        segments = [segments_of(state, order, [path for path, _ in named], lambda _: [raw])]
         for row in new:
             segments += [pa.Table.from_batches([batch]) for batch in capture.read_segments(row["path"], order[row["capture_id"]])]
         together = pa.concat_tables([spill.take(some) for some in segments]).sort_by(WIRE_ORDER)

@@ -15,18 +15,22 @@ from stompcap import tcp
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.tcp.octets import captured_twice, copy_again, copy_runs
-from stompcap.tcp.results import Reassembly
+from stompcap.tcp.results import Extents, Reassembly
 from stompcap.transport.stretches import Stretches
 
 
 class KeptOctets:
-    """Room for the octets of the rows of `segments` that are `held`; filled as they are shown."""
+    """Room for the octets of the rows of `segments` that are `held`; filled as they are shown.
 
-    def __init__(self, segments: pa.Table, held: Bools) -> None:
+    Rows that are `elsewhere` are held without them.
+    """
+
+    def __init__(self, segments: pa.Table, held: Bools, elsewhere: Bools | None = None) -> None:
         self.segments, self.held = segments, held
-        self._lengths: I64 = np.where(held, column(segments, "captured_octets"), 0)
+        here = held if elsewhere is None else held & ~elsewhere
+        self._lengths: I64 = np.where(here, column(segments, "captured_octets"), 0)
         ends = np.cumsum(self._lengths)
-        self._place: I64 = np.where(held, ends - self._lengths, -1)
+        self._place: I64 = np.where(here, ends - self._lengths, -1)
         self._octets = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
         self._known = np.zeros(segments.num_rows, np.bool_)  # rows with an octet that was shown
 
@@ -38,10 +42,10 @@ class KeptOctets:
         copy_runs(octets, begins[mine], stretches.length[mine], (targets + stretches.skip)[mine], self._octets)
         self._known[stretches.at[mine]] = True
 
-    def complete(self, reassembly: Reassembly, sources: Mapping[int, Source]) -> None:
-        """Take what no table shows: octets captured again."""
+    def complete(self, reassembly: Reassembly, sources: Mapping[int, Source]) -> Extents:
+        """Take what no table shows, octets captured again; returns those of them that equal the ones shown."""
         if not len(reassembly.overlaps):
-            return
+            return reassembly.overlaps
         one, two = captured_twice(reassembly)
         both = np.flatnonzero((self._place[one.row] >= 0) & (self._place[two.row] >= 0))
         one, two = one.take(both), two.take(both)
@@ -49,6 +53,11 @@ class KeptOctets:
         at = np.cumsum(one.length) - one.length
         copy_again(self._octets, self._place[one.row] + one.skip, self._place[two.row] + two.skip, shown, again, at, one.length)
         self._known[two.row] = True
+        return two.take(np.logical_and.reduceat(shown == again, at) if len(at) else both)
+
+    def drop(self, rows: Bools) -> None:
+        """Some rows are held without their octets."""
+        self._known[rows] = False
 
     def payload(self, rows: I64) -> pa.Array:
         """The octets of rows, ascending and all between them that are held; null where none was shown: strays, copies, rows not held."""

@@ -1,8 +1,9 @@
 """Flows that later captures may go on with: their segments, to be reassembled again together with those that come.
 
-What is kept of a segment is its header and the place of its octets in the capture, and what of its octets tables show
-(`stompcap.assembly.resume.octets`). Of connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A
-flow of many packets goes through the machines one by one instead, and their state is kept (`stompcap.assembly.resume.flow_state`).
+What is kept of a segment is its header and the places of its octets in the capture and in raw_frames
+(`stompcap.assembly.resume.raw_places`); where they are not all in raw_frames, these octets too (`stompcap.assembly.resume.octets`). Of
+connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A flow of many packets goes through the
+machines one by one instead, and their state is kept (`stompcap.assembly.resume.flow_state`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly.parts import Part
-from stompcap.assembly.resume import segment_rows
+from stompcap.assembly.resume import raw_places, segment_rows
 from stompcap.assembly.resume.octets import KeptOctets
+from stompcap.assembly.resume.raw_places import RawPlaces
 from stompcap.capture.files import Source
-from stompcap.columns import I64, Bools, Octets, column
+from stompcap.columns import I8, I64, Bools, Octets, column
 from stompcap.options import Options
 from stompcap.tcp.idle import lives, over
+from stompcap.tcp.octets import captured_twice
 from stompcap.tcp.results import Reassembly
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
@@ -70,7 +73,15 @@ class OpenFlows:
         self._side: I64 = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
         held[self._rows] = detected.is_stomp[reassembly.stream_of[self._rows]]
-        self._octets = KeptOctets(segments, held)
+        shown = detected.carried.stretches
+        shown = shown.take(np.flatnonzero((self.streams & detected.is_stomp)[shown.stream] & (shown.at < segments.num_rows)))
+        self._places = RawPlaces(captured)
+        self._places.add(shown.at, shown.offset - shown.skip, shown.length)
+        elsewhere = self._places.offsets() >= 0
+        if len(reassembly.overlaps):  # octets that came again are compared with those shown
+            for again in captured_twice(reassembly):
+                elsewhere[again.row] = False
+        self._octets = KeptOctets(segments, held, elsewhere)
 
     def ids(self) -> pa.Array:
         """The ids of their streams."""
@@ -80,13 +91,20 @@ class OpenFlows:
         """Take the octets of some stretches, back to back, as tables show them."""
         self._octets.take(stretches, octets)
 
-    def part(self, capture_ids: pa.Array, sources: Mapping[int, Source]) -> Part:
-        """The rows of table stream_state, when all octets were taken."""
-        self._octets.complete(self.reassembly, sources)
+    def part(self, capture_ids: pa.Array, sources: Mapping[int, Source], client: I8) -> Part:
+        """The rows of table stream_state, when all octets were taken. `client` is the side of each stream's client."""
+        equal = self._octets.complete(self.reassembly, sources)
+        plain = np.ones(len(self.streams), np.bool_)
+        plain[list(self.detected.stacks)] = False  # offsets in raw_frames are TCP's
+        equal = equal.take(np.flatnonzero(plain[equal.stream]))
+        self._places.add(equal.row, equal.offset - equal.skip, equal.length)
+        offsets = self._places.offsets()
+        self._octets.drop(offsets >= 0)
         stream = self.reassembly.stream_of[self._rows]
         ids, role = self.reassembly.streams.stream_id.take(pa.array(stream)), self.detected.roles[stream, self._side[self._rows]]
-        until = {"last_ns": pa.array(self._last_ns[stream]), "some_open": pa.array(self._some_open[stream])}
-        rows = segment_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source, until)
+        more = raw_places.columns_of(offsets[self._rows], client[stream] ^ self._side[self._rows])
+        more |= {"last_ns": pa.array(self._last_ns[stream]), "some_open": pa.array(self._some_open[stream])}
+        rows = segment_rows.of_segments(self._octets, self._rows, ids, role, capture_ids, self.options.source, more)
         return Part({"stream_state": rows}, going_on=self.ids())
 
 

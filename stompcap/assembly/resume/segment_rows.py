@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.assembly.resume.octets import KeptOctets
+from stompcap.assembly.resume.raw_places import octets_of
 from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.segment_columns import KEPT, NEW, NOT_KEPT, SEGMENTS, STATE
 from stompcap.capture.still_there import header_begins, still_there
-from stompcap.columns import I8, I64, coded, column, worded
+from stompcap.columns import I8, I64, Bools, coded, column, worded
 from stompcap.tables import TABLES, words
 from stompcap.tcp.block import fixed_rows
 
@@ -21,18 +22,20 @@ HEADERS = (
     "bad_checksum",
 )  # fmt: skip
 RENAMED = {"window": "window_size", "outer": "layers", "file_offset": "place"}  # names in the table
+Shown = Callable[[pa.Array], Iterable[pa.Table]]
 PIECE_OCTETS = 1 << 16
 NO_PIECE = -1
 LIFE = ("last_ns", "some_open")
+PLACE = ("stream_offset", "direction")
 
 
 def of_segments(
     kept: KeptOctets, rows: I64, stream_ids: pa.Array, role: I8, capture_ids: pa.Array, source: str,
-    life: Mapping[str, pa.Array] | None = None,
+    more: Mapping[str, pa.Array] | None = None,
 ) -> pa.Table:
     """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender.
 
-    `life` has the columns that tell when their flows are over.
+    `more` has the columns that tell when their flows are over, and where their octets stand in raw_frames.
     """
     chosen = kept.segments.take(pa.array(rows))
     place = column(chosen, "file_offset")
@@ -46,21 +49,22 @@ def of_segments(
         "payload": kept.payload(rows),
         "pieces": pa.nulls(len(rows), pa.int32()),
     }
-    columns |= life or {name: pa.nulls(len(rows)) for name in LIFE}
+    columns |= more or {name: pa.nulls(len(rows)) for name in (*LIFE, *PLACE)}
     return as_table("stream_state", columns)
 
 
-def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) -> pa.Table:
+def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], raw: Shown = lambda _: ()) -> pa.Table:
     """Rows of table stream_state as segments of a run; pieces of states come as rows that are STATE.
 
-    Segments whose captures are still where they were are read there again. The others carry the octets that were kept; an octet that
-    was not is missing. `order` are the ranks of the captures, by id, and `paths` their files by rank. Rows may be of an older version.
+    Segments whose captures are still where they were are read there again. The others carry the octets that were kept, or that rows of
+    raw_frames have, which `raw` gives by the ids of their streams; an octet that is nowhere is missing. `order` are the ranks of the
+    captures, by id, and `paths` their files by rank. Rows may be of an older version.
     """
     rows = TABLES["stream_state"].now(rows)
     pieces = pc.is_valid(rows.column("pieces"))
     if pc.any(pieces).as_py():
         of_states, rest = rows.filter(pieces), rows.filter(pc.invert(pieces))
-        return pa.concat_tables([_pieces(of_states), segments_of(rest, order, paths)])
+        return pa.concat_tables([_pieces(of_states), segments_of(rest, order, paths, raw)])
     names = pa.array(list(order), pa.string())
     capture = pa.array(list(order.values()), pa.int32()).take(pc.index_in(rows.column("capture_id").combine_chunks(), names))
     place, captured = (column(rows, name) for name in ("place", "captured_octets"))
@@ -71,7 +75,7 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
         mine = np.flatnonzero(capture.to_numpy() == rank)
         there[mine] = still_there(paths[rank], place[mine], captured[mine], headers[mine])
     role = coded(rows.column("role"), words.ROLES)
-    payload = rows.column("payload").combine_chunks()
+    payload = _with_shown(rows, ~there, raw)
     missing = ~there & (role < 0) & payload.is_null().to_numpy(zero_copy_only=False)
     columns = {
         "capture": capture,
@@ -82,6 +86,16 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str]) 
     }
     columns |= {name: rows.column(RENAMED.get(name, name)) for name in SEGMENTS.names if name not in columns}
     return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)
+
+
+def _with_shown(rows: pa.Table, wanted: Bools, raw: Shown) -> pa.Array:
+    """The payload of rows; of those `wanted` that have a place in raw_frames it is what is shown there."""
+    payload = rows.column("payload").combine_chunks()
+    lacking = pc.and_(pa.array(wanted), rows.column("stream_offset").is_valid()).combine_chunks()
+    if not pc.any(lacking).as_py():
+        return payload
+    some = rows.filter(lacking)
+    return pc.replace_with_mask(payload, lacking, octets_of(some, raw(pc.unique(some.column("stream_id")))))
 
 
 def of_state(octets: bytes, stream_ids: Sequence[str], capture_id: str, source: str, last: Mapping[str, object]) -> pa.Table:
@@ -103,6 +117,7 @@ def of_state(octets: bytes, stream_ids: Sequence[str], capture_id: str, source: 
         "captured_octets": pa.array([len(piece) for piece in payload]),
         "place": pa.array(np.full(count, NO_PIECE)),
         "role": pa.nulls(count, pa.string()),
+        **{name: pa.nulls(count) for name in PLACE},
         "payload": pa.array(payload, pa.binary()),
         "pieces": pa.array(np.full(count, count)),
     }
