@@ -32,7 +32,7 @@ NONE = pa.array([], pa.string())
 PIECE_OCTETS = 1 << 17
 """Octets of a piece, more where a table would have more than `MOST_PIECES` of them."""
 
-WRITTEN_OCTETS = 1 << 21
+WRITTEN_OCTETS = 1 << 22
 """Octets of rows that a piece is written of before it is known how many they become."""
 
 MOST_PIECES = 48
