@@ -19,7 +19,7 @@ from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
 from stompcap.tables.unknown_times import without_zero
 
-COMPRESSION_LEVEL = 1
+COMPRESSION_LEVEL = 3
 DICTIONARY_LIMIT = 64 * 1024
 HELD_OCTETS = 1 << 22
 """Octets of rows that are held before they are written as a row group: each has its cost for whoever reads the file."""
@@ -55,7 +55,7 @@ class TableWriter:
         """Write the rows that are held."""
         rows, self._held, self._octets = pa.concat_tables(self._held), [], 0
         if self._writer is None:
-            plain = [c.name for c in self.table.columns if pa.types.is_binary(c.type)]
+            plain = [column.name for column in self.table.columns if column.various]
             self._writer = pq.ParquetWriter(
                 self.path,
                 self.table.arrow,

@@ -47,6 +47,12 @@ class Column:
         return sql_type(self.type)
 
     @property
+    def various(self) -> bool:
+        """Whether hardly two rows have the same value, so that a dictionary of them would come on top of what it is to save."""
+        name = self.name
+        return self.type == TIMESTAMP or name.endswith(("_ns", "packet")) or name in ("seq", "ack", "ip_id", "place", "stream_offset")
+
+    @property
     def check(self) -> str | None:
         """The CHECK expression of an enumeration, or None. Delta requires it to be true, so it allows null explicitly."""
         if not self.words:
