@@ -53,7 +53,7 @@ def baseline(
     lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None, streams_version: int | None = None,
     raw_version: int | None = None,
 ) -> Baseline:
-    """What a batch goes on from, given the captures that the lake has; versions of stream_state, streams, raw_frames: None for the latest."""
+    """What a batch goes on from, given the captures that the lake has; a version (one of stream_state) is None for the latest."""
     table, shown = (open_tables.table(location(lake, name), at) for name, at in (("stream_state", version), ("raw_frames", raw_version)))
     files, raw = ([file for file in data_files.of(one) if file.name.startswith(open_files(options))] for one in (table, shown))
     if streams_version is None:

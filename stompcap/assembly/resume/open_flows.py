@@ -75,7 +75,7 @@ class OpenFlows:
         held[self._rows] = detected.is_stomp[reassembly.stream_of[self._rows]]
         shown = detected.carried.stretches
         shown = shown.take(np.flatnonzero((self.streams & detected.is_stomp)[shown.stream] & (shown.at < segments.num_rows)))
-        self._places = RawPlaces(captured)
+        self._places = RawPlaces(column(segments, "captured_octets"))
         self._places.add(shown.at, shown.offset - shown.skip, shown.length)
         elsewhere = self._places.offsets() >= 0
         if len(reassembly.overlaps):  # octets that came again are compared with those shown
