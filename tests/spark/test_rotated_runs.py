@@ -98,6 +98,9 @@ def test_captures_that_are_gone(run: Callable[..., Result], whole: dict[str, lis
     for capture in cut(CAPTURE, tmp_path, [0.5]):
         run(lake, [capture])
         Path(capture).unlink()
+        state = lakes.small(str(lake), "stream_state", ["payload", "stream_offset"])
+        assert len(state.column("stream_offset").drop_null())
+        assert not len(state.column("payload").drop_null())  # raw_frames has these octets
     assert rows_of(lake) == whole
 
 
