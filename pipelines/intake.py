@@ -17,7 +17,7 @@ from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
 from pipelines.ingest.survey import survey
-from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_is_unfinished, open_prefixes, partly_in, unfinished
+from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_unfinished, open_prefixes, partly_in, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
 from pipelines.recompute.old_captures import OldCaptures, of_source
@@ -27,6 +27,7 @@ from stompcap.capture import Known, changed
 from stompcap.capture.find import find
 from stompcap.capture_point_warnings import warnings
 from stompcap.lake import data_files, removal
+from stompcap.lake import tables as lakes
 from stompcap.lake.open_state import has_states
 from stompcap.lake.paths import OPEN
 
@@ -83,8 +84,7 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
         result.warnings += differing(given_options(job.options, stages), stages, held, job.lake)
     result.captures.sort(key=lambda capture: capture["path"] or "")
     if batch := ranked(found.captures, ids):
-        before = baseline(job.lake, job.options, [*known, *_of_unfinished(job, known)])
-        _ingest_batch(job, batch, replace(before, anew=latest_is_unfinished(job.lake, job.options)), whole=whole)
+        _ingest_batch(job, batch, _goes_on_from(job, [*known, *_of_unfinished(job, known)]), whole=whole)
     return sorted({row["capture_id"] for row in held if row["source"] == job.options.source})
 
 
@@ -92,6 +92,16 @@ def _known_by_path(job: Job, path: str, known: Sequence[dict[str, Any]]) -> list
     """What the lake has of a file of this path."""
     rows = [row for row in known if (row["path"], row["source"]) == (path, job.options.source)]
     return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in rows]
+
+
+def _goes_on_from(job: Job, known: Sequence[dict[str, Any]]) -> Baseline:
+    """What a batch goes on from. One that was killed may have changed raw_frames and not stream_state: then it is what that had."""
+    killed = latest_unfinished(job.lake, job.options)
+    found = baseline(job.lake, job.options, known)
+    if killed and not lakes.has_committed(job.lake, "stream_state", killed.batch_id):
+        before = baseline(job.lake, job.options, known, raw_version=killed.raw_version)
+        found = before if data_files.exist(file.uri for file in before.shown) else found
+    return replace(found, anew=killed is not None)
 
 
 def _of_unfinished(job: Job, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

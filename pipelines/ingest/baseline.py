@@ -59,4 +59,4 @@ def baseline(
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()
     captures = tuple(row for row in known if row["source"] == options.source)
-    return Baseline(table.version(), tuple(files), captures, streams_version, tuple(raw), shown.version())
+    return Baseline(table.version(), tuple(files), captures, streams_version, shown=tuple(raw), raw_version=shown.version())

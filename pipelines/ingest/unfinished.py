@@ -109,11 +109,11 @@ def open_prefixes(lake: str) -> dict[str, tuple[str, bool]]:
     return {batch: (prefix, latest[prefix] == batch) for batch, prefix in prefixes.items()}
 
 
-def latest_is_unfinished(lake: str, options: Options) -> bool:
-    """Whether the batch begun last, of those that go on with the same open streams, was not finished."""
-    names = {batch.batch_id for batch in unfinished(lake)}
-    prefixes = open_prefixes(lake) if names else {}
-    return any(latest and prefix == open_files(options) for name, (prefix, latest) in prefixes.items() if name in names)
+def latest_unfinished(lake: str, options: Options) -> Unfinished | None:
+    """The batch begun last, of those that go on with the same open streams, where it was not finished."""
+    left = {batch.batch_id: batch for batch in unfinished(lake)}
+    last = [name for name, (prefix, latest) in (open_prefixes(lake) if left else {}).items() if latest and prefix == open_files(options)]
+    return next((left[name] for name in last if name in left), None)
 
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
