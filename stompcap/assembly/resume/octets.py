@@ -61,7 +61,8 @@ class KeptOctets:
 
     def payload(self, rows: I64) -> pa.Array:
         """The octets of rows, ascending and all between them that are held; null where none was shown: strays, copies, rows not held."""
-        begin = next(iter(self._place[rows[self.held[rows]]].tolist()), 0)
+        places = self._place[rows]
+        begin = next(iter(places[places >= 0].tolist()), 0)
         offsets = begin + np.append(0, np.cumsum(self._lengths[rows])).astype(np.int32)
         validity = pa.array((self.held & self._known)[rows]).buffers()[1] if len(rows) else None
         return pa.Array.from_buffers(pa.binary(), len(rows), [validity, pa.py_buffer(offsets), pa.py_buffer(self._octets)])
