@@ -129,7 +129,7 @@ class _Context:
         """A session."""
         found, come = self.found, None
         if name + "upto" in found:
-            come = Sessions(**older_states.of_pieces(found, name + "come"), upto=found[name + "upto"].reshape(1))
+            come = Sessions(**older_states.of_pieces(found, name), upto=found[name + "upto"].reshape(1))
         return Paused(session_steps.of_arrays(found, name), come)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
