@@ -56,7 +56,7 @@ def test_what_is_kept_between_pieces_does_not_grow(name: str, tmp_path: Path) ->
     analyser = SessionAnalyser({capture: 0}, Options(), lambda _: True)
     kept = []
     for _ in analyser.analysed(assembly.parts(wire.segments)):
-        kept += [state.session.size for state in analyser.states.values()]
+        kept += [held.state.session.size for held in analyser.states.values()]
     assert len(kept) > 1
     assert max(kept) <= 3 * RETENTION + 2_000, kept  # rows and frames that wait for the other side, and names
 
@@ -73,7 +73,7 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
     kept, told = [], Counter[str]()
     for part in analyser.analysed(assembly.parts(wire.segments)):
         told.update({name: table.num_rows for name, table in part.tables.items()})
-        kept += [state.session.size for state in analyser.states.values()]
+        kept += [held.state.session.size for held in analyser.states.values()]
     assert max(kept) <= 15_000, kept
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 
