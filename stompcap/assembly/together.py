@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -121,9 +122,13 @@ class Together:
 
     def rows_of(self, flow: int) -> tuple[I64, I64]:
         """The rows of a flow's segments, and where among them those of its step are, then those left before of each connection."""
-        mine = np.flatnonzero(self.number // APART == flow)
-        row = self.row[np.isin(self.row, mine)]
-        return mine, np.searchsorted(mine, row)
+        mine = np.flatnonzero(self._flow == flow)
+        return mine, np.searchsorted(mine, self.row[self._flow[self.row] == flow])
+
+    @cached_property
+    def _flow(self) -> I64:
+        """The flow of each row."""
+        return self.number // APART
 
     def extents(self) -> Reassembly:
         """What was found, with the octets of both."""

@@ -2,8 +2,8 @@
 
 What is kept of a segment is its header and the places of its octets in the capture and in raw_frames
 (`stompcap.assembly.resume.raw_places`); where they are not all in raw_frames, these octets too (`stompcap.assembly.resume.octets`). Of
-connections that have shown no STOMP no octets are kept, but what they showed the sender to be. A flow of many packets goes through the
-machines one by one instead, and their state is kept (`stompcap.assembly.resume.flow_state`).
+connections that have shown no STOMP no octets are kept, but what they showed the sender to be. An open flow of many packets goes on by
+the states of the machines instead (`stompcap.assembly.stateful_flows`).
 """
 
 from __future__ import annotations
