@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
+from stompcap.assembly.due import Going, Resumed
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
 from stompcap.assembly.resume.connects import NO_CONNECTS, connects_of
@@ -25,7 +26,7 @@ from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.task import Task
 from stompcap.assembly.together import Steps, Together, without_rows
 from stompcap.assembly.underway import APART, NOT_STALLED, Underway, stalls_of, still_needed
-from stompcap.assembly.windows import Going, Resumed, Window, windows
+from stompcap.assembly.windows import Window, windows
 from stompcap.codes import ROLE_CLIENT, ROLE_EOLS, ROLE_OTHER, ROLE_SERVER, ROLE_UNKNOWN
 from stompcap.columns import I8, Bools, Octets, column
 from stompcap.stomp.grammar import CONNECTED

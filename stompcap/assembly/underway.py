@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from stompcap.assembly.due import Resumed
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.resume.connects import NO_CONNECTS, Connects
-from stompcap.assembly.windows import Resumed
 from stompcap.columns import I64
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport.carried import Carried

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stompcap.assembly.analyser import Paused
+from stompcap.assembly.due import Resumed
 from stompcap.assembly.flows import AsTheyStand
 from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.resume import older_states, packing, segment_rows, session_steps, state_layout
@@ -24,7 +25,6 @@ from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.resume.state_layout import COME
 from stompcap.assembly.task import Task
 from stompcap.assembly.underway import Underway
-from stompcap.assembly.windows import Resumed
 from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.columns import I8, I64
 from stompcap.stomp.delimiter_io import State
