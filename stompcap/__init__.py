@@ -80,7 +80,7 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
-    """A table or view of a lake as a DataFrame; KeyError for an unknown one."""
+    """A table or view of a lake as a DataFrame; StompcapError for an unknown one."""
     from stompcap.lake.tables import read
 
     return read(spark, lake, table)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from stompcap.errors import EnvironmentProblem
+from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
@@ -24,6 +24,7 @@ from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.replaced import drop, due
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -157,10 +158,12 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
-    """A table or view of the lake as a DataFrame; KeyError for a name the lake does not have."""
+    """A table or view of the lake as a DataFrame; UsageError for a name that lakes have not."""
     if view := VIEWS.get(table):
         tables: dict[str, Any] = {name: read(spark, lake, name) for name in view.tables}
         return spark.sql(view.sql, **tables)
+    if table not in TABLES:
+        raise UsageError(f"{visible(table, 60)}: not a table or view of a lake, which are {', '.join((*TABLES, *VIEWS))}")
     where = location(lake, TABLES[table].name)
     for_spark = where if is_local(lake) else remote.named(spark, where)
     return spark.read.format("delta").load(for_spark) if for_spark else remote.read(spark, table, data_files.of(open_tables.table(where)))

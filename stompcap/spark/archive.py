@@ -69,7 +69,9 @@ def record(archive: Path, command: Sequence[str]) -> None:
         os.replace(made, archive)
         for old in sorted(archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
             old.unlink(missing_ok=True)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentProblem(f"the class-data archive could not be made (it took longer than {LONGEST_S} s)") from error
+    except OSError as error:
         raise EnvironmentProblem(f"{archive}: the class-data archive could not be made ({error})") from error
     finally:
         made.unlink(missing_ok=True)

@@ -44,7 +44,7 @@ def register(spark: SparkSession, lake: str, catalog: str = CATALOG, schema: str
     named = f"`{catalog}`.`{schema}`"
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {named}")
     uris = {table: _uri(spark, lake, table) for table in TABLES}
-    known = {row["tableName"] for row in spark.sql(f"SHOW TABLES IN {named}").collect()}
+    known = {row["tableName"] for row in spark.sql(f"SHOW TABLES IN {named}").collect() if not row["isTemporary"]}
     for table, uri in uris.items():
         if table in known and (other := _location(spark, f"{named}.`{table}`")) != uri:
             raise UsageError(f"{catalog}.{schema} has a table {table} at {other or 'no location'}; name another --schema")

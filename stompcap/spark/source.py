@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from stompcap.errors import UsageError
 from stompcap.tasks.packing import FILE_OCTETS, packed
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSourceStreamReader
     from pyspark.sql.types import StructType
 
     from stompcap.capture import Split
@@ -101,6 +103,11 @@ class PcapDataSource(DataSource):
             raise ValueError(f"option tunnels is true or false, not {tunnels!r}")
         named = json.loads(self.options["paths"]) if "paths" in self.options else [self.options["path"]]
         return PcapReader(find(named), int(wanted), tunnels=tunnels == "true")
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """Raises UsageError: captures are read whole, and one that grows would be read again, or in part."""
+        del schema
+        raise UsageError("pcap is read with spark.read, not with readStream; what follows captures as they come is stompcap watch")
 
 
 def register(spark: SparkSession) -> None:

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from stompcap.cli import common
+from stompcap.errors import EnvironmentProblem
 
 Report = Callable[[int, int], None]  # called with how many are done, of how many
-Step = tuple[str, Callable[[Report], int]]  # what is prepared, and a function that does it and returns how many it made
+Step = tuple[str, Callable[[Report], int]]  # what is prepared, and a function that does it and returns how many it made, -1 for a warning
 Into = Annotated[
     bool,
     typer.Option("--into-environment", help="Compile for any processor of this architecture, into the Python environment to be packed."),
@@ -33,9 +34,14 @@ def _kernels_for_all(report: Report) -> int:
 
 
 def _classes(report: Report) -> int:
+    """Runs only start slower without the archive, so that it cannot be made is a warning."""
     from stompcap.prepare.classes import record
 
-    return record(report)
+    try:
+        return record(report)
+    except EnvironmentProblem as error:
+        print(f"warning: {error}; runs start some seconds slower; stompcap prepare tries again", file=sys.stderr)
+        return -1
 
 
 STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), ("class-data archive of the JVM", _classes))
@@ -53,7 +59,7 @@ def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose
     for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
         with _progress(name, quiet) as report:
             count = step(report)
-        if not quiet:
+        if not quiet and count >= 0:
             print(f"{name}: {f'{count} made' if count else 'all there'}", file=sys.stderr)
 
 

@@ -1,0 +1,53 @@
+"""What programs ask of lakes and captures through Spark: it works, or says in one line why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import stompcap
+from stompcap import views
+from stompcap.lake import tables as lakes
+from stompcap.spark import catalog
+from stompcap.spark import register as register_source
+from stompcap.tables import TABLES
+from tests.e2e.truth import DATA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lake without rows."""
+    lake = str(tmp_path_factory.mktemp("lake"))
+    lakes.create(lake)
+    return lake
+
+
+def test_a_lake_is_registered_beside_temporary_views_of_its_names(spark: SparkSession, empty: str) -> None:
+    lakes.views(spark, empty)
+    try:
+        assert catalog.register(spark, empty, schema="beside") == (len(TABLES), 0, len(views.VIEWS))
+        assert catalog.register(spark, empty, schema="beside") == (0, len(TABLES), len(views.VIEWS))
+    finally:
+        for name in (*TABLES, *views.VIEWS):
+            spark.catalog.dropTempView(name)
+        spark.sql("DROP SCHEMA beside CASCADE")
+
+
+def test_an_unknown_table_is_said_with_those_there_are(spark: SparkSession, empty: str) -> None:
+    with pytest.raises(stompcap.StompcapError, match=r"^nonsense: not a table or view of a lake, which are captures, .*delivery_details"):
+        stompcap.read(spark, empty, "nonsense")
+
+
+def test_captures_are_no_stream_and_the_error_says_what_follows_them(spark: SparkSession, tmp_path: Path) -> None:
+    register_source(spark)
+    with pytest.raises(Exception, match="stompcap watch"):
+        spark.readStream.format("pcap").load(str(DATA)).writeStream.format("noop").option(
+            "checkpointLocation", str(tmp_path)
+        ).start().awaitTermination()
