@@ -100,7 +100,7 @@ def _goes_on_from(job: Job, known: Sequence[dict[str, Any]]) -> Baseline:
     found = baseline(job.lake, job.options, known)
     if killed and not lakes.has_committed(job.lake, "stream_state", killed.batch_id):
         before = baseline(job.lake, job.options, known, raw_version=killed.raw_version)
-        found = before if data_files.exist(file.uri for file in before.shown) else found
+        found = before if data_files.exist(file.uri for file in before.raw_files) else found
     return replace(found, anew=killed is not None)
 
 
@@ -130,7 +130,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     old.examine(reread)
     missing += [old.reasons([row]) for row in old.missing(reread)]
     before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)
-    if not data_files.exist(file.uri for file in (*before.files, *before.shown)):
+    if not data_files.exist(file.uri for file in (*before.files, *before.raw_files)):
         missing.append("what it went on from is deleted")
     if missing:
         if some := partly_in(job.lake, batch):

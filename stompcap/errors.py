@@ -44,7 +44,7 @@ class NoCapture(CaptureError):
 
 
 def unforeseen(path: str, error: Exception) -> CaptureError:
-    """The error of a capture on which this program fails: names the place in the code, and none of the capture's octets.
+    """The error of a capture on which this program fails: names the line of code, and none of the capture's octets.
 
     A CaptureError is returned unchanged; another StompcapError is not the capture's fault, and raised.
     """
@@ -53,9 +53,9 @@ def unforeseen(path: str, error: Exception) -> CaptureError:
     if isinstance(error, StompcapError):
         raise error
     package = os.path.dirname(__file__)
-    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(package)]
-    place = f" in {os.path.relpath(places[-1].filename, package)}, line {places[-1].lineno}" if places else ""
-    problem = f"could not be read ({type(error).__name__}{place}); please report it; other captures are not affected"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(package)]
+    inside = f" in {os.path.relpath(frames[-1].filename, package)}, line {frames[-1].lineno}" if frames else ""
+    problem = f"could not be read ({type(error).__name__}{inside}); please report it; other captures are not affected"
     return CaptureError(path, problem)
 
 

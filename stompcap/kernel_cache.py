@@ -68,8 +68,8 @@ def _imported(octets: bytes, files: Container[str]) -> Iterator[str]:
     for module, names in IMPORTED.findall(octets):
         folder = module.decode().replace(".", "/").removeprefix("stompcap").lstrip("/")
         for one in re.findall(r"(\w+)(?: as \w+)?", names.decode()):
-            place = f"{folder}/{one}.py".lstrip("/")
-            yield place if place in files else f"{folder}.py" if f"{folder}.py" in files else f"{folder}/__init__.py".lstrip("/")
+            path = f"{folder}/{one}.py".lstrip("/")
+            yield path if path in files else f"{folder}.py" if f"{folder}.py" in files else f"{folder}/__init__.py".lstrip("/")
 
 
 def own_folder() -> Path:
@@ -143,7 +143,7 @@ class KernelCache(FunctionCache):
         super().__init__(function)
         locator, base = self._impl.locator, self._impl.filename_base
         within = module_folder(function.__module__)
-        self._files = [IndexDataCacheFile(os.path.join(place, within), base, locator.get_source_stamp()) for place in folders()]
+        self._files = [IndexDataCacheFile(os.path.join(folder, within), base, locator.get_source_stamp()) for folder in folders()]
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
@@ -183,9 +183,9 @@ def drop_unused(base: Path) -> None:
 def use() -> None:
     """Start using the folders: mark the user's as used today; compile for the baseline where shipped kernels are used."""
     with suppress(OSError):
-        place = own_folder()
-        if time.time() - place.stat().st_mtime > KEPT_SECONDS / 7:
-            os.utime(place)
+        folder = own_folder()
+        if time.time() - folder.stat().st_mtime > KEPT_SECONDS / 7:
+            os.utime(folder)
     shipped = shipped_folder()
     level = None if shipped is None else baseline.stated(shipped)
     if level is not None:

@@ -144,9 +144,9 @@ def load(path: str, known: Collection[str]) -> Settings:
         line = octets.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}, line {line}: not TOML: a byte is not valid UTF-8; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        problem, _, place = str(error).removesuffix(")").rpartition(" (at ")
-        line_of = place.partition(",")[0] if place.startswith("line") else f"line {len(text.splitlines())}"
-        raise UsageError(f"{path}, {line_of}: not TOML: {problem}; {EXAMPLE}") from error
+        problem, _, where = str(error).removesuffix(")").rpartition(" (at ")
+        named = where.partition(",")[0] if where.startswith("line") else f"line {len(text.splitlines())}"
+        raise UsageError(f"{path}, {named}: not TOML: {problem}; {EXAMPLE}") from error
     try:
         names = tuple(f.name for f in fields(Settings))
         _only((), document, names)

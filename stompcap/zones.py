@@ -58,8 +58,8 @@ def _local() -> tzinfo:
     """The zone that TZ names, else the one that the system's local time is a link to; UTC where there is neither, as in C."""
     named = os.environ.get("TZ")
     if named is None:
-        place = os.path.realpath(_LOCALTIME)
-        named = place.rpartition("/zoneinfo/")[2] if os.path.exists(_LOCALTIME) else "UTC"
+        resolved = os.path.realpath(_LOCALTIME)
+        named = resolved.rpartition("/zoneinfo/")[2] if os.path.exists(_LOCALTIME) else "UTC"
     named = named.removeprefix(":") or "UTC"
     if named.lower() == LOCAL or named not in available_timezones():
         raise ValueError("this machine does not name its time zone; give an IANA name such as Europe/Berlin")

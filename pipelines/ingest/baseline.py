@@ -34,7 +34,7 @@ class Baseline:
     anew: bool = False
     """Whether all open connections are computed again: a batch that was killed may have left rows of some in some of the tables."""
 
-    shown: tuple[File, ...] = ()
+    raw_files: tuple[File, ...] = ()
     """The files of table raw_frames with rows of open streams, which have octets that table stream_state has not."""
 
     raw_version: int | None = None
@@ -54,9 +54,9 @@ def baseline(
     raw_version: int | None = None,
 ) -> Baseline:
     """What a batch goes on from, given the captures that the lake has; a version (one of stream_state) is None for the latest."""
-    table, shown = (open_tables.table(location(lake, name), at) for name, at in (("stream_state", version), ("raw_frames", raw_version)))
-    files, raw = ([file for file in data_files.of(one) if file.name.startswith(open_files(options))] for one in (table, shown))
+    table, raw = (open_tables.table(location(lake, name), at) for name, at in (("stream_state", version), ("raw_frames", raw_version)))
+    files, raw_files = ([file for file in data_files.of(one) if file.name.startswith(open_files(options))] for one in (table, raw))
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()
     captures = tuple(row for row in known if row["source"] == options.source)
-    return Baseline(table.version(), tuple(files), captures, streams_version, shown=tuple(raw), raw_version=shown.version())
+    return Baseline(table.version(), tuple(files), captures, streams_version, raw_files=tuple(raw_files), raw_version=raw.version())

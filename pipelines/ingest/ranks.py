@@ -67,7 +67,7 @@ class Ranks:
             always = always.filter(self.open.column("last_ns").is_null())
         paths = [path for path, _ in self.named]
         always = always.combine_chunks().unique()
-        self.state = OpenState(baseline.files, self.order, paths, always, baseline.shown) if baseline.files else OpenState()
+        self.state = OpenState(baseline.files, self.order, paths, always, baseline.raw_files) if baseline.files else OpenState()
 
     def over(self, again: pa.Array, idle_ns: int) -> pa.Array:
         """The ids of open streams that are over, as no packet came for so long; without those that were computed `again`."""

@@ -44,17 +44,17 @@ def _words(name: str, value: Any) -> str:
 
 def _settings(settings: Settings) -> str:
     """The settings that are not as by default."""
-    given = []
+    changed = []
     for rule_id, setting in sorted(settings.rules):
-        given += [f"{rule_id}.enabled=false"] if not setting.enabled else []
-        given += [f"{rule_id}.level={setting.level}"] if setting.level else []
+        changed += [f"{rule_id}.enabled=false"] if not setting.enabled else []
+        changed += [f"{rule_id}.level={setting.level}"] if setting.level else []
     for one in fields(Thresholds):
         value = getattr(settings.thresholds, one.name)
         if value != one.default:
-            given.append(f"{one.name}={value:g}")
+            changed.append(f"{one.name}={value:g}")
     for one in fields(Secrets):
-        given += [f"secrets.{one.name}={','.join(getattr(settings.secrets, one.name))}"] if getattr(settings.secrets, one.name) else []
-    return ", ".join(given) or "nothing that differs from the defaults"
+        changed += [f"secrets.{one.name}={','.join(getattr(settings.secrets, one.name))}"] if getattr(settings.secrets, one.name) else []
+    return ", ".join(changed) or "nothing that differs from the defaults"
 
 
 def recorded(lake: str) -> dict[str, dict[str, str]]:

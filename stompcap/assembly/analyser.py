@@ -29,7 +29,7 @@ class Paused:
     """A session that goes on: its state, and the rows that no step has had yet."""
 
     state: State
-    come: Sessions | None
+    waiting: Sessions | None
 
 
 class SessionAnalyser:
@@ -41,7 +41,7 @@ class SessionAnalyser:
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
         self.order, self.options, self.wants = dict(order), options, wants
         self.states: dict[str, Together] = {}  # of the sessions that go on, by stream; of several together where they took a step so
-        self.come: dict[str, list[Sessions]] = {}  # pieces of them that no step has had yet
+        self.waiting: dict[str, list[Sessions]] = {}  # pieces of them that no step has had yet
         self._ending: list[tuple[Sessions, State]] = []  # sessions whose last piece has come, with the states before it
         self._ending_rows = 0
         self._going_on: list[pa.Array] = []  # ids of streams among them that later captures may go on with
@@ -87,7 +87,7 @@ class SessionAnalyser:
     def paused(self, streams: Iterable[str]) -> dict[str, Paused]:
         """The sessions of these streams that go on, by stream; what comes later does not change them."""
         return {
-            stream: Paused(self.states[stream].of(stream), _in_one(self.come[stream]) if stream in self.come else None)
+            stream: Paused(self.states[stream].of(stream), _in_one(self.waiting[stream]) if stream in self.waiting else None)
             for stream in streams
             if stream in self.states
         }
@@ -96,8 +96,8 @@ class SessionAnalyser:
         """Go on with sessions of an earlier run."""
         for stream, paused in sessions.items():
             self.states[stream] = Together.of_streams(paused.state, [stream])
-            if paused.come is not None:
-                self.come[stream] = [paused.come]
+            if paused.waiting is not None:
+                self.waiting[stream] = [paused.waiting]
 
     def _whole(self, sessions: Sessions) -> dict[str, pa.Table]:
         # only tasks that want sessions pay for loading the machines
@@ -113,24 +113,24 @@ class SessionAnalyser:
         """Take pieces of sessions: a step of all whose rows are enough for one by now, the others wait."""
         ids = flat(sessions.streams.column("stream_id"))
         names, rows = ids.to_pylist(), _rows_of(sessions, ids)
-        waiting = np.array([sum(_rows(one) for one in self.come.get(name, ())) for name in names])
+        waiting = np.array([sum(_rows(one) for one in self.waiting.get(name, ())) for name in names])
         sizes = np.array([self.states[name].sizes[name] if name in self.states else 0 for name in names])
         due = rows + waiting >= sizes // SHARE
         for name, one in zip(ids.filter(pa.array(~due)).to_pylist(), by_stream(only(sessions, pa.array(~due))), strict=True):
-            self.come.setdefault(name, []).append(one)
+            self.waiting.setdefault(name, []).append(one)
         if not due.any():
             return {}
         now = only(sessions, pa.array(due))
-        come, before = self._so_far(now)
+        parts, before = self._so_far(now)
         streams = flat(now.streams.column("stream_id")).to_pylist()
-        tables, after = self._step(now.streams, come, now.upto, before)
+        tables, after = self._step(now.streams, parts, now.upto, before)
         self.states |= dict.fromkeys(streams, Together.of_streams(after, streams))
         return tables
 
     def _end(self, sessions: Sessions, going_on: pa.Array | None) -> None:
         """Take the last pieces of sessions."""
-        come, before = self._so_far(sessions)
-        last = replace(_in_one(come), streams=sessions.streams, upto=sessions.upto)
+        parts, before = self._so_far(sessions)
+        last = replace(_in_one(parts), streams=sessions.streams, upto=sessions.upto)
         self._ending.append((last, before))
         self._ending_rows += _rows(last) + before.session.size
         if going_on is not None:
@@ -141,20 +141,20 @@ class SessionAnalyser:
         from stompcap.assembly.resume import session_steps
 
         names = flat(sessions.streams.column("stream_id")).to_pylist()
-        come = [one for name in names for one in self.come.pop(name, ())]
+        parts = [one for name in names for one in self.waiting.pop(name, ())]
         groups: dict[int, tuple[Together, list[str]]] = {}
         for name in names:
             if name in self.states:
                 group = self.states.pop(name)
                 groups.setdefault(id(group), (group, []))[1].append(name)
         states = [group.some(mine) for group, mine in groups.values()]
-        return [*come, sessions], session_steps.together(states) if states else session_steps.EMPTY
+        return [*parts, sessions], session_steps.together(states) if states else session_steps.EMPTY
 
-    def _step(self, streams: pa.Table, come: list[Sessions], upto: I64 | None, before: State) -> tuple[dict[str, pa.Table], State]:
+    def _step(self, streams: pa.Table, parts: list[Sessions], upto: I64 | None, before: State) -> tuple[dict[str, pa.Table], State]:
         from stompcap.assembly.resume import session_steps
         from stompcap.session import StepInput
 
-        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES)
+        rows, frames, segments, stalls = (pa.concat_tables([getattr(one, name) for one in parts]) for name in SESSION_TABLES)
         whole = np.full(streams.num_rows, END) if upto is None else upto
         batch = StepInput(streams, rows, frames, segments, stalls, upto=whole, closing=whole == END)
         return session_steps.resume(batch, before, self.order, self._session_options(), self.options.settings)
@@ -200,6 +200,6 @@ def _rows(piece: Sessions) -> int:
     return int(piece.raw_frames.num_rows + piece.segments.num_rows)
 
 
-def _in_one(come: list[Sessions]) -> Sessions:
+def _in_one(parts: list[Sessions]) -> Sessions:
     """Pieces of a session as one."""
-    return replace(come[-1], **{name: pa.concat_tables([getattr(one, name) for one in come]) for name in SESSION_TABLES})
+    return replace(parts[-1], **{name: pa.concat_tables([getattr(one, name) for one in parts]) for name in SESSION_TABLES})

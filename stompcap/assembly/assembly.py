@@ -31,7 +31,7 @@ class Assembly(Task):
 
     def parts(self, flows: pa.Table) -> Iterator[Part]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
-        flows = tcp.as_they_crossed(self.points.told(flows.combine_chunks()), self.clocks)
+        flows = tcp.as_they_crossed(self.points.marked(flows.combine_chunks()), self.clocks)
         begin = 0
         stateful = _Group(self)
         for first, end in self._large(flows) if self.analyser else ():
@@ -46,7 +46,7 @@ class Assembly(Task):
     def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
         flows = StatefulFlows(self)
-        yield from flows.feed(map(self.points.told, segments))
+        yield from flows.feed(map(self.points.marked, segments))
         yield from flows.end()
 
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from stompcap import codes, stomp
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
-from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, constant, frames, raw_frames, shown
+from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, constant, frames, raw_frames, redacted_octets
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import Window
@@ -60,7 +60,7 @@ class StreamRows:
         self.conflicts = conflicts
         self.lasting = lasting
         self.going_on = going_on if going_on is not None and going_on.streams.any() else None
-        self.spoken = client_side.spoken_by(detected.roles)
+        self.spoken = client_side.client_by_octets(detected.roles)
         self.protocol = detect.protocols(detected)
         self.transport = detect.transports(detected)
         self.client = client_side.clients(reassembly, self.spoken, task.options)
@@ -99,10 +99,10 @@ class StreamRows:
         side = (np.tile(np.array([0, 1], np.int8), streams.size) ^ np.repeat(self.client[streams], 2)).astype(np.int8)
         of = np.repeat(streams, 2)
         directions = Directions(self.reassembly.streams.stream_id.take(pa.array(of)), side)
-        view = shown(window.octets, window.rows, a.options, self._passcodes(window))
+        view = redacted_octets(window.octets, window.rows, a.options, self._passcodes(window))
         if self.going_on is not None:
             self.going_on.take(window.stretches, view.octets)
-        raw = raw_frames(view, window.rows, window.placed, directions, self.lineage, a.batch_id)
+        raw = raw_frames(view, window.rows, window.arrivals, directions, self.lineage, a.batch_id)
         versions = stomp.Versions(self.version, self.version_source, self.possible).take(of)
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
         if window.fresh.any():
@@ -128,12 +128,12 @@ class StreamRows:
             if before and one in before:
                 known[number] = known.get(number, frozenset()) | before[one]
         found = stomp.passcodes_of(window.octets, window.rows, known, self.task.names)
-        self.task.given = self.task.given.union(*found.values())
+        self.task.secrets = self.task.secrets.union(*found.values())
         if before is not None:
             before.update((ends[number], passcodes) for number, passcodes in found.items())
         going_on = ~window.last
         self.passcodes |= {int(window.streams[number]): passcodes for number, passcodes in found.items() if going_on[number]}
-        return {**found, -1: self.task.given}
+        return {**found, -1: self.task.secrets}
 
     def _ends(self, stream: int) -> bytes:
         """The endpoints of a stream, as SEGMENTS has them."""
@@ -158,13 +158,13 @@ class StreamRows:
         return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.task.batch_id)
 
     def _in_wire_order(self, steps: ClockSteps) -> ClockSteps:
-        """Steps of clocks by the places in wire order of the first octets that came behind them, not by the numbers of packets."""
-        came, bounds, place = self.carried.stretches, self.carried.bounds[::2], self.reassembly.ordered[steps.stream] + 1
+        """Steps of clocks by the numbers in wire order of the first octets behind them, not by the numbers of packets."""
+        came, bounds, order = self.carried.stretches, self.carried.bounds[::2], self.reassembly.ordered[steps.stream] + 1
         for step, stream in enumerate(steps.stream.tolist()):
             part = slice(int(bounds[stream]), int(bounds[stream + 1]))
             behind = self.listing.number[came.row[part]] + 1 >= steps.place[step]
-            place[step] = came.order[part].min(where=behind, initial=place[step])
-        return replace(steps, place=place)
+            order[step] = came.order[part].min(where=behind, initial=order[step])
+        return replace(steps, place=order)
 
     def streams(self, which: I64) -> pa.Table:
         """Rows of table streams."""

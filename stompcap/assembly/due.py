@@ -19,7 +19,7 @@ class Resumed:
     """Where the windows of a stream go on.
 
     state      of the delimiter, both directions
-    since      place in wire order: segments before it came with earlier windows
+    since      number in wire order: segments before it came with earlier windows
     wait       per side, octets that must have come, those left undecided among them, until it is presented again
     presented  per side, the offset up to which it was presented
     """
@@ -34,7 +34,7 @@ class Resumed:
 class Going:
     """A stream of which more may come, or that began earlier.
 
-    upto   place in wire order: what comes later stands there or behind; END where the stream ends
+    upto   number in wire order: later rows have this one or larger ones; END where the stream ends
     idle   per side, whether nothing came since the windows before
     """
 
@@ -94,12 +94,12 @@ class Due:
 
     @property
     def since(self) -> I64:
-        """Per stream, the place in wire order from which on its segments have come with no window."""
+        """Per stream, the number in wire order from which on its segments have come with no window."""
         return np.array([0 if one.resumed is None else one.resumed.since for one in self.going], np.int64)
 
     @property
     def upto(self) -> I64:
-        """Per stream, the place in wire order where what comes later stands, or behind it."""
+        """Per stream, the smallest number in wire order that later rows may have."""
         return np.array([one.upto for one in self.going], np.int64)
 
     def resumed(self, number: int, after: State, size: int) -> Resumed | None:

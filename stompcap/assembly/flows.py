@@ -85,26 +85,26 @@ class Flows:
         together = Together.of(step, before, a.sources)
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
-        shown = detect.detect(together.reassembly, together.carried, a.options, unknown, together.stacks)
-        outer, together = together.carried, together.through(shown.carried)
-        reassembly, segments = together.reassembly, shown.carried.segments
-        kept, detected, missing = shown.is_stomp, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
+        detection = detect.detect(together.reassembly, together.carried, a.options, unknown, together.stacks)
+        outer, together = together.carried, together.through(detection.carried)
+        reassembly, segments = together.reassembly, detection.carried.segments
+        kept, detected, missing = detection.is_stomp, found.over.copy(), np.zeros((len(found.streams), 2), np.int64)
         for stream, one in before.items():
-            count, waits = one.segments.num_rows, shown.undecided[stream] and not kept[stream]
+            count, waits = one.segments.num_rows, detection.undecided[stream] and not kept[stream]
             waited = step.full[stream] and one.waited and count > (MOST_UNDECIDED if waits else 0)
             detected[stream] |= one.learned is not None or waited
             kept[stream] |= one.resumed is not None
             missing[stream] = one.missing
         if (without := detect.not_kept(kept, reassembly, segments)).size:
             a.unread.update(segments.column("endpoints").take(pa.array(without)).to_pylist())
-        reassembly, outer, carried = without_rows(without, reassembly, outer, shown.carried, missing)
+        reassembly, outer, carried = without_rows(without, reassembly, outer, detection.carried, missing)
         listing = together.listing()
         conflicts = tcp.count_conflicts(found, step.segments, a.sources)
         if stay_open:
-            ended = (~unknown & ~kept)[:, None] & np.isin(shown.roles, (ROLE_UNKNOWN, ROLE_EOLS))
-            roles = np.where(ended, np.int8(ROLE_OTHER), shown.roles)
+            ended = (~unknown & ~kept)[:, None] & np.isin(detection.roles, (ROLE_UNKNOWN, ROLE_EOLS))
+            roles = np.where(ended, np.int8(ROLE_OTHER), detection.roles)
             self.as_they_stand = AsTheyStand(replace(together, reassembly=reassembly), kept, roles)
-        rows = StreamRows(a, reassembly, replace(shown, carried=carried), conflicts, self.as_they_stand, step.lasting, listing)
+        rows = StreamRows(a, reassembly, replace(detection, carried=carried), conflicts, self.as_they_stand, step.lasting, listing)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             rows.passcodes[stream] = one.passcodes
@@ -112,7 +112,7 @@ class Flows:
                 rows.know(stream, one.learned)
         resumed = {stream: one.resumed for stream, one in before.items()}
         connects = {stream: one.connects for stream, one in before.items()}
-        written, answered = np.zeros(len(found.streams), np.bool_), np.isin(shown.roles, (ROLE_CLIENT, ROLE_SERVER)).all(axis=1)
+        written, answered = np.zeros(len(found.streams), np.bool_), np.isin(detection.roles, (ROLE_CLIENT, ROLE_SERVER)).all(axis=1)
         going = _going(step, together, listing, resumed)
         for some in windows(carried, kept & (detected | answered), a.window, going, a.names):
             detected[some.streams] |= some.first & _connected(some)
@@ -141,7 +141,7 @@ class Flows:
             self.underway[flow][number] = Underway(
                 learned, position, conflicts[stream], left, carried.segments.take(pa.array(held)), together.number[held] % APART,
                 listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
-                shown.stacks.get(stream, ()) if detected[stream] else (), waited,
+                detection.stacks.get(stream, ()) if detected[stream] else (), waited,
             )  # fmt: skip
 
 

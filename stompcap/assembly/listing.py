@@ -13,7 +13,7 @@ from stompcap.wire_order import END
 
 @dataclass(frozen=True)
 class Listing:
-    """Per row of segments, the first row of its packet, the place in wire order of the first octets that this brought, and its number."""
+    """Per row of segments, the first row of its packet, the number in wire order of the first octets that this brought, and its number."""
 
     packet: I64
     order: I64
@@ -21,7 +21,7 @@ class Listing:
 
     @staticmethod
     def of(number: I64, stretches: Stretches, before: I64 | None = None) -> Listing:
-        """Those of rows by the number of their packet in its flow, ascending; `before` are the places that were found earlier, else END."""
+        """Those of rows by the number of their packet in its flow, ascending; `before` are the orders that were found earlier, else END."""
         rows = np.arange(len(number))
         packet = np.maximum.accumulate(np.where(np.diff(number, prepend=-1) != 0, rows, 0))
         order = np.full(len(number), END)

@@ -22,7 +22,7 @@ class Sessions:
     """Rows of STOMP streams without their octets: what the session machine takes.
 
     The streams are whole where `upto` is None. Else these are pieces, `streams` with each as far as it is known: `upto` is, per row of
-    `streams`, a place in wire order: all that comes later stands there or behind (stompcap.wire_order.END where it is the last piece).
+    `streams`, a number in wire order: all later rows have this one or larger ones (stompcap.wire_order.END where it is the last piece).
     """
 
     streams: pa.Table

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import stomp
-from stompcap.assembly.rows import frames, shown
+from stompcap.assembly.rows import frames, redacted_octets
 from stompcap.codes import FRAME
 from stompcap.columns import I64, U8, coded
 from stompcap.options import Options
@@ -35,7 +35,8 @@ def redecode(raw: pa.Table, options: Options) -> pa.Table:
     sides = np.tile(np.array([0, 1], np.int8), len(names))
     of = np.repeat(np.arange(len(names)), 2)
     versions = stomp.negotiate(octets, rows, of, sides, len(names))
-    return frames(shown(octets, rows, options, stomp.passcodes_of(octets, rows, names=secret)), rows, raw, versions.take(of), options)
+    view = redacted_octets(octets, rows, options, stomp.passcodes_of(octets, rows, names=secret))
+    return frames(view, rows, raw, versions.take(of), options)
 
 
 def _octets(raw: pa.ChunkedArray) -> U8:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import stomp
-from stompcap.assembly.arrivals import Placed
+from stompcap.assembly.row_arrivals import RowArrivals
 from stompcap.codes import FRAME
 from stompcap.columns import I8, I64, Bools, Octets, integers, timestamps, worded
 from stompcap.options import Options
@@ -89,53 +89,55 @@ def raw_column(octets: Octets, position: I64, length: I64) -> pa.ChunkedArray:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The octets that tables may hold, secrets masked unless they are to be kept, and per row whether something was, and its syntax."""
+class RedactedOctets:
+    """The octets that tables may hold (secrets are masked unless they are to be kept), whether a row was masked, and its syntax."""
 
     octets: Octets
     redacted: Bools
     syntax: I64
 
 
-def shown(octets: Octets, rows: Rows, options: Options, passcodes: stomp.Passcodes) -> Shown:
-    """What of these octets may be shown; nothing else reaches a table, be it a header, a preview or evidence.
+def redacted_octets(octets: Octets, rows: Rows, options: Options, passcodes: stomp.Passcodes) -> RedactedOctets:
+    """Mask these octets; nothing else reaches a table, be it a header, a preview or evidence.
 
     `passcodes` are what each connection gave as secrets.
     """
     if options.keep_credentials:
-        return Shown(octets, np.zeros(len(rows), bool), rows.syntax)
-    given = frozenset[bytes]().union(*passcodes.values())
-    masked, found = mask_secrets(octets, rows, given, stomp.secret_header_names(options.settings.secrets))
+        return RedactedOctets(octets, np.zeros(len(rows), bool), rows.syntax)
+    secrets = frozenset[bytes]().union(*passcodes.values())
+    masked, found = mask_secrets(octets, rows, secrets, stomp.secret_header_names(options.settings.secrets))
     tokens = np.where(found & LOGIN, int(stomp.Syntax.TOKEN_LOGIN), 0)
-    return Shown(masked, (found & MASKED) != 0, rows.syntax | tokens)
+    return RedactedOctets(masked, (found & MASKED) != 0, rows.syntax | tokens)
 
 
-def raw_frames(view: Shown, rows: Rows, placed: Placed, directions: Directions, lineage: Lineage, batch_id: str) -> pa.Table:
+def raw_frames(
+    view: RedactedOctets, rows: Rows, arrivals: RowArrivals, directions: Directions, lineage: Lineage, batch_id: str
+) -> pa.Table:
     """Rows of table raw_frames."""
-    at = placed.source
-    position = np.where(rows.position[at] < 0, -1, rows.position[at] + placed.offset - rows.offset[at])
-    first, last = when(placed.first, lineage, "first"), when(placed.last, lineage, "last")
+    at = arrivals.source
+    position = np.where(rows.position[at] < 0, -1, rows.position[at] + arrivals.offset - rows.offset[at])
+    first, last = when(arrivals.first, lineage, "first"), when(arrivals.last, lineage, "last")
     columns = {
         **directions.columns(rows.direction[at]),
-        "stream_offset": pa.array(placed.offset),
-        "length_octets": pa.array(placed.length),
+        "stream_offset": pa.array(arrivals.offset),
+        "length_octets": pa.array(arrivals.length),
         "kind": worded(rows.kind[at], words.RAW_KINDS),
         "redacted": pa.array(view.redacted[at]),
         "delimited_by": worded(rows.delimited_by[at], words.DELIMITERS),
         **first,
         **last,
         "first_ts": timestamps(integers(first["first_ns"])),
-        "first_wire_order": pa.array(placed.begin, mask=placed.begin == 0),
-        "wire_order": pa.array(placed.order, mask=placed.order == 0),
+        "first_wire_order": pa.array(arrivals.begin, mask=arrivals.begin == 0),
+        "wire_order": pa.array(arrivals.order, mask=arrivals.order == 0),
         "syntax": pa.array(view.syntax[at]),
         "batch_id": constant(batch_id, at.size),
-        "raw": raw_column(view.octets, position, placed.length),
+        "raw": raw_column(view.octets, position, arrivals.length),
     }
     return as_table("raw_frames", columns)
 
 
 def frames(
-    view: Shown,
+    view: RedactedOctets,
     rows: Rows,
     raw: pa.Table,
     versions: stomp.Versions,

@@ -66,7 +66,7 @@ class StatefulFlows:
         for table in tables:
             of_state = column(table, "earlier") == STATE
             if of_state.any():
-                if self.task.overtaken:
+                if self.task.superseded:
                     self._members.pop()
                     return
                 self._read(flow, table.filter(pa.array(of_state)))

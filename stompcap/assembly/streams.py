@@ -117,7 +117,7 @@ def stall_rows(
     step = np.maximum(np.arange(len(stream)) - len(stream) + steps.stream.size, -1)  # its index among the steps, -1 for others
     kept = np.flatnonzero(which[stream])
     stream, side, kind, begin, end, step = stream[kept], side[kept], kind[kept], begin[kept], end[kept], step[kept]
-    place, least, most = (np.append(values, otherwise)[step] for values, otherwise in (
+    wire_order, least, most = (np.append(values, otherwise)[step] for values, otherwise in (
         (steps.place, 0), (steps.min_ns, -UNBOUNDED), (steps.max_ns, UNBOUNDED),
     ))  # fmt: skip
     columns: dict[str, pa.Array] = {
@@ -126,7 +126,7 @@ def stall_rows(
         "kind": worded(kind, words.STALLS),
         "begin_ns": pa.array(begin),
         "end_ns": pa.array(end),
-        "place": pa.array(place),
+        "place": pa.array(wire_order),
         **_bounds(least, most, client[stream], begin > 0),
         "batch_id": constant(batch_id, kept.size),
     }
@@ -138,8 +138,8 @@ def _by_side(steps: ClockSteps) -> ClockSteps:
     both = steps.side == BOTH
     side = np.concatenate((np.where(both, 0, steps.side), np.ones(np.count_nonzero(both)))).astype(np.int8)
     columns = (np.concatenate((values, values[both])) for values in (steps.stream, steps.ts_ns, steps.place, steps.min_ns, steps.max_ns))
-    stream, ts_ns, place, least, most = columns
-    return ClockSteps(stream, side, ts_ns, place, least, most)
+    stream, ts_ns, wire_order, least, most = columns
+    return ClockSteps(stream, side, ts_ns, wire_order, least, most)
 
 
 def _bounds(least_ns: I64, most_ns: I64, client: I8, timed: Bools) -> dict[str, pa.Array]:

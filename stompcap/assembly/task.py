@@ -30,7 +30,7 @@ class Task:
     `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
     octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which flows are open or over; without
     it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
-    `before` are the ids of captures by the ranks that they had in the run before. `overtaken`: a run with later captures has gone on
+    `before` are the ids of captures by the ranks that they had in the run before. `superseded`: a run with later captures has gone on
     with flows of many packets already, and their rows are left out. `passcodes` are those known before, by endpoints as SEGMENTS has
     them; where given, those found are added. `unused` are the endpoints of flows whose saved states are left alone.
     """
@@ -46,7 +46,7 @@ class Task:
         now_ns: int | None = None,
         analyser: SessionAnalyser | None = None,
         before: Sequence[str] = (),
-        overtaken: bool = False,
+        superseded: bool = False,
         passcodes: dict[bytes, frozenset[bytes]] | None = None,
         unused: Container[bytes] = (),
     ) -> None:
@@ -57,7 +57,7 @@ class Task:
         self.now_ns = now_ns
         self.analyser = analyser
         self.before = before
-        self.overtaken = overtaken
+        self.superseded = superseded
         self.passcodes = passcodes
         self.unused = unused
         self.resumed: set[bytes] = set()
@@ -69,7 +69,7 @@ class Task:
         self.unread: set[bytes] = set()
         """The endpoints of flows with a connection that shows STOMP only now, some octets of which were not kept and not read again."""
         self.names = secret_header_names(options.settings.secrets)
-        self.given: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
+        self.secrets: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
         self.points = CapturePoints()
         self.clocks = by_rank((), len(captures))
         self.capture_ids = pa.array([name for _, name in captures], pa.string())

@@ -46,12 +46,12 @@ class Steps:
         for flow, step in steps.items():
             one, of, rows = step.reassembly, len(streams), step.segments.num_rows
             moved = join.shifted(one, of, np.arange(row, row + rows))
-            places = moved.clock_steps.place + flow * APART
+            place = moved.clock_steps.place + flow * APART
             lasting = replace(step.lasting, stream=step.lasting.stream + np.int32(of))
             keys = [(flow, step.first + number) for number in range(len(one.streams))]
             found.append(
                 Steps(
-                    keys, replace(moved, clock_steps=replace(moved.clock_steps, place=places)), step.segments, step.number + flow * APART,
+                    keys, replace(moved, clock_steps=replace(moved.clock_steps, place=place)), step.segments, step.number + flow * APART,
                     step.unsettled + flow * APART, lasting, np.full(len(keys), step.full),
                 )
             )  # fmt: skip
@@ -66,7 +66,7 @@ class Together:
 
     `carried` has what the layers of connections give where these are known, and what TCP has of the others; `stacks` are those layers.
     `row` of each segment: first those of the steps, in their order, then those left of each connection, in theirs. Of each row, `number`
-    is that of its packet, and `before` the place in wire order that was found earlier, END where none was.
+    is that of its packet, and `before` the number in wire order that was found earlier, END where none was.
     """
 
     carried: Carried

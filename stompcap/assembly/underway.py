@@ -27,7 +27,7 @@ class Underway:
 
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
     those that it gave, in memory alone; `connects` is where they stand. `missing` are octets of each side that an earlier run did not keep
-    and that cannot be read again. `number` and `order` of each segment: that of its packet in the flow, and the place in wire order of the
+    and that cannot be read again. `number` and `order` of each segment: that of its packet in the flow, and the number in wire order of the
     first octets that it brought. `layers` are those between TCP and STOMP; the stretches are what the innermost of them gives.
     """
 
@@ -63,6 +63,6 @@ def stalls_of(stream: int, reassembly: Reassembly) -> Stalls:
     closed = ZeroWindows(z.stream[mine] - np.int32(stream), z.side[mine], z.begin_ns[mine], z.end_ns[mine])
     steps = reassembly.clock_steps
     own = steps.stream == stream
-    number, place = steps.stream[own] - np.int32(stream), steps.place[own] % APART
-    steps = ClockSteps(number, steps.side[own], steps.ts_ns[own], place, steps.min_ns[own], steps.max_ns[own])
+    number, wire_order = steps.stream[own] - np.int32(stream), steps.place[own] % APART
+    steps = ClockSteps(number, steps.side[own], steps.ts_ns[own], wire_order, steps.min_ns[own], steps.max_ns[own])
     return closed, Retransmissions(r.stream[again] - np.int32(stream), r.side[again], r.ts_ns[again]), steps

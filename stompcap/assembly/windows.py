@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stompcap import stomp
-from stompcap.assembly.arrivals import Placed, place
 from stompcap.assembly.due import WHOLE, Due, Going, Resumed, waits
+from stompcap.assembly.row_arrivals import RowArrivals, row_arrivals
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Rows, State
 from stompcap.stomp.secret_names import SECRET_NAMES
@@ -36,15 +36,15 @@ class Window:
 
     first    whether it begins here
     fresh    whether no window of it came before of what was reassembled together
-    since    of its segments, those from this place in wire order on come with this window,
-    upto     and before this one: what comes later has its place there or behind
+    since    of its segments, those from this number in wire order on come with this window,
+    upto     and before this one, which is the smallest that later rows may have
     resumed  how it goes on; None where it ends
     """
 
     streams: I64
     octets: Octets
     rows: Rows
-    placed: Placed
+    arrivals: RowArrivals
     stretches: Stretches
     first: Bools
     fresh: Bools
@@ -70,11 +70,11 @@ class Window:
         row = np.cumsum(stays) - 1
         rows = self.rows.take(stays)
         state = State(self.rows.state.numbers[np.repeat(which, 2)])
-        placed = Placed(*(column[stays[self.placed.source]] for column in self.placed))
+        arrivals = RowArrivals(*(column[stays[self.arrivals.source]] for column in self.arrivals))
         resumed = tuple(one for one, stay in zip(self.resumed, which.tolist(), strict=True) if stay)
         return Window(
             self.streams[which], self.octets, replace(rows, direction=direction(rows.direction), state=state),
-            placed._replace(source=row[placed.source]), self.stretches.take(np.isin(self.stretches.stream, self.streams[which])),
+            arrivals._replace(source=row[arrivals.source]), self.stretches.take(np.isin(self.stretches.stream, self.streams[which])),
             self.first[which], self.fresh[which], self.since[which], self.upto[which], resumed,
         )  # fmt: skip
 
@@ -132,10 +132,10 @@ class _Reader:
             found = found.between(due.pending[direction], due.reach[direction])
         octets = self.carried.read(found)
         if octets.size <= LEAST or not crowded(octets):
-            rows, placed = self._delimited(streams, octets, found, direction, due.state, due.final)
+            rows, arrivals = self._delimited(streams, octets, found, direction, due.state, due.final)
             resumed = tuple(due.resumed(number, rows.state, size) for number in range(streams.size))
             fresh = np.ones(streams.size, np.bool_)
-            yield Window(streams, octets, rows, placed, found, due.first, fresh, due.since, due.upto, resumed)
+            yield Window(streams, octets, rows, arrivals, found, due.first, fresh, due.since, due.upto, resumed)
         elif streams.size == 1:
             yield from self.pieces(int(streams[0]), size)
         else:
@@ -171,13 +171,13 @@ class _Reader:
                 step, taken, everything = max(step // 2, LEAST), waited, False
                 continue
             step = min(2 * step, size)
-            rows, placed = self._delimited(streams, octets, stretches, stretches.side.astype(np.int64), state, final)
+            rows, arrivals = self._delimited(streams, octets, stretches, stretches.side.astype(np.int64), state, final)
             state = rows.state
             wait = waits(pending, reach, state.pending, due, position.wait, size)
             upto = END if final.all() else going.upto if everything else min(going.upto, int(arrived[count]))
             since, position = position.since, Resumed(state, max(position.since, upto), wait, np.maximum(position.presented, reach))
             of_stream = np.array([first]), np.array([fresh]), np.array([since]), np.array([upto])
-            yield Window(streams, octets, rows, placed, stretches, *of_stream, (None if final.all() else position,))
+            yield Window(streams, octets, rows, arrivals, stretches, *of_stream, (None if final.all() else position,))
             first = fresh = False
             everything |= bool(final.all())
 
@@ -186,14 +186,14 @@ class _Reader:
         return slice(int(self.bounds[2 * stream + side]), int(self.bounds[2 * stream + side + 1]))
 
     def _arrivals(self, stream: int) -> tuple[I64, I64]:
-        """The places of the octets of a stream in wire order, ascending, and how many octets had come with each."""
+        """The numbers of the octets of a stream in wire order, ascending, and how many octets had come with each."""
         both = slice(self._side(stream, 0).start, self._side(stream, 1).stop)
-        places, length = self.carried.stretches.order[both], self.carried.stretches.length[both]
-        order = np.argsort(places, kind="stable")
-        return places[order], np.cumsum(length[order])
+        orders, length = self.carried.stretches.order[both], self.carried.stretches.length[both]
+        order = np.argsort(orders, kind="stable")
+        return orders[order], np.cumsum(length[order])
 
     def _reach(self, stream: int, until: int, total: I64) -> I64:
-        """The offset, per side, up to which all octets stand at the place `until` in wire order or before."""
+        """The offset, per side, up to which all octets have at most the number `until` in wire order."""
         found, reach = self.carried.stretches, total.copy()
         for side in (0, 1):
             part = self._side(stream, side)
@@ -211,11 +211,11 @@ class _Reader:
 
     def _delimited(
         self, streams: I64, octets: Octets, found: Stretches, direction: I64, state: State | None, final: Bools
-    ) -> tuple[Rows, Placed]:
+    ) -> tuple[Rows, RowArrivals]:
         synced, total = self.carried.synced[streams].reshape(-1), self.carried.octets[streams].reshape(-1)
         captured = runs(direction, found.offset, found.length, found.unsure, synced, final, total)
         rows = stomp.delimit(octets, captured, state, names=self.names)
-        return rows, place(
+        return rows, row_arrivals(
             rows.direction, rows.offset, rows.length, rows.kind.astype(np.uint8),
             (direction, found.offset, found.length, found.row), self.ts_ns, found.order,
         )

@@ -31,8 +31,8 @@ MAGICS = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 INPUT_OCTETS = 1 << 16
-PIECE_OCTETS = 1 << 18
-HEAD_OCTETS = 2 * PIECE_OCTETS  # enough to recognise the format
+CHUNK_OCTETS = 1 << 18
+HEAD_OCTETS = 2 * CHUNK_OCTETS  # enough to recognise the format
 WINDOW_OCTETS = 1 << 24
 MAX_DECOMPRESSED_OCTETS = 64 << 30
 MAX_MEMORY_OCTETS = 1 << 28  # that an xz file may demand; the other formats limit themselves
@@ -69,14 +69,14 @@ class Members:
                 if self.at == len(self.data):
                     return b""
                 self.member = self.make()
-            piece = getattr(self.member, "unconsumed_tail", b"")
-            if not piece and getattr(self.member, "needs_input", True):
-                piece = self.data[self.at : self.at + INPUT_OCTETS]
-                self.at += len(piece)
-            octets: bytes = self.member.decompress(piece, most)
+            chunk = getattr(self.member, "unconsumed_tail", b"")
+            if not chunk and getattr(self.member, "needs_input", True):
+                chunk = self.data[self.at : self.at + INPUT_OCTETS]
+                self.at += len(chunk)
+            octets: bytes = self.member.decompress(chunk, most)
             if octets:
                 return octets
-            if not piece and not self.member.eof:
+            if not chunk and not self.member.eof:
                 raise EOFError
 
 
@@ -89,9 +89,9 @@ class _Feed:
         self.data, self.at = data, 0
 
     def read(self, most: int) -> bytes:
-        piece = self.data[self.at : self.at + most]
-        self.at += len(piece)
-        return piece
+        chunk = self.data[self.at : self.at + most]
+        self.at += len(chunk)
+        return chunk
 
 
 class Frames:
@@ -161,10 +161,10 @@ class Decompressed:
         window = np.empty(len(rest) + room, np.uint8)
         window[: len(rest)] = rest
         filled = len(rest)
-        while not self.ended and len(window) - filled >= PIECE_OCTETS:
-            piece = self._next()
-            window[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
-            filled += len(piece)
+        while not self.ended and len(window) - filled >= CHUNK_OCTETS:
+            chunk = self._next()
+            window[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            filled += len(chunk)
         if filled == len(rest):
             return False
         window.flags.writeable = False  # as in a mapped file, so that one compiled kernel serves both
@@ -190,27 +190,27 @@ class Decompressed:
 
     def _next(self) -> bytes:
         try:
-            piece = self._source.read(PIECE_OCTETS)
+            chunk = self._source.read(CHUNK_OCTETS)
         except Exception as problem:  # noqa: BLE001  each library has errors of its own for corrupt octets
-            piece = self._last()
+            chunk = self._last()
             cut = isinstance(problem, EOFError)
-            what, behind = "is cut off" if cut else "is corrupt", self._read + len(piece)
+            what, behind = "is cut off" if cut else "is corrupt", self._read + len(chunk)
             why = "" if cut else f" ({problem})"
             damage = f"the {self.compression} data {what} behind {behind} decompressed bytes{why}"
             self.flaw, self.ended = ("truncated" if cut else "damaged", damage), True
-        self.ended = self.ended or not piece
-        self._read += len(piece)
+        self.ended = self.ended or not chunk
+        self._read += len(chunk)
         if self._read > self.limit:
             remedy = f"if it is not a decompression bomb, raise the limit with --max-decompressed or {LIMIT_VARIABLE}"
             raise CaptureError(self.path, f"decompresses to more than {self.limit} bytes; {remedy}")
-        return piece
+        return chunk
 
     def _last(self) -> bytes:
         """What a failing read had decompressed before it failed: reads again from the beginning, and octet by octet near the failure."""
         source, behind, last = reader(self.data, self.compression), 0, bytearray()
         with contextlib.suppress(Exception):  # the same failure
             while behind < self._read:
-                behind += len(source.read(min(PIECE_OCTETS, self._read - behind)))
-            while len(last) < PIECE_OCTETS and (octet := source.read(1)):
+                behind += len(source.read(min(CHUNK_OCTETS, self._read - behind)))
+            while len(last) < CHUNK_OCTETS and (octet := source.read(1)):
                 last += octet
         return bytes(last)

@@ -78,9 +78,9 @@ def flow_hash(endpoints: U8, row: Int) -> Int:
     """A 64-bit hash of a row of endpoints."""
     state = np.int64(0x51ED270B)
     for word in range(0, ENDPOINT_OCTETS, 4):
-        piece = np.int64(endpoints[row, word]) << 24 | np.int64(endpoints[row, word + 1]) << 16
-        piece |= np.int64(endpoints[row, word + 2]) << 8 | np.int64(endpoints[row, word + 3])
-        state = (state ^ piece) * np.int64(0x9E3779B97F4A7C1)
+        word_value = np.int64(endpoints[row, word]) << 24 | np.int64(endpoints[row, word + 1]) << 16
+        word_value |= np.int64(endpoints[row, word + 2]) << 8 | np.int64(endpoints[row, word + 3])
+        state = (state ^ word_value) * np.int64(0x9E3779B97F4A7C1)
         state ^= (state >> 29) & np.int64(0x7FFFFFFFF)
     return state
 

@@ -33,28 +33,28 @@ class Fragment:
 
 @dataclass
 class Datagram:
-    """The pieces of one datagram so far."""
+    """The fragments of one datagram so far."""
 
     ts_ns: int
     header: bytes = b""
     total: int = -1  # known from the last fragment
     pieces: list[tuple[int, int, bytes]] = field(default_factory=list)  # offset, length, octets; in order of capture
     captured: int = 0
-    wire: int = 0  # lengths of all pieces
+    wire: int = 0  # lengths of all fragments
     overlapped: bool = False
-    packets: list[int] = field(default_factory=list)  # numbers of those that brought the pieces
+    packets: list[int] = field(default_factory=list)  # numbers of those that brought them
 
-    def overlaps(self, piece: Fragment) -> bool:
+    def overlaps(self, fragment: Fragment) -> bool:
         """Whether a fragment brings octets that are already there."""
-        begin, end = piece.offset, piece.offset + piece.length
+        begin, end = fragment.offset, fragment.offset + fragment.length
         return any(at < end and begin < at + length for at, length, _ in self.pieces)
 
-    def whole(self) -> tuple[bytes, int] | None:
+    def completed(self) -> tuple[bytes, int] | None:
         """The octets captured without a hole and their length on the wire; None while fragments are missing."""
         if self.total < 0 or not self.header or self.wire < self.total:
             return None
         out, reached, cut = bytearray(self.total), 0, self.total
-        for at, length, octets in sorted(self.pieces, key=lambda piece: piece[0]):
+        for at, length, octets in sorted(self.pieces, key=lambda fragment: fragment[0]):
             if at > reached:
                 return None
             if len(octets) < length:
@@ -92,36 +92,36 @@ class Defragmenter:
             made.octets = sum(datagram.captured for datagram in made.datagrams.values())
         return made
 
-    def add(self, piece: Fragment, ts_ns: int, packets: Sequence[int] = ()) -> tuple[bool, tuple[bytes, int, list[int]] | None]:
+    def add(self, fragment: Fragment, ts_ns: int, packets: Sequence[int] = ()) -> tuple[bool, tuple[bytes, int, list[int]] | None]:
         """Take a fragment: (whether it overlaps others, the whole packet if this completes it).
 
-        The whole: its octets, its length on the wire, and the numbers of the `packets` that brought its pieces.
+        Of the packet: its octets, its length on the wire, and the numbers of the `packets` that brought its fragments.
         """
-        self._make_room(len(piece.octets), ts_ns)
-        known = self.datagrams.get(piece.key)
+        self._make_room(len(fragment.octets), ts_ns)
+        known = self.datagrams.get(fragment.key)
         if known is not None and (abs(ts_ns - known.ts_ns) > TIMEOUT_NS or len(known.pieces) == MAX_PIECES):
-            self._drop(piece.key)
+            self._drop(fragment.key)
             known = None
         if known is None:
-            known = self.datagrams[piece.key] = Datagram(ts_ns)
-        if any((at, length) == (piece.offset, piece.length) for at, length, _ in known.pieces):
+            known = self.datagrams[fragment.key] = Datagram(ts_ns)
+        if any((at, length) == (fragment.offset, fragment.length) for at, length, _ in known.pieces):
             return False, None  # a duplicate
-        overlap = known.overlaps(piece)
+        overlap = known.overlaps(fragment)
         known.overlapped |= overlap
-        known.pieces.append((piece.offset, piece.length, piece.octets))
-        known.captured += len(piece.octets)
+        known.pieces.append((fragment.offset, fragment.length, fragment.octets))
+        known.captured += len(fragment.octets)
         known.packets += packets
-        known.wire += piece.length
-        self.octets += len(piece.octets)
-        if piece.offset == 0:
-            known.header = known.header or piece.header
-        if piece.last and known.total < 0:
-            known.total = piece.offset + piece.length
-        whole = known.whole()
-        if whole is None:
+        known.wire += fragment.length
+        self.octets += len(fragment.octets)
+        if fragment.offset == 0:
+            known.header = known.header or fragment.header
+        if fragment.last and known.total < 0:
+            known.total = fragment.offset + fragment.length
+        datagram = known.completed()
+        if datagram is None:
             return overlap, None
-        self._drop(piece.key)
-        (octets, length), header = whole, known.header
+        self._drop(fragment.key)
+        (octets, length), header = datagram, known.header
         # a length too large for the field is 0: the rest of the frame
         if header[0] >> 4 == 4:
             total = len(header) + length

@@ -97,7 +97,7 @@ class Walk:
         else:
             self.unlimited = True
 
-    def _place(self, at: int) -> str:
+    def _offset_text(self, at: int) -> str:
         """Text for a position in the window."""
         return f"{'file' if self.capture.compression is None else 'decompressed'} offset {self.capture.base + at}"
 
@@ -109,16 +109,16 @@ class Walk:
     def _stop(self, reason: int, at: int) -> None:
         """Note why the walk ended before the end of the file."""
         if reason == walk.TRUNCATED:
-            self._flaw(f"the last record is cut off at {self._place(at)}", "truncated")
+            self._flaw(f"the last record is cut off at {self._offset_text(at)}", "truncated")
         elif reason == walk.DAMAGED:
-            self._flaw(f"no valid record at {self._place(at)}")
+            self._flaw(f"no valid record at {self._offset_text(at)}")
 
     def _resume(self, bad: int, start: int, find: Search) -> tuple[int, int | None]:
         """Where in the window a bad record is, and where records continue behind it, searched for from `start` on; noted if found.
 
         The window may have slid: then the first of them lies before it.
         """
-        position, where = self._place(bad), self.capture.base + bad
+        position, where = self._offset_text(bad), self.capture.base + bad
         while True:
             state, at = find(self.capture.octets, start, self.capture.ended)
             if state == chains.HOLDS:
@@ -129,7 +129,7 @@ class Walk:
 
     def _passed(self, bad: str, found: int) -> None:
         """Note the octets passed over."""
-        self._flaw(f"no valid record at {bad}, the next at {self._place(found)}")
+        self._flaw(f"no valid record at {bad}, the next at {self._offset_text(found)}")
 
     def _room(self) -> walk.Room:
         """Room for a batch; none behind the last packet."""
@@ -152,7 +152,7 @@ class Walk:
     def _pcap(self) -> Iterator[Records]:
         header = np.frombuffer(self.capture.head, np.uint8)
         if len(header) < PCAP_HEADER_OCTETS:
-            self.status, self.damage = "truncated", f"the file header is cut off at {self._place(len(header))}"
+            self.status, self.damage = "truncated", f"the file header is cut off at {self._offset_text(len(header))}"
             return
         big, ticks, head = PCAP_MAGICS[self.capture.head[:4]]
         snaplen, link = int(u32(header, 16, big)), int(u32(header, 20, big)) & 0xFFFF
@@ -187,7 +187,7 @@ class Walk:
                 elif state != chains.HOLDS or chains.leads_to(self.capture.octets, at, found, layout):
                     trusting = True  # implausible, but no better record is near, or it leads to a plausible one
                 else:
-                    self._passed(self._place(at), found)
+                    self._passed(self._offset_text(at), found)
                     at = before = int(found)
                 reason = walk.FULL
             elif reason in (walk.TRUNCATED, walk.DAMAGED):
@@ -226,14 +226,14 @@ class Walk:
                 interfaces.add(row)
                 stated = int(u32(octets, at + 4, big))
                 if stated < SMALLEST_OCTETS:
-                    self._flaw(f"the interface block at {self._place(at)} is too short to be one")
+                    self._flaw(f"the interface block at {self._offset_text(at)} is too short to be one")
                 at += chains.block_octets(stated)
             room = self._room()
             begin, final = at, self.capture.ended
             count, at, reason = walk.walk_pcapng(self.capture.octets, at, self._until(at), big, interfaces.rows, room, bad)
             for many, first, what in ((bad[0], bad[1], "packet blocks that cannot be"), (bad[2], bad[3], TIMELESS)):
                 if many:
-                    self._flaw(f"{many} {what}, the first at {self._place(int(first))}")
+                    self._flaw(f"{many} {what}, the first at {self._offset_text(int(first))}")
             bad[:] = 0
             if count:
                 base = self.capture.base

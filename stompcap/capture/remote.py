@@ -56,9 +56,9 @@ class Blocks:
         found = bytearray()
         while begin < end:
             block, skip = divmod(begin, RANGE_OCTETS)
-            piece = self._block(block)[skip : skip + end - begin]
-            found += piece
-            begin += len(piece)
+            part = self._block(block)[skip : skip + end - begin]
+            found += part
+            begin += len(part)
         return bytes(found)
 
     def _block(self, number: int) -> bytes:

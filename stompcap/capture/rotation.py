@@ -3,11 +3,11 @@
 tcpdump appends numbers to the name given (`-C`: capture.pcap, capture.pcap1, ...; `-W`: a ring of them) or makes it of the time (`-G`);
 dumpcap puts a number and the time before the suffix (capture_00001_20260131120000.pcapng), or the other way round.
 
-Captures are ordered by the times of their first packets. Files of one rotation, whose names differ in the last number and the time alone,
-are in order of their names where one begins before the one before it ended: there the clock stepped back, between the two. The first
-packets of later files are then taken to be later by as much. Names of a ring, which end in the number, begin again once: there, and where
-a number occurs twice, times order files, and only files that overlap tell of a step. What a flow's own numbers contradict does not count
-for that flow (stompcap.tcp.merging).
+Captures are ordered by the times of their first packets. Files of one rotation have names that differ in the last number and the time
+alone. If one of them begins before the previous one ended, the clock stepped back between the two; then they are ordered by name, and the
+first packets of later files are taken to be later by as much. In a ring, whose names end in the number, the numbers start over once: there,
+and where a number occurs twice, files are ordered by time, and only files that overlap show a step. If a flow's own sequence numbers
+contradict a step, it does not count for that flow (stompcap.tcp.merging).
 """
 
 from __future__ import annotations

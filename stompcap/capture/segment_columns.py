@@ -30,8 +30,8 @@ SEGMENTS = pa.schema(
     ]
 )
 STATE, NEW, KEPT, NOT_KEPT = -1, 0, 1, 2
-"""No segment, but a piece of the state that an earlier run left of the flow; a segment of a capture of this run; of an earlier one, with
-its octets as tables show them; of an earlier one, without octets."""
+"""Values of `earlier`. STATE: no segment, but a part of the state that an earlier run left of the flow. NEW: one of this run's captures.
+KEPT, NOT_KEPT: a segment of an earlier run's capture, with its octets as tables show them or without octets."""
 
 SPILLED = -2  # a file offset from here down is one in the task's spill file: SPILLED - file_offset
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32

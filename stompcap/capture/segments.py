@@ -86,15 +86,15 @@ class Decoder:
         """Take a fragment that begins with IP; the one that completes a packet is used for it: (verdict, TCP payload, packets)."""
         packets = [records.first + row]
         for _ in range(ROUNDS):  # fragments may be in a tunnel whose packets are fragmented
-            piece = fragment_at(packet, int(out.outer[row]) >> 32 & VLAN_BITS)
-            if piece is None:
+            fragment = fragment_at(packet, int(out.outer[row]) >> 32 & VLAN_BITS)
+            if fragment is None:
                 break
-            overlap, whole = self.defragmenter.add(piece, int(records.ts_ns[row]), packets)
-            if whole is None:
+            overlap, datagram = self.defragmenter.add(fragment, int(records.ts_ns[row]), packets)
+            if datagram is None:
                 return (OVERLAP if overlap else FRAGMENT), b"", []
-            packets = whole[2]
-            packet = np.frombuffer(whole[0], np.uint8)
-            lengths = np.array([len(packet)]), np.array([whole[1]])
+            packets = datagram[2]
+            packet = np.frombuffer(datagram[0], np.uint8)
+            lengths = np.array([len(packet)]), np.array([datagram[1]])
             one, _ = decode_frames(packet, np.zeros(1, np.int64), *lengths, np.array([RAW_LINK], np.int32), self.tunnels)
             verdict, position = int(one.verdict[0]), int(one.position[0])
             out.outer[row] = joined(int(out.outer[row]), int(one.outer[0]))
@@ -137,11 +137,11 @@ def decode_frames(
             past[row] += skip
             layers[row] = joined(layers.get(row, 0), around)
         rows = rows[decoded.verdict[rows] == USED]
-        again = empty(len(rows))
-        decode(octets, position[rows] + past[rows], captured[rows] - past[rows], original[rows] - past[rows], link[rows], again, tunnels)
-        for column, values in zip(decoded, again, strict=True):
+        retried = empty(len(rows))
+        decode(octets, position[rows] + past[rows], captured[rows] - past[rows], original[rows] - past[rows], link[rows], retried, tunnels)
+        for column, values in zip(decoded, retried, strict=True):
             column[rows] = values
-        rows = rows[again.verdict == REFUSED]
+        rows = rows[retried.verdict == REFUSED]
     decoded.verdict[rows] = NOT_TCP
     for row, around in layers.items():
         decoded.outer[row] = joined(around, int(decoded.outer[row]))

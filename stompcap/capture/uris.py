@@ -56,9 +56,9 @@ def _remedy(problem: Exception) -> str:
 
 
 @functools.lru_cache(64)
-def _filesystem(scheme: str, place: str, query: str) -> tuple[fs.FileSystem, str]:
+def _filesystem(scheme: str, authority: str, query: str) -> tuple[fs.FileSystem, str]:
     """The file system of a bucket or host, and the path of its root; cached, for finding it may use the network."""
-    system, root = fs.FileSystem.from_uri(urlunsplit((ALIASES.get(scheme, scheme), place, "", query, "")))
+    system, root = fs.FileSystem.from_uri(urlunsplit((ALIASES.get(scheme, scheme), authority, "", query, "")))
     return system, root.rstrip("/")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap import stomp
-from stompcap.assembly.rows import shown
+from stompcap.assembly.rows import redacted_octets
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW, windows
 from stompcap.capture.checkpoint import NO_END
@@ -114,7 +114,7 @@ def _secrets(segments: pa.Table, found: Reassembly, options: Options, sources: S
     passcodes: dict[int, frozenset[bytes]] = {}
     for window in windows(plain.carried(found, segments, sources), kept, WINDOW, names=names):
         passcodes = stomp.passcodes_of(window.octets, window.rows, passcodes, names)
-        view = shown(window.octets, window.rows, options, passcodes)
+        view = redacted_octets(window.octets, window.rows, options, passcodes)
         lying = window.stretches
         ends = np.cumsum(lying.length)
         masked = np.flatnonzero(view.octets != window.octets)

@@ -147,7 +147,7 @@ class _Flow:
             flow, outer = keyed(segments.column("flow").to_numpy(), segments.column("outer").to_numpy())
             for name, values in (("flow", flow), ("outer", outer)):
                 segments = segments.set_column(segments.schema.get_field_index(name), SEGMENTS.field(name), pa.array(values))
-        segments = as_they_crossed(CapturePoints().told(segments.sort_by(WIRE_ORDER).combine_chunks()), self.clocks)
+        segments = as_they_crossed(CapturePoints().marked(segments.sort_by(WIRE_ORDER).combine_chunks()), self.clocks)
         if not segments.num_rows:
             return None
         found = reassemble_columns(segments, stream["source"], idle_ns=NEVER if alone else IDLE_NS)

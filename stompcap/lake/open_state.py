@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stompcap.lake.data_files import File
 
 BATCH_ROWS = 1 << 14  # a segment may have 64 KiB of octets
-SHOWN = ["stream_id", "direction", "stream_offset", "raw"]
+RAW_COLUMNS = ["stream_id", "direction", "stream_offset", "raw"]
 KEYS = ("stream_id", "flow", "last_ns", "some_open")
 NO_FLOWS = pa.array([], pa.int64())
 
@@ -27,7 +27,7 @@ NO_FLOWS = pa.array([], pa.int64())
 class OpenState:
     """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths.
 
-    `always` are flows that are gone on with whether or not packets came for them. `shown` are files of raw_frames, which has octets of
+    `always` are flows that are gone on with whether or not packets came for them. `raw_files` are files of raw_frames, which has octets of
     these segments, that stand in for those of captures that are gone.
     """
 
@@ -35,7 +35,7 @@ class OpenState:
     order: Mapping[str, int] = field(default_factory=dict)
     paths: Sequence[str] = ()
     always: pa.Array = field(default_factory=lambda: NO_FLOWS)
-    shown: tuple[File, ...] = ()
+    raw_files: tuple[File, ...] = ()
 
     def rows(self, flows: pa.Array) -> Iterator[pa.Table]:
         """The rows of some flows, by their hashes."""
@@ -55,14 +55,14 @@ class OpenState:
 
     def _raw_frames(self, streams: pa.Array) -> Iterator[pa.Table]:
         """The octets of some streams in raw_frames, a row group at a time."""
-        for file in self.shown:
+        for file in self.raw_files:
             system, path = filesystem(file.uri)
             with parquet.ParquetFile(path, filesystem=system) as found:
                 for group in range(found.num_row_groups):
                     ids = found.read_row_group(group, columns=["stream_id"]).column("stream_id")
                     wanted = pc.is_in(ids, value_set=streams)
                     if pc.any(wanted).as_py():
-                        rows = found.read_row_group(group, columns=SHOWN).filter(wanted)
+                        rows = found.read_row_group(group, columns=RAW_COLUMNS).filter(wanted)
                         yield rows.filter(rows.column("raw").is_valid())
 
 

@@ -1,7 +1,7 @@
 """The dialogue: the frames of all sessions as columns of numbers, in the order in which they crossed the wire.
 
-A session is one stream. Its frames stand together, both directions interleaved: each where its last octet stands in wire order
-(stompcap.tcp.interleave), and never before an earlier frame of its own direction, as TCP delivers in order. State machines and rules
+A session is one stream. Its frames are adjacent, both directions interleaved by the wire order of their last octets
+(stompcap.tcp.interleave). A frame never precedes an earlier one of its own direction, as TCP delivers in order. State machines and rules
 read these columns; text is looked up by `column` and `header`, a whole column at a time.
 """
 

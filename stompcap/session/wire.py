@@ -1,7 +1,7 @@
 """Wire order: from tables of frames and raw rows to the dialogue.
 
-A row stands where its last octet does (`wire_order` of table raw_frames); inside a direction that never falls, because TCP delivers in
-order. Sorting is linear where the tables come in the order of their keys, as the pipeline gives them.
+A row has the wire order of its last octet (`wire_order` of table raw_frames). It never falls within a direction, because TCP delivers
+in order. Sorting is linear where the tables come in the order of their keys, as the pipeline gives them.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ LOCAL = {
 }
 OUTPUT_CHARACTERS = 8192
 """Of what a JVM says that does not start, the end that is kept."""
-TELLING = re.compile(r"Exception in thread |[\w.$]+\.\w*(?:Exception|Error): |Error: |Unrecognized |Could not |There is insufficient ")
+ERROR_LINE = re.compile(r"Exception in thread |[\w.$]+\.\w*(?:Exception|Error): |Error: |Unrecognized |Could not |There is insufficient ")
 
 
 class LazySession:
@@ -234,14 +234,14 @@ def _with(problem: EnvironmentProblem, output: IO[bytes]) -> EnvironmentProblem:
     if text:
         problem.add_note(text[-OUTPUT_CHARACTERS:])
     if problem.args[0] == gateway.ENDED:
-        problem.args = (f"Spark cannot start ({_telling(text)}); run stompcap doctor",)
+        problem.args = (f"Spark cannot start ({_error_line(text)}); run stompcap doctor",)
     return problem
 
 
-def _telling(text: str) -> str:
+def _error_line(text: str) -> str:
     """The line of a JVM's last words that says what is wrong: of an exception, of the launcher, else the last one."""
     lines = [line.strip("# \t") for line in text.splitlines() if line.strip("# \t")]
-    found = next((line for line in lines if TELLING.match(line)), lines[-1] if lines else "its JVM ended without a word")
+    found = next((line for line in lines if ERROR_LINE.match(line)), lines[-1] if lines else "its JVM ended without a word")
     return re.sub(r"^(?:Exception in thread \S+ )?(?:[\w.$]+\.\w+: |Error: )?", "", found)
 
 

@@ -26,7 +26,7 @@ SPARE = 4
 
 @kernel
 def _move(s: I64, shift: int) -> None:
-    """Shift the places in a state; negative ones mean none, and so does 0 for LOOK."""
+    """Shift the positions in a state; negative ones mean none, and so does 0 for LOOK."""
     s[r.DONE] += shift
     s[r.SEARCH] += shift
     s[r.LINE] += shift
@@ -60,19 +60,19 @@ def _cut(octets: Octets, s: I64, end: int, declared: int, out: I64, count: int) 
 
 @kernel
 def _stretch(
-    octets: Octets, s: I64, whole: int, done: bool, final: bool, limits: I64, names: SecretNames, out: I64, count: int
+    octets: Octets, s: I64, stretch_end: int, done: bool, final: bool, limits: I64, names: SecretNames, out: I64, count: int
 ) -> int:
-    """Walk one contiguous stretch from the state's place to `whole`; stops early where `out` is full.
+    """Walk one contiguous stretch from the state's position to `stretch_end`; stops early where `out` is full.
 
     A phase sees no more than a limit allows, as if the stretch were closed there: what is undecided by then is cut off.
     """
     on = True
-    while on and s[r.DONE] < whole and count + SPARE <= out.shape[1]:
+    while on and s[r.DONE] < stretch_end and count + SPARE <= out.shape[1]:
         phase = s[r.PHASE]
         in_body = phase == p.BODY_TO_NUL or phase == p.BODY_BY_LENGTH or phase == p.TOO_LONG or phase == p.TOO_SHORT
         end = s[r.DONE] + (limits[1] if in_body else limits[0])
-        large = end < whole
-        end = min(end, whole)
+        large = end < stretch_end
+        end = min(end, stretch_end)
         closed, last = done or large, final and not large
         declared = closing.declared_end(s) if phase == p.BODY_BY_LENGTH or phase == p.TOO_LONG else -1
         before = count
@@ -108,7 +108,7 @@ def _stretch(
 
 @kernel
 def _gap(s: I64, direction: int, end: int, unsure: bool, out: I64, count: int) -> int:
-    """Write the gap [DONE, end) and prepare to resynchronise behind it; places are stream offsets here.
+    """Write the gap [DONE, end) and prepare to resynchronise behind it; positions are stream offsets here.
 
     Where its length is `unsure`, no end of a body is expected behind it.
     """
@@ -196,11 +196,11 @@ def _checked(runs: Runs, octets: Octets, state: State) -> Runs:
     absent = np.flatnonzero(~present)
     if absent.size == 0:
         return runs
-    place = np.searchsorted(direction, absent)
+    at = np.searchsorted(direction, absent)
     return Runs(
-        np.insert(direction, place, absent).astype(np.int32), np.insert(runs.position, place, 0), np.insert(runs.length, place, 0),
-        np.insert(runs.offset, place, state.pending[absent]), runs.synced, runs.final, runs.stream_octets,
-        None if runs.unsure is None else np.insert(runs.unsure, place, False),
+        np.insert(direction, at, absent).astype(np.int32), np.insert(runs.position, at, 0), np.insert(runs.length, at, 0),
+        np.insert(runs.offset, at, state.pending[absent]), runs.synced, runs.final, runs.stream_octets,
+        None if runs.unsure is None else np.insert(runs.unsure, at, False),
     )
 
 

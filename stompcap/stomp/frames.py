@@ -111,9 +111,9 @@ def decode_column(raw: pa.Array | pa.ChunkedArray, version: pa.Array | pa.Chunke
     frames = frames.take(first)
     codes = _version_codes(version, count)
     batch = decode(octets, frames, codes[frames.direction])
-    place = np.full(count, -1, np.int64)
-    place[frames.direction] = np.arange(len(frames))
-    return batch.to_struct_array().take(pa.array(place, pa.int64(), mask=place < 0))
+    row_of = np.full(count, -1, np.int64)
+    row_of[frames.direction] = np.arange(len(frames))
+    return batch.to_struct_array().take(pa.array(row_of, pa.int64(), mask=row_of < 0))
 
 
 def _whole(rows: Rows, octets: np.ndarray, lengths: np.ndarray) -> Rows:

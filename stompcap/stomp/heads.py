@@ -17,7 +17,7 @@ from stompcap.kernel import inline, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.header_lines import line_end, shorten, take_name, take_value, without_blanks
-from stompcap.stomp.names import NAMES, PLACES, STRUCTURAL, any_case_id, name_id, same
+from stompcap.stomp.names import NAMES, PROMOTED_IDS, STRUCTURAL, any_case_id, name_id, same
 from stompcap.stomp.opening import declared_length
 from stompcap.stomp.secret_names import SECRET_NAMES, SecretNames, is_secret
 from stompcap.stomp.syntax import Syntax
@@ -117,9 +117,9 @@ def _choose_cases(meant: I8, effective: I64, holders: I64, stamp: int, first: in
 @inline
 def _promote(values: Octets, effective: I64, holders: I64, frame: int, promoted: I64, content_length: I64) -> None:
     """Note where the values of a frame's promoted headers are."""
-    for column in range(PLACES.size):
-        if holders[PLACES[column], 0] == frame + 1:
-            entry = holders[PLACES[column], 1]
+    for column in range(PROMOTED_IDS.size):
+        if holders[PROMOTED_IDS[column], 0] == frame + 1:
+            entry = holders[PROMOTED_IDS[column], 1]
             begin, end = effective[entry, 0], effective[entry, 1]
             promoted[column, 0, frame], promoted[column, 1, frame] = begin, end - begin
             if column == _CONTENT_LENGTH_COLUMN:

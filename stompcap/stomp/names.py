@@ -15,7 +15,7 @@ _OCTETS, _LENGTHS = g.pack(NAMES)
 _LONGEST = int(_LENGTHS.max())
 _FIRST_OF_LENGTH = np.searchsorted(_LENGTHS, np.arange(_LONGEST + 2))
 
-PLACES = np.array([NAMES.index(n) for n in g.PROMOTED])
+PROMOTED_IDS = np.array([NAMES.index(n) for n in g.PROMOTED])
 """Of the promoted headers, in their order: index in NAMES."""
 STRUCTURAL = np.array([n in g.STRUCTURAL for n in NAMES])
 MAY_NOT_PAD = np.array([n in g.UNPADDED for n in NAMES])

@@ -1,7 +1,7 @@
 """A search for many words at once, in the time of one pass over the octets.
 
-Octets are read as 32-bit integers, each once. A word of seven octets or more has one of them whole wherever it lies, which is one of four
-pieces of the word; a table of bits tells the few integers that may be such a piece. A word of six octets may have three octets of one.
+Octets are read as 32-bit integers, each once. A word of seven octets or more contains one of them wherever it lies, which is one of four
+quads of the word; a table of bits tells the few integers that may be such a quad. A word of six octets may have three octets of one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stompcap.stomp.octets import readonly
 from stompcap.stomp.secret_forms import LEAST, forms
 
 CLUES = (b"CONNECT", b"accept-version", b"passcode", b"PASSCODE", b"Passcode")
-PIECE = 4
+QUAD = 4
 FACTOR = 0x9E3779B1
 FULL = 0xFFFFFFFF
 SHORT = 0xFFFFFF
@@ -30,7 +30,7 @@ RARITY[list(b"xjqz")] = 3
 
 
 class Needles(NamedTuple):
-    """The words, back to back, and the table of their pieces."""
+    """The words, back to back, and the table of their quads."""
 
     octets: Octets
     at: I64
@@ -42,11 +42,11 @@ class Needles(NamedTuple):
     """Whether there are words of six octets."""
     shift: int
     first: I64
-    """By hash: the first entry of a piece, or -1."""
+    """By hash: the first entry of a quad, or -1."""
     following: I64
-    """By entry (PIECE * word + piece): the next one with the same hash, or -1."""
+    """By entry (QUAD * word + quad): the next one with the same hash, or -1."""
     offset: I64
-    """By entry: where in the word the piece is."""
+    """By entry: where in the word the quad is."""
 
 
 @inline
@@ -56,12 +56,12 @@ def _hash(value: int, shift: int) -> int:
 
 
 @kernel
-def _rarest(octets: Octets, begin: int, size: int, piece: int) -> int:
-    """Of the offsets that differ from `piece` by a multiple of four, that of the octets which are rarest in text."""
-    best, most = piece, -1
-    for offset in range(piece, size - PIECE + 1, PIECE):
+def _rarest(octets: Octets, begin: int, size: int, quad: int) -> int:
+    """Of the offsets that differ from `quad` by a multiple of four, that of the octets which are rarest in text."""
+    best, most = quad, -1
+    for offset in range(quad, size - QUAD + 1, QUAD):
         weight = 0
-        for k in range(PIECE):
+        for k in range(QUAD):
             weight += RARITY[octets[begin + offset + k]]
         if weight > most:
             best, most = offset, weight
@@ -72,19 +72,19 @@ def _rarest(octets: Octets, begin: int, size: int, piece: int) -> int:
 def _enter(
     octets: Octets, at: I64, shift: int, bits: U64, first: I64, following: I64, offset: I64
 ) -> None:
-    """Enter four pieces of each word."""
+    """Enter four quads of each word."""
     for word in range(at.size - 1):
         size = at[word + 1] - at[word]
-        for piece in range(PIECE):
-            begin = _rarest(octets, at[word], size, piece)
-            offset[PIECE * word + piece] = begin
+        for quad in range(QUAD):
+            begin = _rarest(octets, at[word], size, quad)
+            offset[QUAD * word + quad] = begin
             value = 0
-            for k in range(min(PIECE, size - begin)):
+            for k in range(min(QUAD, size - begin)):
                 value |= int(octets[at[word] + begin + k]) << 8 * k
-            place = _hash(value, shift)
-            bits[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
-            following[PIECE * word + piece] = first[place]
-            first[place] = PIECE * word + piece
+            slot = _hash(value, shift)
+            bits[slot >> 6] |= np.uint64(1) << np.uint64(slot & 63)
+            following[QUAD * word + quad] = first[slot]
+            first[slot] = QUAD * word + quad
 
 
 @lru_cache(maxsize=8)
@@ -102,19 +102,19 @@ def packed(words: dict[bytes, int]) -> Needles:
     at = np.cumsum([0, *map(len, words)]).astype(np.int64)
     size = min(max(LEAST_BITS, (64 * len(words)).bit_length()), MOST_BITS)
     bits = np.zeros(1 << (size - 6), np.uint64)
-    first, following = np.full(1 << size, -1, np.int64), np.empty(PIECE * len(words), np.int64)
-    octets, offset = readonly(np.frombuffer(b"".join(words), np.uint8)), np.zeros(PIECE * len(words), np.int64)
+    first, following = np.full(1 << size, -1, np.int64), np.empty(QUAD * len(words), np.int64)
+    octets, offset = readonly(np.frombuffer(b"".join(words), np.uint8)), np.zeros(QUAD * len(words), np.int64)
     _enter(octets, at, 32 - size, bits, first, following, offset)
     short = bool((np.diff(at) == LEAST).any())
     return Needles(octets, at, np.array(list(words.values()), np.int64), bits, short, 32 - size, first, following, offset)
 
 
 @kernel
-def _whole(octets: Octets, at: int, place: int, needles: Needles, found: I64, count: int) -> int:
-    """Write the words that have a piece of this hash at `at`; the new number of those found."""
-    entry = needles.first[place]
+def _with_hash(octets: Octets, at: int, slot: int, needles: Needles, found: I64, count: int) -> int:
+    """Write the words that have a quad of this hash at `at`; the new number of those found."""
+    entry = needles.first[slot]
     while entry >= 0 and count < found.shape[0]:
-        word = entry // PIECE
+        word = entry // QUAD
         begin = at - needles.offset[entry]
         size = needles.at[word + 1] - needles.at[word]
         if begin >= 0 and begin + size <= octets.size:
@@ -137,24 +137,24 @@ def _search(octets: Octets, integers: U32, start: int, needles: Needles, found: 
     bits, shift, short = needles.bits, needles.shift, needles.short
     for i in range(start, integers.size):
         value = int(integers[i])
-        place = _hash(value, shift)
-        if bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1):
-            count = _whole(octets, 4 * i, place, needles, found, count)
+        slot = _hash(value, shift)
+        if bits[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1):
+            count = _with_hash(octets, 4 * i, slot, needles, found, count)
         if short:
-            place = _hash(value & SHORT, shift)
-            if bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1):
-                count = _whole(octets, 4 * i, place, needles, found, count)
+            slot = _hash(value & SHORT, shift)
+            if bits[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1):
+                count = _with_hash(octets, 4 * i, slot, needles, found, count)
         if count == found.shape[0]:
             return 0 if i == start else count, i
     return count, integers.size
 
 
 def search(octets: Octets, words: Needles) -> I64:
-    """Where words are in the octets: rows of begin, end and number of the word, by place."""
-    if octets.ctypes.data % PIECE or not octets.flags.c_contiguous:
+    """Where words are in the octets: rows of begin, end and number of the word, in the order of the octets."""
+    if octets.ctypes.data % QUAD or not octets.flags.c_contiguous:
         octets = octets.copy()
     octets = readonly(octets)
-    integers = octets[: octets.size // PIECE * PIECE].view(np.uint32)
+    integers = octets[: octets.size // QUAD * QUAD].view(np.uint32)
     at, room, parts = 0, ROOM, []
     while at < integers.size:
         found = np.empty((room, 3), np.int64)

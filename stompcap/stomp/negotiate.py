@@ -177,7 +177,7 @@ class Versions(NamedTuple):
     possible: I8
 
     def take(self, at: npt.NDArray[np.integer]) -> Versions:
-        """Those at some places."""
+        """Those at some indices."""
         return Versions(*(column[at] for column in self))
 
 

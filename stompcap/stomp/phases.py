@@ -1,7 +1,7 @@
 """What the delimiter's phases share: their names, the rows they write, what follows a NUL.
 
 A phase is one kernel for each thing that the delimiter may be within: in `opening` (between frames, command, headers), `closing` (bodies)
-and `resync`. It takes the state `s` of one direction (fields as in `rows`, all places as positions in the buffer), the end of the
+and `resync`. It takes the state `s` of one direction (fields as in `rows`, all positions are those in the buffer), the end of the
 contiguous stretch, whether the stretch is closed there (a gap or the end follows, so there is nothing to wait for) and whether that is the
 stream's end. It gives True where it advanced, False where it needs more octets, and writes whole rows through `emit`. Searches resume at
 SEARCH and LOOK: each octet is read a bounded number of times, however small the chunks are.

@@ -76,13 +76,13 @@ def _redact(octets: Octets, masked: Octets, columns: Columns, names: SecretNames
 
 
 @kernel
-def _at_places(
-    octets: Octets, masked: Octets, places: I64, edges: I64, columns: Columns, names: SecretNames, found: Octets, apply: bool
+def _mask_matches(
+    octets: Octets, masked: Octets, matches: I64, edges: I64, columns: Columns, names: SecretNames, found: Octets, apply: bool
 ) -> None:
-    """Mask what was found at places, rows of begin, end and word: given secrets, and what the clues among the words lead to."""
+    """Mask what was found, rows of begin, end and word: given secrets, and what the clues among the words lead to."""
     row, done = 0, -1
-    for place in range(places.shape[0]):
-        at, stop, word = places[place]
+    for k in range(matches.shape[0]):
+        at, stop, word = matches[k]
         while row < columns.order.size and columns.position[columns.order[row]] + columns.length[columns.order[row]] <= at:
             row += 1
         if row == columns.order.size:
@@ -109,14 +109,14 @@ def mask_secrets(
     if not len(rows):
         return octets, found
     view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(frozenset(secrets))
-    places = search(view, words)
+    matches = search(view, words)
     _redact(view, unused, columns, names, found, False)
-    _at_places(view, unused, places, words.edges, columns, names, found, False)
+    _mask_matches(view, unused, matches, words.edges, columns, names, found, False)
     if not found.any():
         return octets, found
     masked = octets.copy()
     _redact(view, masked, columns, names, found, True)
-    _at_places(view, masked, places, words.edges, columns, names, found, True)
+    _mask_matches(view, masked, matches, words.edges, columns, names, found, True)
     return masked, found
 
 
@@ -151,13 +151,13 @@ def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octe
     if not secrets or not len(rows):
         return octets, found != 0
     view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(secrets)
-    places = search(view, words)
-    places = places[places[:, 2] >= KINDS_OF_CLUES]
-    _at_places(view, unused, places, words.edges, columns, SECRET_NAMES, found, False)
+    matches = search(view, words)
+    matches = matches[matches[:, 2] >= KINDS_OF_CLUES]
+    _mask_matches(view, unused, matches, words.edges, columns, SECRET_NAMES, found, False)
     if not found.any():
         return octets, found != 0
     masked = octets.copy()
-    _at_places(view, masked, places, words.edges, columns, SECRET_NAMES, found, True)
+    _mask_matches(view, masked, matches, words.edges, columns, SECRET_NAMES, found, True)
     return masked, found != 0
 
 

@@ -90,6 +90,6 @@ def _base64(secret: bytes, skipped: int) -> tuple[bytes, int]:
     """The digits that are the secret's alone where so many octets, of the three that four digits spell, come before it."""
     digits = base64.b64encode(bytes(skipped) + secret).rstrip(b"=")
     begin = -(-8 * skipped // 6)
-    whole = 8 * (skipped + len(secret)) // 6
+    complete = 8 * (skipped + len(secret)) // 6
     edges = (BEFORE if skipped else 0) | (BEHIND if 8 * (skipped + len(secret)) % 6 else 0)
-    return digits[begin:whole], edges
+    return digits[begin:complete], edges

@@ -60,6 +60,6 @@ def finish(out: Octets, begin: int, end: int, kinds: int, version: int) -> tuple
         syntax |= NON_ASCII
         if not is_utf8(out, begin, end):
             syntax |= NON_UTF8
-            piece = out[begin:end].copy()
-            end = escape(piece, 0, piece.size, out, begin)
+            copied = out[begin:end].copy()
+            end = escape(copied, 0, copied.size, out, begin)
     return end, syntax

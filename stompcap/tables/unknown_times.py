@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from stompcap.tables.schema import TIMESTAMP, Column, Table
 
-_TELLING = {"fin_ns_c2s": "F", "fin_ns_s2c": "f", "rst_ns": None}
-"""Columns of table streams that are null too where nothing was: the letter of `history` that tells of it; None: `rst_by` does."""
+_EVENTS = {"fin_ns_c2s": "F", "fin_ns_s2c": "f", "rst_ns": None}
+"""Columns of table streams that are null too where there was no such event: its letter in `history`; None: `rst_by` has it."""
 
 
 def is_time(column: Column) -> bool:
@@ -51,8 +51,8 @@ def _with_zero(name: str, rows: pa.Table) -> pa.Table:
         if field.type != pa.int64() or not values.null_count or not ("_ns_" in field.name or field.name.endswith("_ns")):
             continue
         zero = pa.scalar(0, values.type)
-        if field.name in _TELLING and name == "streams":
-            letter = _TELLING[field.name]
+        if field.name in _EVENTS and name == "streams":
+            letter = _EVENTS[field.name]
             was = pc.match_substring(rows.column("history"), letter) if letter else pc.is_valid(rows.column("rst_by"))
             known = pc.if_else(pc.and_(pc.is_null(values), pc.fill_null(was, False)), zero, values)
         else:

@@ -41,8 +41,8 @@ def take_octets(state: State, history: U8, stream: Int, side: Int, at: Int, octe
     mine, end = SIDES + side * WIDTH, at + octets
     if keep_alive(state, stream, side, at, octets, flags):
         return s.PROBE
-    again = state[stream, mine + s.DATA_SEEN] and end <= state[stream, mine + s.DATA_END]
-    note(state, history, stream, side, h.H_AGAIN if again and at < state[stream, mine + s.ACKED] else h.H_DATA)
+    resent = state[stream, mine + s.DATA_SEEN] and end <= state[stream, mine + s.DATA_END]
+    note(state, history, stream, side, h.H_AGAIN if resent and at < state[stream, mine + s.ACKED] else h.H_DATA)
     if not state[stream, mine + s.DATA_SEEN]:
         state[stream, mine + s.DATA_SEEN], state[stream, mine + s.FIRST_DATA] = 1, at
         state[stream, mine + s.DATA_END], state[stream, mine + s.LATEST_AT] = end, at
@@ -70,7 +70,7 @@ def take_window(state: State, history: U8, stream: Int, side: Int, window: Int, 
 
 
 class Segments(NamedTuple):
-    """Columns of segments in wire order, as in `stompcap.capture.segment_columns`; `number` is their place in the flow."""
+    """Columns of segments in wire order, as in `stompcap.capture.segment_columns`; `number` counts packets of the flow."""
 
     flow: I64
     endpoints: U8
@@ -187,7 +187,7 @@ def note_close(state: State, stream: Int, side: Int, flags: Int, number: Int) ->
 
 @inline
 def hear(state: State, stream: Int, seg: Segment, number: Int) -> Int:
-    """Take what a segment acknowledges, `number` being its place in the flow; how far its sender had received, 0 where it does not say."""
+    """Take what a segment acknowledges, `number` being its number in the flow; how far its sender had received, 0 where it does not say."""
     if not seg.flags & ACK or seg.flags & RST:
         return np.int64(0)
     take_ack(state, stream, 1 - seg.side, seg.ack)

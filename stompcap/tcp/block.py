@@ -18,7 +18,7 @@ from stompcap.tcp.clocks import OPEN_AT_ONCE, STEP
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
 from stompcap.tcp.history import HISTORY_WIDTH
 from stompcap.tcp.idle import IDLE_NS, RECENT
-from stompcap.tcp.interleave import Placed
+from stompcap.tcp.interleave import BlockSegments
 from stompcap.tcp.naming import as_streams
 from stompcap.tcp.order import grouped, order
 from stompcap.tcp.results import ClockSteps, Extents, Reassembly, Retransmissions, ZeroWindows, covering
@@ -64,7 +64,7 @@ def reassemble_block(
 ) -> tuple[Reassembly, Carried, Bools]:
     """Reassemble rows as far as the block settles them: (results, state to carry on, which rows are needed again).
 
-    `segments`: the rows that `before` still needs, then the new ones; `number` is their place in the flow. Several
+    `segments`: the rows that `before` still needs, then the new ones; `number` counts packets of the flow. Several
     flows may be passed together if nothing is carried.
     """
     names = ("flow", "capture", "ts_ns", "seq", "ack", "flags", "window", "ip_id", "wire_octets", "captured_octets", "packet", "outer")
@@ -95,8 +95,8 @@ def reassemble_block(
     ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
-    placed = Placed(ts_ns, position, marks, wire, columns["captured_octets"], number, heard, born, keep, late)
-    extent_rows, overlap_rows = order(state, tallies, starts, rows, held, placed, block)
+    of_block = BlockSegments(ts_ns, position, marks, wire, columns["captured_octets"], number, heard, born, keep, late)
+    extent_rows, overlap_rows = order(state, tallies, starts, rows, held, of_block, block)
     over = np.arange(len(state)) < (len(state) if block.final else len(state) - RECENT)
     by_offset = np.lexsort((overlap_rows[:, 2], overlap_rows[:, 1], overlap_rows[:, 0]))
     extents, overlaps = as_extents(extent_rows), as_extents(overlap_rows[by_offset])
@@ -141,8 +141,8 @@ def fixed_rows(values: pa.ChunkedArray, width: int) -> U8:
 
 def as_extents(rows: I64) -> Extents:
     """The kernel's rows as columns."""
-    stream, side, offset, length, row, skip, place = (np.ascontiguousarray(rows[:, i]) for i in range(7))
-    return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip, place)
+    stream, side, offset, length, row, skip, wire_order = (np.ascontiguousarray(rows[:, i]) for i in range(7))
+    return Extents(stream.astype(np.int32), side.astype(np.int8), offset, length, row, skip, wire_order)
 
 
 def zero_windows(state: I64, which: Bools, ended: I64, first: int = 0) -> ZeroWindows:
@@ -156,7 +156,7 @@ def zero_windows(state: I64, which: Bools, ended: I64, first: int = 0) -> ZeroWi
 
 
 def clock_steps(rows: I64) -> ClockSteps:
-    """The kernel's rows as columns, by connection and place."""
+    """The kernel's rows as columns, by connection and number of the segment."""
     rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))]
     stream, side, ts_ns, place, least, most = (np.ascontiguousarray(rows[:, i]) for i in range(STEP))
     return ClockSteps(stream.astype(np.int32), side.astype(np.int8), ts_ns, place, least, most)
@@ -175,9 +175,9 @@ def retransmissions(
     rows = late
     if len(overlaps):
         kept = extents.row[covering(extents, overlaps)]
-        again, before = np.maximum(overlaps.row, kept), np.minimum(overlaps.row, kept)
-        later = (ts_ns[again] - ts_ns[before] > COPY_NS) & (marks[again] & s.COPY == 0)
-        rows = np.concatenate((late, again[later]))
+        repeated, first = np.maximum(overlaps.row, kept), np.minimum(overlaps.row, kept)
+        later = (ts_ns[repeated] - ts_ns[first] > COPY_NS) & (marks[repeated] & s.COPY == 0)
+        rows = np.concatenate((late, repeated[later]))
     found = np.stack([stream_of[rows].astype(np.int64), np.where(forward[rows] != 0, 0, 1), ts_ns[rows]])
     stream, side, at = np.unique(found, axis=1)  # simultaneous ones count once
     return Retransmissions(stream.astype(np.int32), side.astype(np.int8), at)

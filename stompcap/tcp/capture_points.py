@@ -40,7 +40,7 @@ class CapturePoints:
 
     shared: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
 
-    def told(self, segments: pa.Table) -> pa.Table:
+    def marked(self, segments: pa.Table) -> pa.Table:
         """The segments, whole flows one after the other; those that are known or given elsewhere are the last of a flow, as ELSEWHERE."""
         flow, capture = column(segments, "flow"), column(segments, "capture")
         same = flow[1:] == flow[:-1]
@@ -94,7 +94,7 @@ class _Rows:
         for part in (self.flow, *numbers, wire << 17 | self.ip_id + 1):
             self.key = (self.key ^ part.view(np.uint64)) * MIX
             self.key = (self.key ^ (self.key >> np.uint64(29))) * STIR
-        self.telling: Bools = (self.ip_id > 0) | (wire > 0) | (self.flags & (SYN | FIN | RST) != 0)
+        self.distinctive: Bools = (self.ip_id > 0) | (wire > 0) | (self.flags & (SYN | FIN | RST) != 0)
         """Not a pure acknowledgement without identification: of these, a host sends many that are equal."""
 
     @cached_property
@@ -114,7 +114,7 @@ class _Rows:
 
     def pairs(self, left: Bools) -> tuple[I64, I64]:
         """Packets that two captures have once each, at different times, as rows of one and of the other, by flow."""
-        alike = self.alike[(left & self.telling & (self.ts_ns != TIMELESS))[self.alike]]
+        alike = self.alike[(left & self.distinctive & (self.ts_ns != TIMELESS))[self.alike]]
         order = alike[np.lexsort((self.capture[alike], self.key[alike]))]
         twice = (self.key[order[1:]] == self.key[order[:-1]]) & (self.capture[order[1:]] == self.capture[order[:-1]])
         order = order[~(np.append(twice, False) | np.append(False, twice))[: len(order)]]
@@ -135,13 +135,13 @@ class _Rows:
         both = (self.flow[first] * width + self.capture[first]) * width + self.capture[other]
         _, index, shared = np.unique(both, return_inverse=True, return_counts=True)
         order = np.lexsort((np.arange(len(left)), self.capture, self.flow))
-        place = np.empty(len(left), np.int64)  # among the rows of its flow and capture that tell something
-        place[order] = np.cumsum((left & self.telling)[order])
+        rank_in_flow = np.empty(len(left), np.int64)  # among the distinctive rows of its flow and capture
+        rank_in_flow[order] = np.cumsum((left & self.distinctive)[order])
         most = np.ones(len(shared), np.bool_)
         for rows in (first, other):
             low, high = np.full(len(shared), len(left) + 1), np.zeros(len(shared), np.int64)
-            np.minimum.at(low, index, place[rows])
-            np.maximum.at(high, index, place[rows])
+            np.minimum.at(low, index, rank_in_flow[rows])
+            np.maximum.at(high, index, rank_in_flow[rows])
             most &= 2 * shared > high - low
         most &= ~self._may_be_copies(first, other, index, len(shared))
         names, of = np.unique(np.stack((index, self.ip_id[first])), axis=1)  # what all packets have is no identification

@@ -73,7 +73,7 @@ def sent_before(seq: Int, ack: Int, reach: Int, heard: Int) -> bool:
 
 @kernel
 def in_doubt(begins: I64, rows: Rows) -> Bools:
-    """Per flow, whether its rows may not be in order: a time falls, or octets come behind their acknowledgement, or behind later ones.
+    """Per flow, whether its rows may not be in order: a time falls, or octets follow their acknowledgement or later octets.
 
     `begins` has the first row of each flow and one past the last.
     """

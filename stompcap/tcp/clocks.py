@@ -5,10 +5,11 @@ clock is ahead by no more than `s - t`. Acknowledgements both ways give bounds f
 connection began or since a clock stepped. The bounds contain the true difference, whatever the capture lost, as only first copies of
 octets count. They are no closer than the round trip as the capture point sees it.
 
-A clock has stepped where a direction goes on, by its sequence and acknowledgement numbers, at an earlier time; segments out of order, and
-those sent again, say nothing. So it has where an acknowledgement contradicts a bound: then nobody knows which clock stepped, nor when since
-an acknowledgement last came close to that bound. What lies between is of no known difference. And it has where a packet is marked
-STEPPED: files of a rotation show that, whatever the connection's own packets do.
+Three things show that a clock has stepped:
+- A direction goes on, by its sequence and acknowledgement numbers, at an earlier time. Segments out of order and copies do not count.
+- An acknowledgement contradicts a bound. It does not show which clock stepped, nor when: at some time since an acknowledgement last came
+  close to that bound. The difference of the clocks between these two times is unknown.
+- A packet is marked STEPPED: the files of a rotation show the step, whatever the connection's own packets do.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ from stompcap.tcp.state import (
 MOST_STEPS = 256  # of a connection: behind more of them, its clocks cannot be compared
 OPEN_AT_ONCE = 4  # connections of a flow that go on where a clock is known to have stepped between two captures
 
-NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time and place
-STEP = 6  # columns of a step: connection, side, time and place of the first segment behind it, and the bounds up to it
+NS, PLACE = TIMED_NS - TIMED, TIMED_PLACE - TIMED  # behind the end of a segment: its time, and 1 + its number
+STEP = 6  # columns of a step: connection, side, time and number of the first segment behind it, and the bounds up to it
 
 
 class Sent(NamedTuple):
-    """A segment: its side, time, acknowledgement, flags, positions of its octets, SYN and FIN among them, and place on the wire."""
+    """A segment: its side, time, acknowledgement, flags, positions of its octets (SYN and FIN too), and 1 + its number in the flow."""
 
     side: Int
     ts: Int
@@ -62,20 +63,20 @@ class Sent(NamedTuple):
     flags: Int
     begin: Int
     end: Int
-    place: Int
+    number: Int
 
 
 @kernel
-def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I64, count: Int) -> Int:
-    """Note a step before that time and place; what was known ends there. Returns how many steps there are now."""
+def _stepped(state: State, stream: Int, side: Int, ts: Int, number: Int, steps: I64, count: Int) -> Int:
+    """Note a step before that segment; what was known ends there. Returns how many steps there are now."""
     if state[stream, CLOCK_STEPS] == MOST_STEPS:
         return count
-    steps[count, 0], steps[count, 1], steps[count, 2], steps[count, 3] = stream, side, ts, place
+    steps[count, 0], steps[count, 1], steps[count, 2], steps[count, 3] = stream, side, ts, number
     steps[count, 4], steps[count, 5] = state[stream, CLOCK_MIN], state[stream, CLOCK_MAX]
     state[stream, CLOCK_STEPS] += 1
     unbounded = -UNBOUNDED if state[stream, CLOCK_STEPS] == MOST_STEPS else UNBOUNDED
     state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = -unbounded, unbounded
-    state[stream, HELD_MIN] = state[stream, HELD_MAX] = place
+    state[stream, HELD_MIN] = state[stream, HELD_MAX] = number
     for peer in range(2):
         at = SIDES + peer * WIDTH
         state[stream, at + TIMED] = state[stream, at + NEWEST] = 0
@@ -85,16 +86,16 @@ def _stepped(state: State, stream: Int, side: Int, ts: Int, place: Int, steps: I
 @inline
 def take_step(state: State, first: Int, streams: Int, sent: Sent, steps: I64, count: Int) -> Int:
     """Take that all clocks stepped before a packet, if it is marked so; returns how many steps there are now."""
-    return _stepped_for_all(state, first, streams, sent.ts, sent.place, steps, count) if sent.flags & STEPPED else count
+    return _stepped_for_all(state, first, streams, sent.ts, sent.number, steps, count) if sent.flags & STEPPED else count
 
 
 @kernel
-def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, place: Int, steps: I64, count: Int) -> Int:
-    """Note a step of all clocks before that time and place in a flow's latest connections; returns how many steps there are now."""
+def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, number: Int, steps: I64, count: Int) -> Int:
+    """Note a step of all clocks before that segment in a flow's latest connections; returns how many steps there are now."""
     for stream in range(max(first, streams - OPEN_AT_ONCE), streams):
         if closed(state, stream):
             continue
-        count = _stepped(state, stream, BOTH, ts, place, steps, count)
+        count = _stepped(state, stream, BOTH, ts, number, steps, count)
         for side in range(2):
             state[stream, SIDES + side * WIDTH + WENT_NS] = 0  # times behind the step are compared with each other alone
     return count
@@ -111,15 +112,15 @@ def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: I64, count: 
         since = min(state[stream, HELD_MIN if sent.side else HELD_MAX], state[stream, of + PLACE])
         count = _stepped(state, stream, BOTH, state[stream, of + NS], since, steps, count)
         state[stream, CLOCK_MIN], state[stream, CLOCK_MAX] = UNBOUNDED, -UNBOUNDED
-        return _stepped(state, stream, BOTH, sent.ts, sent.place, steps, count)
+        return _stepped(state, stream, BOTH, sent.ts, sent.number, steps, count)
     if sent.side:
         state[stream, CLOCK_MAX] = min(most, ahead)
         if ahead <= most + width:
-            state[stream, HELD_MAX] = sent.place
+            state[stream, HELD_MAX] = sent.number
     else:
         state[stream, CLOCK_MIN] = max(least, -ahead)
         if -ahead >= least - width:
-            state[stream, HELD_MIN] = sent.place
+            state[stream, HELD_MIN] = sent.number
     return count
 
 
@@ -143,7 +144,7 @@ def take_clock(state: State, stream: Int, sent: Sent, steps: I64, count: Int) ->
     fresh = sent.end > sent.begin and sent.end > state[stream, mine + WENT_ON]
     if _goes_on(state, stream, sent):
         if state[stream, mine + WENT_ON] and sent.ts < state[stream, mine + WENT_NS]:
-            count = _stepped(state, stream, sent.side, sent.ts, sent.place, steps, count)
+            count = _stepped(state, stream, sent.side, sent.ts, sent.number, steps, count)
         state[stream, mine + WENT_NS] = sent.ts
         if sent.flags & ACK:
             state[stream, mine + WENT_ACK] = sent.ack
@@ -160,7 +161,7 @@ def take_clock(state: State, stream: Int, sent: Sent, steps: I64, count: Int) ->
     if fresh:
         if not state[stream, mine + TIMED]:
             state[stream, mine + TIMED], state[stream, mine + TIMED_NS] = sent.end, sent.ts
-            state[stream, mine + TIMED_PLACE] = sent.place
+            state[stream, mine + TIMED_PLACE] = sent.number
         state[stream, mine + NEWEST], state[stream, mine + NEWEST_NS] = sent.end, sent.ts
-        state[stream, mine + NEWEST_PLACE] = sent.place
+        state[stream, mine + NEWEST_PLACE] = sent.number
     return count

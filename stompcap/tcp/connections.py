@@ -36,7 +36,7 @@ class ByteStream:
     length: int
     _offset: I64 = field(repr=False)
     _lengths: I64 = field(repr=False)
-    _place: I64 = field(repr=False)
+    _file_offset: I64 = field(repr=False)
     _ts_ns: I64 = field(repr=False)
     _sources: Mapping[int, Source] = field(repr=False)
 
@@ -46,7 +46,7 @@ class ByteStream:
         found = []
         for begin, end in pairwise(self._edges()):
             part = slice(begin, end)
-            found.append((int(self._offset[begin]), read(self._place[part], self._lengths[part], self._sources).tobytes()))
+            found.append((int(self._offset[begin]), read(self._file_offset[part], self._lengths[part], self._sources).tobytes()))
         return found
 
     @property
@@ -66,7 +66,7 @@ class ByteStream:
         while begin < len(self._offset):
             taken = int(np.searchsorted(np.cumsum(self._lengths[begin : begin + (READ_OCTETS >> 4)]), READ_OCTETS, "right"))
             part = slice(begin, begin + max(taken, 1))
-            octets = read(self._place[part], self._lengths[part], self._sources)
+            octets = read(self._file_offset[part], self._lengths[part], self._sources)
             at = 0
             for offset, ts_ns, length in zip(
                 self._offset[part].tolist(), self._ts_ns[part].tolist(), self._lengths[part].tolist(), strict=True
@@ -136,10 +136,10 @@ def _connections(batches: Iterator[pa.RecordBatch], sources: Mapping[int, Source
         for row, begin, end in zip(rows, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             middle = begin + row["low_pieces"]
             low, high = ([column[part] for column in columns] for part in (slice(begin, middle), slice(middle, end)))
-            offset, lengths, place, ts_ns = low
-            sides = [ByteStream(row["low_octets"], offset, lengths, place, ts_ns, sources)]
-            offset, lengths, place, ts_ns = high
-            sides.append(ByteStream(row["high_octets"], offset, lengths, place, ts_ns, sources))
+            offset, lengths, file_offset, ts_ns = low
+            sides = [ByteStream(row["low_octets"], offset, lengths, file_offset, ts_ns, sources)]
+            offset, lengths, file_offset, ts_ns = high
+            sides.append(ByteStream(row["high_octets"], offset, lengths, file_offset, ts_ns, sources))
             yield _connection(row, sides)
 
 

@@ -1,6 +1,6 @@
 """Where a flow passes from one capture of a rotation to another between which the clock is known to have stepped.
 
-No packet of the flow need show it: the files do (stompcap.capture.rotation). The flow's first packet behind each such place is marked
+No packet of the flow need show it: the files do (stompcap.capture.rotation). The flow's first packet behind each such step is marked
 STEPPED, so that no time before it is compared with one behind it (stompcap.tcp.clocks). Captures that were taken at once have packets of
 the flow in turns, or the same ones: between these nothing stepped.
 """
@@ -30,9 +30,9 @@ def by_rank(clocks: Sequence[int] | I64, captures: int) -> I64:
 
 @kernel
 def first_behind(begins: I64, capture: I32, flags: I32, clocks: I64) -> Bools:
-    """Whether a row is its flow's first behind such a place; rows in the order in which they crossed the wire, flows by `begins`."""
+    """Whether a row is its flow's first behind a step; rows in the order in which they crossed the wire, flows by `begins`."""
     found = np.zeros(len(capture), np.bool_)
-    latest, place = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
+    latest, last_row = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     for flow in range(len(begins) - 1):
         rotations = 0
         for row in range(begins[flow], begins[flow + 1]):
@@ -44,20 +44,20 @@ def first_behind(begins: I64, capture: I32, flags: I32, clocks: I64) -> Bools:
                 at += 1
             if at == rotations:
                 if rotations < MOST and not flags[row] & ELSEWHERE:
-                    latest[at], place[at] = clock, -1
+                    latest[at], last_row[at] = clock, -1
                     rotations += 1
             elif flags[row] & ELSEWHERE or clock < latest[at]:
-                if place[at] >= 0:
-                    found[place[at]] = False
-                    place[at] = -1
+                if last_row[at] >= 0:
+                    found[last_row[at]] = False
+                    last_row[at] = -1
             elif clock > latest[at]:
                 found[row] = True
-                latest[at], place[at] = clock, row
+                latest[at], last_row[at] = clock, row
     return found
 
 
 def marked(segments: pa.Table, begins: I64, clocks: I64) -> pa.Table:
-    """The segments with those marked that are the first behind such a place; `begins` are the rows where flows begin, and one past all."""
+    """The segments with those marked that are the first behind a step; `begins` are the rows where flows begin, and one past all."""
     if not (clocks >= 0).any():
         return segments
     flags = column(segments, "flags")
@@ -76,7 +76,7 @@ def with_flags(segments: pa.Table, rows: I64) -> pa.Table:
 
 
 class Passed:
-    """Of one flow that comes in pieces, or of which an earlier run left a state: the clocks up to now of its rotations."""
+    """Of one flow that is read in parts, or of which an earlier run left a state: the clocks up to now of its rotations."""
 
     def __init__(self, clocks: I64) -> None:
         self._clocks = clocks

@@ -118,8 +118,8 @@ def flow_edges(segments: pa.Table) -> I64:
     return np.append(np.flatnonzero(begins), segments.num_rows)
 
 
-def places(segments: pa.Table) -> I64:
-    """The place on the wire of each segment (stompcap.wire_order)."""
+def wire_orders(segments: pa.Table) -> I64:
+    """Where each segment is in wire order (stompcap.wire_order)."""
     where: I64 = column(segments, "capture").astype(np.int64) << PACKET_BITS | column(segments, "packet")
     return where
 
@@ -166,24 +166,24 @@ class _Flows:
         for flow in self._large.tolist():
             mine = (batch.filter(pc.equal(batch["flow"], flow)) for batch in self._batches())
             for one in sorted({one for batch in mine for one in batch["endpoints"].unique().to_pylist()}):
-                yield self._pieces(flow, one)
+                yield self._in_parts(flow, one)
 
     def _batches(self, numbers: Iterable[int] | None = None) -> Iterator[pa.Table]:
         return (pa.Table.from_batches([batch]) for batch in mapped(self.path, numbers))
 
-    def _pieces(self, flow: int, endpoints: bytes) -> Iterator[pa.Table]:
+    def _in_parts(self, flow: int, endpoints: bytes) -> Iterator[pa.Table]:
         """One flow, batch by batch in the order of their first segments; rows that a later batch may precede wait for it."""
 
         def mine(batch: pa.Table) -> pa.Table:
             return batch.filter(pc.and_(pc.equal(batch["flow"], flow), pc.equal(batch["endpoints"], endpoints)))
 
-        first = np.array([places(mine(batch)).min(initial=NEVER) for batch in self._batches()])
+        first = np.array([wire_orders(mine(batch)).min(initial=NEVER) for batch in self._batches()])
         order = np.argsort(first, kind="stable")
         limits = np.append(first[order][1:], NEVER)
         held: list[pa.Table] = []
         for batch, limit in zip(self._batches(order.tolist()), limits.tolist(), strict=True):
             segments = in_wire_order(pa.concat_tables([*held, mine(batch)]))
-            done = int(np.searchsorted(places(segments), limit))
+            done = int(np.searchsorted(wire_orders(segments), limit))
             if done:
                 yield segments.slice(0, done)
             held = [segments.slice(done)]

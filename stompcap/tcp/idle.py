@@ -1,6 +1,6 @@
-"""When a flow is idle: silent for so long that what comes then is of another connection. For kernels, columns and SQL.
+"""When a flow is idle: silent for so long that its next packet belongs to another connection. For kernels, columns and SQL.
 
-That is after the idle timeout; two minutes are enough where no connection of the flow is open. A connection is open from the first
+A flow is idle after the idle timeout, or after two minutes if none of its connections is open. A connection is open from the first
 acknowledgement of its SYN to a RST, or a FIN of both sides.
 """
 

@@ -22,10 +22,10 @@ from stompcap.tcp import state as s
 from stompcap.tcp.layout import BEGIN, CUT_OFF, PIECE_ROW, SORT
 from stompcap.tcp.state import State
 
-WAITS = 2  # blocks; what the other direction keeps from its place for so long is given it all the same
+WAITS = 2  # blocks; what the other direction holds up for so long is ordered all the same
 
 
-class Placed(NamedTuple):
+class BlockSegments(NamedTuple):
     """Columns of a block's segments, those kept from earlier blocks first; `keep` and `late` are filled."""
 
     ts_ns: I64
@@ -84,22 +84,22 @@ def comes_first(low: I64, high: I64, low_heard: Int, high_heard: Int, number: I6
 
 
 @inline
-def has_come(state: State, stream: Int, other: Laid, side: Int, heard: Int) -> bool:
+def has_arrived(state: State, stream: Int, other: Laid, side: Int, heard: Int) -> bool:
     """Whether all octets of the other side are here that a sender had received up to `heard`; none was captured before its first."""
     return bool(min(heard, other.limit) <= other.edge or not state[stream, s.SIDES + side * s.WIDTH + s.DATA_SEEN])
 
 
 @kernel
 def interleave(
-    state: State, stream: Int, sides: tuple[Laid, Laid], placed: Placed, block: t.Block, done: bool
+    state: State, stream: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool
 ) -> tuple[tuple[I64, I64], I64]:
-    """The places of both sides' pieces in wire order, behind those given before; and how far the sides have any, thus are settled.
+    """Number the pieces of both sides in wire order, behind those before; also returns how far each side is numbered, thus settled.
 
-    A piece has its place only when all is settled that may stand before it, unless it has waited for that too long. Between blocks it
+    A piece gets its number only when all that may stand before it is settled, unless it has waited for that too long. Between blocks it
     waits for all octets that its sender had received.
     """
-    ts_ns, _, marks, _, _, number, heard, born, _, _ = placed
-    places = (np.zeros(sides[0].believed, np.int64), np.zeros(sides[1].believed, np.int64))
+    ts_ns, _, marks, _, _, number, heard, born, _, _ = segments
+    wire_orders = (np.zeros(sides[0].believed, np.int64), np.zeros(sides[1].believed, np.int64))
     along = (
         heard_along(sides[0].pieces, sides[0].believed, heard, marks), heard_along(sides[1].pieces, sides[1].believed, heard, marks),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def interleave(
             if not sides[side].quiet and (number[row] >= block.begin or sides[side].tally[t.BLOCKS] - born[row] < WAITS):
                 break
         p = at[side]
-        if not (done or block.full) and not has_come(state, stream, sides[1 - side], 1 - side, along[side][p]):
+        if not (done or block.full) and not has_arrived(state, stream, sides[1 - side], 1 - side, along[side][p]):
             break
         row, begin = sides[side].pieces[p, PIECE_ROW], sides[side].pieces[p, BEGIN]
         received[side] = max(received[side], along[side][p])
@@ -131,7 +131,7 @@ def interleave(
             state[stream, s.ORDERED] += 1
             if last_side == 1 - side and last_begin < received[side] and ts_ns[row] < last_ns:
                 state[stream, s.AGAINST] += 1
-        places[side][p] = state[stream, s.ORDERED]
+        wire_orders[side][p] = state[stream, s.ORDERED]
         for closer in range(2):
             at_close = s.SIDES + closer * s.WIDTH
             if side == closer or number[row] < state[stream, at_close + s.CLOSE_NUMBER]:
@@ -144,4 +144,4 @@ def interleave(
         cuts[side] = sides[side].cut
         if not done and at[side] < sides[side].believed and sides[side].pieces[at[side], BEGIN] < cuts[side]:
             cuts[side] = sides[side].pieces[at[side], BEGIN]
-    return places, cuts
+    return wire_orders, cuts

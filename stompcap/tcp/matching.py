@@ -4,8 +4,8 @@ A flow (two endpoints) may have several connections, its incarnations: a SYN wit
 3.6.1), and so do segments whose sequence and acknowledgement numbers are both far from all that is known of the flow. A segment that
 no incarnation can have sent is a stray: its octets are left out, so a forged number cannot make a gap of gigabytes.
 
-A flow that was idle (stompcap.tcp.idle) goes on as another connection. What is remembered of a flow can then be dropped after that time,
-and captures give the same however they are cut.
+A packet behind an idle time (stompcap.tcp.idle) begins another connection. So the state of a flow can be dropped after that time, and the
+result does not depend on how captures are cut.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
     for stream in range(streams - 1, max(first, streams - RECENT) - 1, -1):
         if state[stream, mine + SYNCED] and not state[stream, mine + HINTED]:
-            again = distance(seq + 1, state[stream, mine + START]) == 0
-            if again and (not closed(state, stream) or TIMELESS < ts <= state[stream, LAST_NS]):
+            same_syn = distance(seq + 1, state[stream, mine + START]) == 0
+            if same_syn and (not closed(state, stream) or TIMELESS < ts <= state[stream, LAST_NS]):
                 return stream  # retransmitted, or captured twice
     stream = streams - 1
     if stream < first or (state[stream, mine + SYNCED] and not state[stream, mine + HINTED]):

@@ -1,15 +1,16 @@
-"""Rows of a flow in the order in which they crossed the wire, as far as headers tell before reassembly.
+"""Puts the rows of a flow into the order in which they crossed the wire, as far as headers tell before reassembly.
 
-A flow is taken as its captures have it, one after the other, where times never fall and no packet acknowledges octets that come behind
-it. Any other is merged: the packets of each direction of each capture stay in their order, and among those that are next the earliest
-is taken, unless it acknowledges, or continues, octets that one of the others still holds: then it waits for these. So clocks that
-differ, files that begin again at an earlier time and neighbours that were written in the wrong order change nothing; where nothing but time
-tells, time decides, then rank of the capture and packet number. Where the clock is known to have stepped between two captures
-(stompcap.capture.rotation), the later one's packets come behind the other's, unless acknowledgements tell that both were taken at once.
+If times never fall and no packet acknowledges octets that are captured behind it, the order of the captures is right as it is. Other
+flows are merged. The packets of each direction of each capture stay in their order. Of those that are next, the earliest is taken, unless
+it acknowledges or continues octets that another one brings: then it waits for these. So nothing depends on clocks that differ, files that
+start at an earlier time than those before, or neighbours written in the wrong order. Between packets that neither acknowledge nor continue
+each other, time decides, then rank of the capture and packet number. Where the clock is known to have stepped between two captures
+(stompcap.capture.rotation), all packets of the later one follow those of the other, unless acknowledgements show that both were taken at
+the same time.
 
-What was before a silence is forgotten, as flows begin anew behind it (stompcap.tcp.idle), so that cutting captures there changes
-nothing. Acknowledged octets that come nowhere are missing from the captures, and nothing waits for them. Where
-packets wait for one another, the later one is a copy: its octets were acknowledged before it was captured, and come first.
+A silence ends the flow (stompcap.tcp.idle), and merging forgets what was before it, so that cutting captures there changes nothing.
+Acknowledged octets that no packet brings are missing from the captures; nothing waits for them. If packets wait for one another, the later
+one is a copy, since its octets were acknowledged before it was captured; these octets come first.
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def held_back(row: Int, line: Int, side: Int, heads: I64, chains: I64, edges: I6
         if not -CLOSE_BY < behind < CLOSE_BY:
             continue
         size = size_of(np.int64(rows.flags[next_one]), rows.wire[next_one])
-        again = rows.flags[row] & rows.flags[next_one] & ACK and apart(rows.ack[next_one], rows.ack[row]) > 0
-        if behind > 0 and not again and (size == 0 or brings(reach[side], rows.seq[next_one], size)):
+        older_ack = rows.flags[row] & rows.flags[next_one] & ACK and apart(rows.ack[next_one], rows.ack[row]) > 0
+        if behind > 0 and not older_ack and (size == 0 or brings(reach[side], rows.seq[next_one], size)):
             return 2
         if behind == 0 and 0 < apart(rows.ack[row], rows.ack[next_one]) < CLOSE_BY and rows.flags[next_one] & ACK:
             return 2
@@ -199,7 +200,7 @@ def best_head(heads: I64, chain: Int) -> Int:
 
 @inline
 def earlier(row: Int, other: Int, times: I64, begin: Int) -> bool:
-    """Whether a row is before another by time, then by its place."""
+    """Whether a row is before another by time, then by its number."""
     mine, its = times[row - begin], times[other - begin]
     return bool(mine < its or (mine == its and row < other))
 

@@ -1,4 +1,4 @@
-"""Reads the octets of extents: in place from mapped captures, from segments that carry their own, or from the file they were spilled to."""
+"""Reads the octets of extents: from mapped captures, from segments that carry their own, or from the file they were spilled to."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ REQUESTS = 4  # in parallel
 
 @kernel
 def copy_runs(source: Octets, begins: I64, lengths: I64, targets: I64, out: Octets) -> None:
-    """Copy stretches of one buffer to their places in another."""
+    """Copy stretches of one buffer to where they belong in another."""
     for i in range(len(begins)):
-        piece, place = source[begins[i] : begins[i] + lengths[i]], out[targets[i] : targets[i] + lengths[i]]
-        for k in range(len(piece)):
-            place[k] = piece[k]
+        run, target = source[begins[i] : begins[i] + lengths[i]], out[targets[i] : targets[i] + lengths[i]]
+        for k in range(len(run)):
+            target[k] = run[k]
 
 
 @kernel
-def count_different(kept: Octets, kept_at: I64, again: Octets, again_at: I64, lengths: I64, masked: U8, counts: I64, into: I64) -> None:
+def count_different(kept: Octets, kept_at: I64, other: Octets, other_at: I64, lengths: I64, masked: U8, counts: I64, into: I64) -> None:
     """Add to `counts[into[i]]` how many octets of each pair of stretches differ; where one is `masked`, an asterisk equals any octet."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
-            first, second = kept[kept_at[i] + k], again[again_at[i] + k]
+            first, second = kept[kept_at[i] + k], other[other_at[i] + k]
             if first != second and not (masked[i] and (first == STAR or second == STAR)):
                 counts[into[i]] += 1
 
 
 @kernel
-def copy_again(octets: Octets, one: I64, two: I64, kept: Octets, again: Octets, at: I64, lengths: I64) -> None:
-    """Show octets captured again as those they equal; where they differ, as others, so that they differ when they are compared again."""
+def copy_repeated(octets: Octets, one: I64, two: I64, kept: Octets, repeated: Octets, at: I64, lengths: I64) -> None:
+    """Write repeated octets as those that they equal; where they differ, as others, so that a later comparison finds the difference too."""
     for i in range(len(lengths)):
         for k in range(lengths[i]):
             octet = octets[one[i] + k]
-            octets[two[i] + k] = octet if kept[at[i] + k] == again[at[i] + k] else ~octet
+            octets[two[i] + k] = octet if kept[at[i] + k] == repeated[at[i] + k] else ~octet
 
 
 def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
@@ -64,13 +64,13 @@ def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: M
     ends = np.cumsum(lengths)
     targets = ends - lengths
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    capture, place = column(segments, "capture")[rows], column(segments, "file_offset")[rows]
-    spilled = place <= SPILLED
-    place, capture = np.where(spilled, SPILLED - place, place), np.where(spilled, SPILLED, capture)
-    in_file = place >= 0
+    capture, file_offset = column(segments, "capture")[rows], column(segments, "file_offset")[rows]
+    spilled = file_offset <= SPILLED
+    file_offset, capture = np.where(spilled, SPILLED - file_offset, file_offset), np.where(spilled, SPILLED, capture)
+    in_file = file_offset >= 0
     for rank in np.unique(capture[in_file]).tolist():
         which = slice(None) if in_file.all() and (capture == rank).all() else np.flatnonzero(in_file & (capture == rank))
-        copy_from(sources[rank], (place + skip)[which], lengths[which], targets[which], out)
+        copy_from(sources[rank], (file_offset + skip)[which], lengths[which], targets[which], out)
     if not in_file.all():
         own = np.flatnonzero(~in_file)
         copy_carried(segments.column("payload"), rows[own], skip[own], lengths[own], targets[own], out)
@@ -78,7 +78,7 @@ def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: M
 
 
 def copy_from(source: Source, begins: I64, lengths: I64, targets: I64, out: Octets) -> None:
-    """Copy stretches of a capture to their places in `out`: in place, or by range requests that cover many of them.
+    """Copy stretches of a capture to where they belong in `out`: from memory, or by range requests that cover many of them.
 
     The pages of a mapped file are released now and then, for the system maps many around each that is touched.
     """
@@ -94,8 +94,8 @@ def copy_from(source: Source, begins: I64, lengths: I64, targets: I64, out: Octe
 
     def fetch(which: I64) -> None:
         begin = int(begins[which].min())
-        piece = source.read(begin, int((begins[which] + lengths[which]).max()))
-        copy_runs(piece, begins[which] - begin, lengths[which], targets[which], out)
+        fetched = source.read(begin, int((begins[which] + lengths[which]).max()))
+        copy_runs(fetched, begins[which] - begin, lengths[which], targets[which], out)
 
     with ThreadPoolExecutor(REQUESTS) as pool:
         list(pool.map(fetch, together(begins, lengths)))
@@ -115,7 +115,7 @@ def together(begins: I64, lengths: I64) -> list[I64]:
 
 
 def copy_carried(payload: pa.ChunkedArray, rows: I64, skip: I64, lengths: I64, targets: I64, out: Octets) -> None:
-    """Copy stretches of the payloads that segments carry to their places in `out`."""
+    """Copy stretches of the payloads that segments carry to where they belong in `out`."""
     first = 0
     for chunk in payload.chunks:
         which = np.flatnonzero((rows >= first) & (rows < first + len(chunk)))

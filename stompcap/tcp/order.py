@@ -13,7 +13,7 @@ from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.idle import RECENT
-from stompcap.tcp.interleave import Laid, Placed, interleave
+from stompcap.tcp.interleave import BlockSegments, Laid, interleave
 from stompcap.tcp.layout import ABSURD_GAP, BEGIN, CAPTURED, CUT_OFF, END, PIECE_ROW, SORT, as_they_come, in_order, swept
 from stompcap.tcp.state import State
 
@@ -22,14 +22,14 @@ NO_END = 1 << 62
 
 
 @kernel
-def put(rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, place: Int) -> I64:
+def put(rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, wire_order: Int) -> I64:
     """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
         more = np.empty((2 * count + 16, 7), np.int64)
         more[:count] = rows
         rows = more
     rows[count, 0], rows[count, 1], rows[count, 2] = stream, side, offset
-    rows[count, 3], rows[count, 4], rows[count, 5], rows[count, 6] = length, row, skip, place
+    rows[count, 3], rows[count, 4], rows[count, 5], rows[count, 6] = length, row, skip, wire_order
     return rows
 
 
@@ -97,7 +97,7 @@ def plausible(state: State, stream: Int, side: Int, pieces: I64, number: I64, lo
 
 
 @kernel
-def take_in(tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, number: I64, base: Int, limit: Int) -> None:
+def count_segments(tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, number: I64, base: Int, limit: Int) -> None:
     """Count the segments that came now."""
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
@@ -111,7 +111,7 @@ def take_in(tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I6
 
 
 @kernel
-def take_late(
+def count_late(
     tally: I64,
     rows: I64,
     held: Int,
@@ -142,7 +142,7 @@ class Side(NamedTuple):
 
 
 @inline
-def put_extents(extents: I64, n: Int, of: Side, pieces: I64, places: I64, tally: I64, position: I64, marks: U8) -> tuple[I64, Int]:
+def put_extents(extents: I64, n: Int, of: Side, pieces: I64, wire_orders: I64, tally: I64, position: I64, marks: U8) -> tuple[I64, Int]:
     """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
         row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
@@ -152,7 +152,7 @@ def put_extents(extents: I64, n: Int, of: Side, pieces: I64, places: I64, tally:
             tally[t.TRUNCATED] += length
             continue
         tally[t.HAVE] += length
-        extents = put(extents, n, of.stream, of.side, begin - of.base, length, row, begin - position[row], places[p])
+        extents = put(extents, n, of.stream, of.side, begin - of.base, length, row, begin - position[row], wire_orders[p])
         n += 1
         if marks[row] & s.BEHIND and not marks[row] & s.COUNTED:
             tally[t.OUT_OF_ORDER] += 1
@@ -175,18 +175,20 @@ def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, posit
 
 
 @kernel
-def lay_out(state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, placed: Placed, block: t.Block, done: bool) -> Laid:
+def lay_out(
+    state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, segments: BlockSegments, block: t.Block, done: bool
+) -> Laid:
     """Lay out one side, and settle it as far as its own octets tell."""
-    ts_ns, position, marks, wire, captured, number, _, _, _, late = placed
+    ts_ns, position, marks, wire, captured, number, _, _, _, late = segments
     edge_before, reach_before = tally[t.EDGE], tally[t.REACH]
     base, limit = bounds(state, tally, stream, side, mine, position)
     low = max(base, tally[t.CUT])
     if len(mine) == 0 and not done:
         none, cut = np.empty((0, 4), np.int64), tally[t.CUT]
         return Laid(tally, mine, none, none, np.int64(0), tally[t.BASE], cut, limit, low, cut, cut, False, edge_before, reach_before)
-    take_in(tally, mine, held, position, marks, wire, number, base, limit)
+    count_segments(tally, mine, held, position, marks, wire, number, base, limit)
     if tally[t.BASED]:
-        take_late(tally, mine, held, position, marks, captured, ts_ns, late)
+        count_late(tally, mine, held, position, marks, captured, ts_ns, late)
     if in_order(mine, position, wire, marks, low, limit):
         pieces, losses = as_they_come(mine, position, wire, captured)
     else:
@@ -211,19 +213,19 @@ def lay_out(state: State, tally: I64, stream: Int, side: Int, mine: I64, held: I
 
 @kernel
 def hand_on(
-    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], placed: Placed, block: t.Block, done: bool, extents: I64, n: Int,
-    overlaps: I64, lost: Int,
+    state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool, extents: I64,
+    n: Int, overlaps: I64, lost: Int,
 ) -> tuple[I64, Int, I64, Int]:  # fmt: skip
-    """Give both sides their places in wire order, and append what is settled of them."""
-    _, position, marks, wire, _, _, _, born, keep, _ = placed
-    places, cuts = interleave(state, stream, sides, placed, block, done)
+    """Number both sides in wire order, and append what is settled of them."""
+    _, position, marks, wire, _, _, _, born, keep, _ = segments
+    wire_orders, cuts = interleave(state, stream, sides, segments, block, done)
     for side in range(2):
         one = sides[side]
         tally, cut = one.tally, cuts[side]
         if len(one.mine) == 0 and not done:
             continue
         of = Side(stream, side, one.base, cut)
-        extents, n = put_extents(extents, n, of, one.pieces[: one.believed], places[side], tally, position, marks)
+        extents, n = put_extents(extents, n, of, one.pieces[: one.believed], wire_orders[side], tally, position, marks)
         overlaps, lost = put_overlaps(overlaps, lost, of, one.losses, tally, position)
         if done:
             tally[t.OCTETS] = length_known(state, stream, side, one.base, one.reach, one.limit) - one.base
@@ -240,11 +242,11 @@ def hand_on(
 
 
 @kernel
-def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, placed: Placed, block: t.Block) -> tuple[I64, I64]:
+def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, segments: BlockSegments, block: t.Block) -> tuple[I64, I64]:
     """Extents and overlaps of all sides, up to where each is settled: to its end if the block is `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
-    to skip, and the place in wire order; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is
+    to skip, and the number in wire order; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is
     carried on, as are the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought settled octets
     again.
     """
@@ -256,7 +258,7 @@ def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, placed:
         first, middle, end = starts[2 * stream], starts[2 * stream + 1], starts[2 * stream + 2]
         if first == end and not done:
             continue
-        low = lay_out(state, tallies[2 * stream], stream, 0, rows[first:middle], held, placed, block, done)
-        high = lay_out(state, tallies[2 * stream + 1], stream, 1, rows[middle:end], held, placed, block, done)
-        extents, n, overlaps, lost = hand_on(state, stream, held, (low, high), placed, block, done, extents, n, overlaps, lost)
+        low = lay_out(state, tallies[2 * stream], stream, 0, rows[first:middle], held, segments, block, done)
+        high = lay_out(state, tallies[2 * stream + 1], stream, 1, rows[middle:end], held, segments, block, done)
+        extents, n, overlaps, lost = hand_on(state, stream, held, (low, high), segments, block, done, extents, n, overlaps, lost)
     return extents[:n], overlaps[:lost]

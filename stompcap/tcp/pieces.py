@@ -1,4 +1,4 @@
-"""Connections as self-contained rows: the attributes of each, and for every captured piece of its streams the place, not the octets.
+"""Connections as self-contained rows: the attributes of each, and for every captured piece of its streams the file offset, not the octets.
 
 A row no longer needs its segments, so it can be spilled to disk where a capture has more connections, or one of them more
 segments, than fit in memory.
@@ -18,30 +18,30 @@ from stompcap.columns import I8, I32, I64, Octets, column
 from stompcap.tcp.octets import copy_from
 from stompcap.tcp.results import Extents, Streams
 
-PIECE = pa.struct([(name, pa.int64()) for name in ("offset", "length", "place", "ts_ns")])
+PIECE = pa.struct([(name, pa.int64()) for name in ("offset", "length", "file_offset", "ts_ns")])
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Stretches of streams, sorted by stream, side and offset; `place` as in SEGMENTS, but of the stretch itself."""
+    """Stretches of streams, sorted by stream, side and offset; `file_offset` as in SEGMENTS, but of the stretch itself."""
 
     stream: I32
     side: I8
     offset: I64
     length: I64
-    place: I64
+    file_offset: I64
     ts_ns: I64
 
 
 def pieces_of(extents: Extents, segments: pa.Table, first: int = 0) -> Pieces:
-    """Extents, of connections from number `first` on, as places in their segments' captures; payload must have been spilled."""
-    place = column(segments, "file_offset")[extents.row]
+    """Extents, of connections from number `first` on, as stretches of their segments' captures; payload must have been spilled."""
+    file_offset = column(segments, "file_offset")[extents.row]
     return Pieces(
         extents.stream + np.int32(first),
         extents.side,
         extents.offset,
         extents.length,
-        np.where(place <= SPILLED, place - extents.skip, place + extents.skip),
+        np.where(file_offset <= SPILLED, file_offset - extents.skip, file_offset + extents.skip),
         column(segments, "ts_ns")[extents.row],
     )
 
@@ -89,12 +89,12 @@ def incarnations(streams: Streams, stream_of: I32, flow: I64) -> I64:
     return numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
 
 
-def read(place: I64, lengths: I64, sources: Mapping[int, Source]) -> Octets:
+def read(file_offset: I64, lengths: I64, sources: Mapping[int, Source]) -> Octets:
     """The octets of pieces back to back; `sources` as for `gather`, the capture under rank 0."""
     targets = np.cumsum(lengths) - lengths
     out = np.empty(int(lengths.sum()), np.uint8)
-    spilled = place <= SPILLED
-    for rank, which, begins in ((0, ~spilled, place), (SPILLED, spilled, SPILLED - place)):
+    spilled = file_offset <= SPILLED
+    for rank, which, begins in ((0, ~spilled, file_offset), (SPILLED, spilled, SPILLED - file_offset)):
         if which.any():
             copy_from(sources[rank], begins[which], lengths[which], targets[which], out)
     return out

@@ -33,7 +33,7 @@ class Sides:
     synced: Bools  # offset 0 is the true beginning
     fin_ns: I64  # time of the side's FIN, -1: none captured
     rst_ns: I64  # time of its RST, -1: none captured
-    close_order: I64  # the last place in wire order before its first FIN or RST, -1: none captured
+    close_order: I64  # the last number in wire order before its first FIN or RST, -1: none captured
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Retransmissions:
 class ClockSteps:
     """Steps of clocks: of that `side`, 2 where it is not known which; the first segment behind it, and the bounds up to it.
 
-    `place` is 1 + the number of that segment in its flow, in tables where it stands in wire order.
+    `place` is 1 + the number of that segment in its flow; in tables it is the number in wire order of the first octets behind the step.
     """
 
     stream: I32
@@ -156,7 +156,7 @@ class Reassembly:
     clock_steps: ClockSteps
     stream_of: I32  # stream of each input row
     marks: U8  # of each input row, what it was taken for: the marks of stompcap.tcp.state
-    ordered: I64  # of each stream, the last place that was given in wire order: later results stand behind it
+    ordered: I64  # of each stream, the last number given in wire order: later results have larger ones
 
 
 def covering(extents: Extents, overlaps: Extents, *, last: bool = False) -> I64:

@@ -1,16 +1,17 @@
-"""When octets are settled, that is final and handed on, before a connection has ended.
+"""Decides when octets are settled, that is final and handed on, before a connection has ended.
 
 A connection may carry everything in a capture, so its state must not grow with it. Each side is examined once per block, a fixed
-number of packets of the flow. Octets without a hole before them a block ago are settled: their first copy, or the last, has come. Where
-a whole block fills none of the first hole, though octets behind it come, everything up to a block ago is settled and its
-holes are given up. Settled octets that come again are retransmissions. Octets that wait behind a hole for four blocks while the stream
-goes on before it were never sent by this side: they are strays.
+number of packets of the flow that is far more than any TCP window:
+- Octets that had no hole before them a block ago are settled, as their first copy, or their last, has arrived by now.
+- If a block fills none of the first hole although octets behind it arrive, the hole stays a gap, and all that arrived until a block ago
+  is settled.
+- Octets that wait behind a hole for four blocks, while the stream goes on before it, were never sent by this side: they are strays.
+- Copies of settled octets are retransmissions.
 
-The rule counts packets of the flow alone, so the cutting of the input changes nothing; a flow of at most a block is settled at
-its end. A block is far more than any TCP window.
+Only packets of the flow are counted, so how the input is cut changes nothing. A flow of one block or less is settled at its end.
 
-Between blocks octets are settled as soon as both sides have moved on: captured without a hole before them, and acknowledged by the
-receiver. With `--overlap first` nothing that comes later can change these.
+Between two blocks, octets are settled as soon as they are captured without a hole before them and the receiver has acknowledged them. With
+`--overlap first` no later segment can change these.
 """
 
 from __future__ import annotations

@@ -25,20 +25,20 @@ OUTER = 19  # encapsulation of its first packet (stompcap.capture.outer)
 AFTER_IDLE = 20  # it began behind a silence: nothing goes to the connections before it
 RST_BY = 21  # 1 + side of the first RST, 0: none
 CLOCK_MIN, CLOCK_MAX, CLOCK_STEPS = 22, 23, 24  # bounds of the high side's clock less the low side's, and how often a clock stepped
-ORDERED, AGAINST = 25, 26  # the last place given in wire order; how many acknowledgements decided against time
+ORDERED, AGAINST = 25, 26  # the last number given in wire order; how many acknowledgements decided against time
 NUMBER = 27  # how many connections of its flow before it have the same first time and sequence number
-HELD_MIN, HELD_MAX = 28, 29  # the latest place where an acknowledgement showed that the bound still held
+HELD_MIN, HELD_MAX = 28, 29  # 1 + number of the latest segment whose acknowledgement showed that the bound still held
 LATEST_PACKET = 30  # number in its capture of the packet before
-PLACED, PLACED_AT, PLACED_NS = 31, 32, 33  # 1 + side, position and time of the octets that have the last place in wire order; 0: none
+PLACED, PLACED_AT, PLACED_NS = 31, 32, 33  # 1 + side, position and time of the octets that are last in wire order; 0: none
 SIDES, WIDTH = 34, 37  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22
-# end, time and place of a segment whose acknowledgement is waited for, and of the newest; end, time and acknowledgement of the furthest
+# end, time and 1 + number of a segment that waits for its acknowledgement, and of the newest; end, time and acknowledgement of the furthest
 TIMED, TIMED_NS, TIMED_PLACE, NEWEST, NEWEST_NS, NEWEST_PLACE, WENT_ON, WENT_NS, WENT_ACK = 23, 24, 25, 26, 27, 28, 29, 30, 31
 LATEST_AT = 32  # where the segment begins that came furthest
 HEARD = 33  # of the other side's octets, how many its segments in wire order had received
-CLOSE_NUMBER, CLOSE_ORDER = 34, 35  # of its first FIN or RST: 1 + number of the packet in the flow, the last place in wire order before it
+CLOSE_NUMBER, CLOSE_ORDER = 34, 35  # of its first FIN or RST: 1 + number of the packet in the flow, the last number in wire order before it
 STRAYED = 36  # octets of strays
 COLUMNS = SIDES + 2 * WIDTH
 

@@ -30,7 +30,7 @@ SENDER[[codes.ROLE_CLIENT, codes.ROLE_HTTP, codes.ROLE_WEBSOCKET, codes.ROLE_MQT
 SENDER[[codes.ROLE_SERVER, codes.ROLE_HTTP_SERVER, codes.ROLE_WEBSOCKET_SERVER, codes.ROLE_TLS_SERVER]] = 1
 
 
-def spoken_by(roles: I8) -> I8:
+def client_by_octets(roles: I8) -> I8:
     """The side that the first octets show to be the client, by the roles of both; -1 if they show neither."""
     sender = SENDER[roles]
     low = (sender[:, LOW] == 0) | (sender[:, HIGH] == 1)
@@ -38,14 +38,14 @@ def spoken_by(roles: I8) -> I8:
     return np.select([low & ~high, high & ~low], [LOW, HIGH], default=NOBODY).astype(np.int8)
 
 
-def clients(reassembly: Reassembly, spoken: I8, options: Options) -> I8:
-    """The client's side of each stream: by the handshake, by `spoken` (the side that says what clients say, or -1), by the ports."""
+def clients(reassembly: Reassembly, by_octets: I8, options: Options) -> I8:
+    """The client's side of each stream: by the handshake, by `by_octets` (whose first octets are a client's, or -1), by the ports."""
     streams = reassembly.streams
     by_ports = _server_by_ports(streams, options)
     # ports that tell nothing: servers listen on the smaller one
     by_size = np.where(streams.low_port > streams.high_port, LOW, HIGH)
-    choices = [streams.initiator >= 0, spoken >= 0, by_ports >= 0]
-    return np.select(choices, [streams.initiator, spoken, 1 - by_ports], default=by_size).astype(np.int8)
+    choices = [streams.initiator >= 0, by_octets >= 0, by_ports >= 0]
+    return np.select(choices, [streams.initiator, by_octets, 1 - by_ports], default=by_size).astype(np.int8)
 
 
 def stomp_expected(streams: Streams, options: Options) -> Bools:

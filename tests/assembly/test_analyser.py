@@ -58,7 +58,7 @@ def test_states_of_sessions_taken_together_are_those_of_each(packets: Sequence[i
     for stream, one in found.items():
         for name, table in one.state.session.tables.items():
             assert table.equals(each[stream].state.session[name]), (stream, name)
-        assert (one.come is None) == (each[stream].come is None)
+        assert (one.waiting is None) == (each[stream].waiting is None)
     assert len(found) > len(ids) // 2
 
 

@@ -92,7 +92,7 @@ def test_any_window_gives_the_same_segments(tmp_path_factory, write, piece, wind
     path = folder / "a"
     path.write_bytes(gzip.compress(plain.read_bytes()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stompcap.capture.compressed.PIECE_OCTETS", piece)
+        patch.setattr("stompcap.capture.compressed.CHUNK_OCTETS", piece)
         patch.setattr("stompcap.capture.compressed.Decompressed.more.__defaults__", (window,))
         seen = segments_by(path, batch)
     assert seen == segments_by(plain, batch)
@@ -208,7 +208,7 @@ def test_memory_stays_bounded(tmp_path, monkeypatch):
     frames = [Frame(bytes(ETHER / tcp4(PAYLOAD * 40)), 10**18 + i) for i in range(3000)]
     path = tmp_path / "a"
     path.write_bytes(gzip.compress(p.pcap(tmp_path / "plain", frames).read_bytes()))
-    monkeypatch.setattr("stompcap.capture.compressed.PIECE_OCTETS", 10_000)
+    monkeypatch.setattr("stompcap.capture.compressed.CHUNK_OCTETS", 10_000)
     monkeypatch.setattr("stompcap.capture.compressed.Decompressed.more.__defaults__", (100_000,))
     sizes = [len(records.octets) for records in Walk(open_capture(str(path)))]
     assert len(sizes) > 30

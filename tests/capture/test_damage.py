@@ -211,7 +211,7 @@ def test_damage_in_a_compressed_capture_and_any_window(tmp_path, monkeypatch):
     plain.write_bytes(content)
     path.write_bytes(bz2.compress(bytes(content)))
     expected_octets = [octets for octets, *_ in walked(plain)[0]]
-    monkeypatch.setattr("stompcap.capture.compressed.PIECE_OCTETS", 97)
+    monkeypatch.setattr("stompcap.capture.compressed.CHUNK_OCTETS", 97)
     for window in (200, 1000, 7000):
         monkeypatch.setattr("stompcap.capture.compressed.Decompressed.more.__defaults__", (window,))
         row = survey(str(path), "s")

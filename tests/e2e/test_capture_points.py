@@ -102,4 +102,4 @@ def test_nothing_is_looked_for_where_one_capture_has_a_flow(monkeypatch: pytest.
 
     wire = wire_of([str(DATA / name) for name in RECORDINGS])
     monkeypatch.setattr(capture_points, "_Rows", fail)
-    assert capture_points.CapturePoints().told(wire.segments) is wire.segments
+    assert capture_points.CapturePoints().marked(wire.segments) is wire.segments

@@ -102,7 +102,7 @@ def test_a_session_knows_where_its_tasks_run_before_it_is_made(name: str, local:
     ],
 )  # fmt: skip
 def test_what_a_jvm_died_of(said: str, told: str) -> None:
-    assert session._telling(said) == told
+    assert session._error_line(said) == told
 
 
 def test_an_error_of_java_is_told_in_its_own_words() -> None:

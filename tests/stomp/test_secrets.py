@@ -155,11 +155,11 @@ def test_what_a_connection_gave_is_masked_in_every_form(form: bytes) -> None:
 
 
 def test_a_token_as_login_is_told() -> None:
-    from stompcap.assembly.rows import shown
+    from stompcap.assembly.rows import redacted_octets
     from stompcap.options import Options
 
     octets, runs = runs_of([b"CONNECT\nlogin:eyJhbGciOi.eyJzdWIi.c2ln\n\n\0"])
-    view = shown(octets, delimit(octets, runs), Options(), {})
+    view = redacted_octets(octets, delimit(octets, runs), Options(), {})
     assert Syntax.TOKEN_LOGIN in Syntax(int(view.syntax[0]))
 
 

@@ -67,7 +67,7 @@ def segments(*captures: Sequence[Packet]) -> pa.Table:
 
 def told(*captures: Sequence[Packet]) -> tuple[Reassembly, dict[tuple[int, int], int]]:
     points = CapturePoints()
-    return reassemble_columns(points.told(segments(*captures))), dict(points.shared)
+    return reassemble_columns(points.marked(segments(*captures))), dict(points.shared)
 
 
 def seen(found: Reassembly, *, copies: bool = False) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_what_a_later_file_has_retransmitted_is_no_other_point(named: bool) -> N
     for cut in (68, 70, 72, len(later) - 7):
         both, shared = told(later[:cut], later[cut:])
         assert shared == {}
-        assert not np.any(CapturePoints().told(segments(later[:cut], later[cut:])).column("flags").to_numpy() & ELSEWHERE)
+        assert not np.any(CapturePoints().marked(segments(later[:cut], later[cut:])).column("flags").to_numpy() & ELSEWHERE)
         assert seen(both, copies=True) == seen(told(later)[0], copies=True)
 
 
@@ -178,14 +178,14 @@ def test_other_flows_beside_it_stay_as_they_are() -> None:
 def test_captures_without_times_are_not_compared_by_them() -> None:
     packets = [one | {"ts_ns": 0} for one in with_times(conversation(10))]
     points = CapturePoints()
-    assert not np.any(points.told(segments(packets, packets)).column("flags").to_numpy() & ELSEWHERE)
+    assert not np.any(points.marked(segments(packets, packets)).column("flags").to_numpy() & ELSEWHERE)
     assert not points.shared
 
 
 def test_packets_of_another_point_before_a_connection_wait_for_it() -> None:
     packets = with_times(conversation(5))
     table = segments(packets, at_another_point(packets, MS))
-    marked = CapturePoints().told(table)
+    marked = CapturePoints().marked(table)
     order = np.argsort(marked.column("ts_ns").to_numpy() - 9 * MS * (marked.column("capture").to_numpy() == 1), kind="stable")
     found = reassemble_columns(marked.take(pa.array(order)))
     assert seen(found)["octets"] == [[510, 1500]]

@@ -22,7 +22,7 @@ from stompcap.assembly.parts import LEARNED, Sessions
 from stompcap.assembly.resume import older_states, packing, segment_rows, session_steps, state_layout
 from stompcap.assembly.resume.connects import Connects
 from stompcap.assembly.resume.octets import KeptOctets
-from stompcap.assembly.resume.state_layout import COME
+from stompcap.assembly.resume.state_layout import WAITING_TABLES
 from stompcap.assembly.task import Task
 from stompcap.assembly.underway import Underway
 from stompcap.capture.segment_columns import SEGMENTS
@@ -127,10 +127,10 @@ class _Context:
 
     def paused(self, name: str) -> Paused:
         """A session."""
-        found, come = self.found, None
+        found, waiting = self.found, None
         if name + "upto" in found:
-            come = Sessions(**older_states.of_pieces(found, name), upto=found[name + "upto"].reshape(1))
-        return Paused(session_steps.of_arrays(found, name), come)
+            waiting = Sessions(**older_states.of_pieces(found, name), upto=found[name + "upto"].reshape(1))
+        return Paused(session_steps.of_arrays(found, name), waiting)
 
     def _columns(self, kind: type[Columns], name: str) -> Columns:
         return kind(*(self.found[f"{name}.{field.name}"] for field in fields(cast("Any", kind))))
@@ -171,7 +171,7 @@ def _connection(name: str, one: Underway) -> Arrays:
 
 def _session(name: str, stream: str, paused: Paused) -> Arrays:
     arrays: Arrays = {name + "stream": np.array(stream), **paused.state.arrays(name)}
-    if paused.come is not None:
-        come = {f"come {table}": getattr(paused.come, table) for table in COME}
-        arrays |= {name + "upto": np.array(paused.come.upto), **packing.of_tables(come, state_layout.now().schemas, name)}
+    if paused.waiting is not None:
+        waiting = {f"come {table}": getattr(paused.waiting, table) for table in WAITING_TABLES}
+        arrays |= {name + "upto": np.array(paused.waiting.upto), **packing.of_tables(waiting, state_layout.now().schemas, name)}
     return arrays

@@ -14,7 +14,7 @@ import pyarrow as pa
 from stompcap import tcp
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
-from stompcap.tcp.octets import captured_twice, copy_again, copy_runs
+from stompcap.tcp.octets import captured_twice, copy_repeated, copy_runs
 from stompcap.tcp.results import Extents, Reassembly
 from stompcap.transport.stretches import Stretches
 
@@ -49,11 +49,11 @@ class KeptOctets:
         one, two = captured_twice(reassembly)
         both = np.flatnonzero((self._place[one.row] >= 0) & (self._place[two.row] >= 0))
         one, two = one.take(both), two.take(both)
-        shown, again = (tcp.gather(part, self.segments, sources) for part in (one, two))
+        kept, repeated = (tcp.gather(part, self.segments, sources) for part in (one, two))
         at = np.cumsum(one.length) - one.length
-        copy_again(self._octets, self._place[one.row] + one.skip, self._place[two.row] + two.skip, shown, again, at, one.length)
+        copy_repeated(self._octets, self._place[one.row] + one.skip, self._place[two.row] + two.skip, kept, repeated, at, one.length)
         self._known[two.row] = True
-        return two.take(np.logical_and.reduceat(shown == again, at) if len(at) else both)
+        return two.take(np.logical_and.reduceat(kept == repeated, at) if len(at) else both)
 
     def drop(self, rows: Bools) -> None:
         """Some rows are held without their octets."""

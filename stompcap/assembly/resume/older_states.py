@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stompcap.assembly.resume import packing
-from stompcap.assembly.resume.state_layout import BEFORE, COME, LOST, RULES, Value, now, of_column
+from stompcap.assembly.resume.state_layout import BEFORE, LOST, RULES, WAITING_TABLES, Value, now, of_column
 from stompcap.rules.tally import IDS
 from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS
@@ -117,7 +117,7 @@ def of_session(arrays: Arrays, prefix: str = "") -> Tables:
 
 def of_pieces(arrays: Arrays, prefix: str) -> Tables:
     """Rows of a session that no step has had yet, as any version wrote them."""
-    return _tables(arrays, prefix, "come", COME, {name: f"come {name}" for name in COME})
+    return _tables(arrays, prefix, "come", WAITING_TABLES, {name: f"come {name}" for name in WAITING_TABLES})
 
 
 def table_of(found: Arrays, part: str, prefix: str = "") -> pa.Table | None:

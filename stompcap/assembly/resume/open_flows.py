@@ -73,10 +73,10 @@ class OpenFlows:
         self._side: I64 = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
         held[self._rows] = detected.is_stomp[reassembly.stream_of[self._rows]]
-        shown = detected.carried.stretches
-        shown = shown.take(np.flatnonzero((self.streams & detected.is_stomp)[shown.stream] & (shown.at < segments.num_rows)))
+        known = detected.carried.stretches
+        known = known.take(np.flatnonzero((self.streams & detected.is_stomp)[known.stream] & (known.at < segments.num_rows)))
         self._places = RawPlaces(column(segments, "captured_octets"))
-        self._places.add(shown.at, shown.offset - shown.skip, shown.length)
+        self._places.add(known.at, known.offset - known.skip, known.length)
         elsewhere = self._places.offsets() >= 0
         if len(reassembly.overlaps):  # octets that came again are compared with those shown
             for again in captured_twice(reassembly):

@@ -22,7 +22,7 @@ HEADERS = (
     "bad_checksum",
 )  # fmt: skip
 RENAMED = {"window": "window_size", "outer": "layers", "file_offset": "place"}  # names in the table
-Shown = Callable[[pa.Array], Iterable[pa.Table]]
+RawFrames = Callable[[pa.Array], Iterable[pa.Table]]
 PIECE_OCTETS = 1 << 16
 NO_PIECE = -1
 LIFE = ("last_ns", "some_open")
@@ -38,13 +38,13 @@ def of_segments(
     `more` has the columns that tell when their flows are over, and where their octets stand in raw_frames.
     """
     chosen = kept.segments.take(pa.array(rows))
-    place = column(chosen, "file_offset")
+    file_offset = column(chosen, "file_offset")
     columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
     columns |= {
         "stream_id": stream_ids,
         "source": constant(source, len(rows)),
         "capture_id": capture_ids.take(chosen.column("capture").combine_chunks()),
-        "place": pa.array(np.where(place >= 0, place, NO_PIECE)),
+        "place": pa.array(np.where(file_offset >= 0, file_offset, NO_PIECE)),
         "role": worded(np.where(kept.held[rows], -1, role), words.ROLES),
         "payload": kept.payload(rows),
         "pieces": pa.nulls(len(rows), pa.int32()),
@@ -53,7 +53,7 @@ def of_segments(
     return as_table("stream_state", columns)
 
 
-def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], raw: Shown = lambda _: ()) -> pa.Table:
+def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], raw: RawFrames = lambda _: ()) -> pa.Table:
     """Rows of table stream_state as segments of a run; pieces of states come as rows that are STATE.
 
     Segments whose captures are still where they were are read there again. The others carry the octets that were kept, or that rows of
@@ -67,20 +67,20 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], 
         return pa.concat_tables([_pieces(of_states), segments_of(rest, order, paths, raw)])
     names = pa.array(list(order), pa.string())
     capture = pa.array(list(order.values()), pa.int32()).take(pc.index_in(rows.column("capture_id").combine_chunks(), names))
-    place, captured = (column(rows, name) for name in ("place", "captured_octets"))
+    file_offset, captured = (column(rows, name) for name in ("place", "captured_octets"))
     endpoints = fixed_rows(rows.column("endpoints"), 36)
     headers = header_begins(endpoints, *(column(rows, name) for name in ("forward", "seq", "ack")))
     there = np.zeros(rows.num_rows, np.bool_)
     for rank in pc.unique(capture).to_pylist():
         mine = np.flatnonzero(capture.to_numpy() == rank)
-        there[mine] = still_there(paths[rank], place[mine], captured[mine], headers[mine])
+        there[mine] = still_there(paths[rank], file_offset[mine], captured[mine], headers[mine])
     role = coded(rows.column("role"), words.ROLES)
-    payload = _with_shown(rows, ~there, raw)
+    payload = _with_raw_frames(rows, ~there, raw)
     missing = ~there & (role < 0) & payload.is_null().to_numpy(zero_copy_only=False)
     columns = {
         "capture": capture,
         "captured_octets": pa.array(np.where(missing, 0, captured)),
-        "file_offset": pa.array(np.where(there, place, -1)),
+        "file_offset": pa.array(np.where(there, file_offset, -1)),
         "earlier": pa.array(np.where(there, NEW, np.where(role < 0, KEPT, NOT_KEPT + role)).astype(np.int8)),
         "payload": pc.if_else(pa.array(there), pa.scalar(None, pa.binary()), payload),
     }
@@ -88,8 +88,8 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], 
     return pa.table([columns[name] for name in SEGMENTS.names], names=SEGMENTS.names).cast(SEGMENTS)
 
 
-def _with_shown(rows: pa.Table, wanted: Bools, raw: Shown) -> pa.Array:
-    """The payload of rows; of those `wanted` that have a place in raw_frames it is what is shown there."""
+def _with_raw_frames(rows: pa.Table, wanted: Bools, raw: RawFrames) -> pa.Array:
+    """The payload of rows; of those `wanted` whose octets are in raw_frames it is what that table has."""
     payload = rows.column("payload").combine_chunks()
     lacking = pc.and_(pa.array(wanted), rows.column("stream_offset").is_valid()).combine_chunks()
     if not pc.any(lacking).as_py():

@@ -120,10 +120,10 @@ class Layout:
 
 
 RULES: Mapping[str, pa.Schema] = {"counts": COUNTS, "pending": PENDING}
-COME = ("streams", *SESSION_TABLES)
+WAITING_TABLES = ("streams", *SESSION_TABLES)
 OF_TABLES = {
     "session frames": "frames", "session first": "frames", "session rows": "raw_frames", "session segments": "segments",
-    "session stalls": "stalls", "counts": "compliance", "stream_state": "stream_state", **{f"come {name}": name for name in COME},
+    "session stalls": "stalls", "counts": "compliance", "stream_state": "stream_state", **{f"come {name}": name for name in WAITING_TABLES},
 }  # fmt: skip
 """Parts of the layout that have columns of tables of the lake."""
 
@@ -131,7 +131,7 @@ OF_TABLES = {
 @cache
 def now() -> Layout:
     """The layout of the states that this version writes."""
-    come = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in COME}
+    waiting = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in WAITING_TABLES}
     of_sessions = {f"session {name}": schema for name, schema in session_state.SCHEMAS.items()}
     named = (Carried, Stretches, ZeroWindows, Retransmissions, ClockSteps)
     return Layout(
@@ -141,7 +141,7 @@ def now() -> Layout:
             "delimiter": declared(delimiter, "PHASE", "STATE_FIELDS"), "learned": LEARNED,
         },
         arrays={kind.__name__: tuple(one.name for one in fields(cast("Any", kind))) for kind in named},
-        schemas={"stream_state": TABLES["stream_state"].arrow, **come, **of_sessions, **RULES},
+        schemas={"stream_state": TABLES["stream_state"].arrow, **waiting, **of_sessions, **RULES},
         words={
             "protocol": words.PROTOCOLS, "transport": words.TRANSPORTS, "version_source": words.VERSION_SOURCES,
             "possible": words.POSSIBLE_VERSIONS, "version": words.VERSIONS, "close_kind": words.CLOSE_KINDS, "raw_kind": words.RAW_KINDS,

@@ -7,7 +7,7 @@ from typing import Any
 
 CONNECTING = ("accept-version", "host", "login", "heart-beat")
 SETTLING = ("id", "message-id", "subscription", "transaction", "receipt")
-TELLING = {
+LINE_HEADERS = {
     "CONNECT": CONNECTING,
     "STOMP": CONNECTING,
     "CONNECTED": ("version", "server", "session", "heart-beat"),
@@ -29,7 +29,7 @@ TELLING = {
 def selected(frame: Mapping[str, Any], *, every: bool) -> list[tuple[str, str | None]]:
     """The header lines of a frame to be shown, in the order of the command's list; all lines if asked for, or for another command."""
     lines = [(str(one["name"]), one["value"]) for one in frame["headers"] or ()]
-    names = TELLING.get(frame["command"] or "")
+    names = LINE_HEADERS.get(frame["command"] or "")
     if every or names is None:
         return lines
     return sorted((line for line in lines if line[0].strip().lower() in names), key=lambda line: names.index(line[0].strip().lower()))

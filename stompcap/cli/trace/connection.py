@@ -79,7 +79,7 @@ def connection(trace: Trace, name: str, options: Options) -> Connection:
     segments = in_wire_order(pa.concat_tables(trace.segments))
     ids = [str(rank) for rank in range(len(trace.paths))]
     machines = Assembly(list(zip(trace.paths, ids, strict=True)), "", options, WINDOW, now_ns=trace.last_ns).with_clocks(trace.clocks)
-    found, crossed = _tables(machines, segments, ids, options), tcp.as_they_crossed(CapturePoints().told(segments), machines.clocks)
+    found, crossed = _tables(machines, segments, ids, options), tcp.as_they_crossed(CapturePoints().marked(segments), machines.clocks)
     reassembly = tcp.reassemble_columns(crossed, options.source, options.overlap, machines.block, options.idle_ns)
     detected = detect(reassembly, plain.carried(reassembly, crossed, machines.sources), options)
     stream = _find(reassembly.streams, name)

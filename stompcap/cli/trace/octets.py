@@ -125,7 +125,7 @@ def _detected(of: Connection) -> Iterator[Row]:
     yield {"what": "transport", "value": of.row["transport"], "because": ""}
     if of.reassembly.streams.initiator[of.stream] >= 0:
         why = "the handshake"
-    elif client_side.spoken_by(of.detected.roles)[of.stream] >= 0:
+    elif client_side.client_by_octets(of.detected.roles)[of.stream] >= 0:
         why = "first bytes"
     else:
         why = "commands of its frames, else the ports"

@@ -1,7 +1,7 @@
 """What is outstanding: deliveries by name, by transaction, and those that a cumulative ACK would settle, as kernels work on them.
 
-Deliveries that a cumulative ACK would settle stand in an ordered set (deliveries.ordered), by their subscription or, where ACKs reach
-over it, their connection, and then as they came.
+Deliveries that a cumulative ACK would settle are in an ordered set (deliveries.ordered): by subscription, or by connection if the
+broker's cumulative ACKs cover all of it, and within that in wire order.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ An ACK names one delivery. In mode client it settles those before it too: of the
 or of the whole connection, as RabbitMQ does. Inside a transaction it settles nothing until COMMIT; after ABORT the deliveries may
 be acknowledged again, until their subscription delivers the same message once more.
 
-Where octets may be missing between a delivery and what became of it, it is `lost`. An ACK of which the capture does not tell what else
-it settles counts as a gap, too, for the deliveries that it may have settled.
+A delivery is `lost` if octets may be missing between it and the frame that settles it. If the capture does not show what else an ACK
+settles, the ACK counts as a gap, too, for the deliveries that it may have settled.
 """
 
 from __future__ import annotations

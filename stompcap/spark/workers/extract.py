@@ -125,7 +125,7 @@ class _Machines:
         self.analyser = SessionAnalyser(order, task.options, sink.wants)
         self.assembly = Assembly(
             task.captures, task.batch_id, task.options, spilled=lambda: spill.octets, now_ns=task.now_ns,
-            analyser=self.analyser if sink.wants("sessions") else None, before=task.before, overtaken=task.superseded,
+            analyser=self.analyser if sink.wants("sessions") else None, before=task.before, superseded=task.superseded,
             unused=task.unused,
         ).with_clocks(task.clocks)  # fmt: skip
         self.sink = sink

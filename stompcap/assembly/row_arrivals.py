@@ -1,4 +1,4 @@
-"""When the octets of a raw frame arrived, in which packets, and where they stand in wire order.
+"""Lineage of raw frames: when the octets of each row arrived, in which packets, and where they stand in wire order.
 
 Rows tile a stream direction and so do extents and gaps, both in offset order; one walk over both tells each row the packet of its
 first octet and the latest packet among its octets. A run of EOLs is cut where the capture time changes: each heart-beat is a row.
@@ -15,11 +15,11 @@ from stompcap.columns import I64, U8
 from stompcap.kernel import kernel
 
 
-class Placed(NamedTuple):
+class RowArrivals(NamedTuple):
     """Rows with their packets: `source` is the row's index before EOL runs were cut; first and last are segment rows, -1 for gaps.
 
-    `begin` and `order` are the places in wire order of the first octet and of the last, both of a gap that of the octet behind it; 0 where
-    there is none.
+    `begin` and `order` are the numbers in wire order of the first octet and of the last; a gap has that of the octet behind it in both, and
+    0 where there is none.
     """
 
     source: I64
@@ -83,7 +83,7 @@ def _walk(
     return n
 
 
-def place(
+def row_arrivals(
     direction: I64,
     offset: I64,
     length: I64,
@@ -91,13 +91,13 @@ def place(
     extents: tuple[I64, I64, I64, I64],
     ts_ns: I64,
     order: I64 | None = None,
-) -> Placed:
+) -> RowArrivals:
     """Give rows their packets and cut EOL runs by arrival.
 
     Rows and `extents` (direction, offset, length, segment row) are sorted by direction and offset; segment rows count in wire
-    order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row; `order` has the place of each extent in wire
-    order.
+    order, so that the larger of two is the later arrival. `ts_ns` is indexed by segment row; `order` is the number of each
+    extent in wire order.
     """
     out = np.empty((7, direction.size + extents[0].size + 1), np.int64)
     n = _walk(direction, offset, length, kind, *extents, np.zeros(extents[0].size, np.int64) if order is None else order, ts_ns, out)
-    return Placed(*(np.ascontiguousarray(column[:n]) for column in out))
+    return RowArrivals(*(np.ascontiguousarray(column[:n]) for column in out))
