@@ -1,8 +1,8 @@
-"""Aggregates kept current at the cost of what is new.
+"""Keeps aggregates up to date at a cost that depends on new rows alone.
 
-An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made; rows that went from one file
-to another are neither. Its own transactions record the versions of the tables that it was made from. Without them (in a new lake, or in one
-made by an older version), or where a table no longer has the commits or files since then, it is computed from all rows.
+An aggregate is recomputed for the hours or days of rows that were added or removed since it was last made; rows that only moved from one
+file to another do not count. Its own transactions record the versions of the tables that it was made from. It is computed from all rows if
+there is no such record (a new lake, or one of an older version), or if the commits or files since then are gone.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants and of times
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 def aggregate(job: Job, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-    """Make the tables current that sum up all sessions, as the stage metrics; `written` are rows that it has written already."""
+    """Bring the tables that sum up all sessions up to date, as the stage metrics; `written` are rows that it has written already."""
     with job.stage("metrics", batches) as rows:
         rows.update(written)
         refresh_all(job, batches, rows, tables)
 
 
 def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
-    """Make the tables current that sum up all sessions; `rows` get how many were written."""
+    """Bring the tables that sum up all sessions up to date; the numbers of rows written are added to `rows`."""
     from stompcap.rules import catalogue_table
 
     job.progress.begin("computing metrics")
@@ -56,7 +56,7 @@ def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: 
 
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
-    """Make an aggregate current, under the names of the batches that brought something; rows written. `spark` answers where much is new."""
+    """Bring an aggregate up to date under the names of the batches; returns the rows written. Spark is used where much is new."""
     sources = {name: open_tables.table(location(lake, name)) for name in one.times}
     recorded = delta_log.transactions(open_tables.table(location(lake, one.name)))
     info = CommitInfo(run_id, tuple(batches), {name: table.version() for name, table in sources.items()})
@@ -76,9 +76,9 @@ def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spar
 
 
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:
-    """The periods whose rows have changed since the tables had the versions `since`; None where that is not known, which means all.
+    """The periods whose rows have changed since the tables had the versions `since`; None if that is not known, and all may have.
 
-    Those are the periods of rows that were added or removed, and of the rows of sessions whose attributes have changed.
+    Rows change if they are added or removed, or if the attributes of their session change.
     """
     if None in since.values():
         return None  # made by a version that read other tables
@@ -106,7 +106,7 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
 
 
 def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
-    """The files that may hold rows of altered sessions, all of which lie between the sessions' first packet and their last."""
+    """The files that may hold rows of altered sessions: these rows lie between the sessions' first packet and their last."""
     lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {view}" for view in ("came", "went"))
     sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
     [life] = database.sql(sql).to_arrow_table().to_pylist()

@@ -1,4 +1,4 @@
-"""Gold: what people ask, aggregated over the sessions of a lake (`pipelines.metrics.aggregates` keeps it current)."""
+"""Gold: the SQL of figures over all sessions of a lake (`pipelines.metrics.aggregates` keeps them up to date)."""
 
 # ruff: noqa: S608  the SQL consists of our own constants and of times
 
@@ -18,19 +18,24 @@ if TYPE_CHECKING:
 
 SESSION_TABLES = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
 LIFE = ("opened_ts", "last_ts")
-"""Columns of sessions between which lies all that belongs to one."""
+"""The columns of table sessions between which all rows of a session lie."""
 TRAFFIC = ("first_ts", "last_ts")
-"""The same of streams."""
+"""The same for table streams."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A table of figures by hour or day, of the rows of one table and of their sessions.
+    """A table of figures by hour or day, computed from the rows of one table and their sessions.
 
-    `sql` computes it of the rows whose column `by` lies in a period, as `{within}` says. `period` is its own column that has the hour or
-    day, `length` how long one lasts. `rows` is the table that is counted, `periods` SQL for the periods that its rows fall into.
-    `attributes` are columns of sessions that it is grouped by; the capture point is one of streams, and never changes. `times` are, of each
-    table, the columns by which files are chosen.
+    name        of the table
+    period      its column with the hour or day
+    length      how long a period lasts
+    rows        the table whose rows are counted
+    periods     SQL for the periods that these rows fall into
+    attributes  columns of sessions by which it is grouped; the source, a column of streams, never changes
+    times       of each table, the columns by which files are chosen
+    by          the column by which rows fall into periods
+    sql         computes the figures of the rows that `{within}` selects by this column
     """
 
     name: str
@@ -44,7 +49,7 @@ class Aggregate:
     sql: str
 
     def query(self, periods: Periods | None = None) -> Query:
-        """The question for some periods, all by default."""
+        """The query for some periods, by default for all."""
         within = "true" if periods is None else periods.condition(self.by)
         return Query(self.name, tuple(self.times), self.sql.format(within=within))
 

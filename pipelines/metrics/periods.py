@@ -1,4 +1,4 @@
-"""Hours or days, as rows fall into them."""
+"""Hours or days into which rows fall."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Moment = datetime.datetime
 
 @dataclass(frozen=True)
 class Periods:
-    """Some hours or days by their beginnings, null among them where rows have no time; each is as long as `length`."""
+    """Some hours or days by their beginnings, each as long as `length`; a null stands for rows without a time."""
 
     begins: pa.Array
     length: datetime.timedelta
 
     @property
     def ranges(self) -> list[tuple[Moment, Moment]]:
-        """From when (included) to when (excluded) they last, those that meet as one."""
+        """Beginning (included) and end (excluded) of each; periods that meet are joined."""
         found: list[tuple[Moment, Moment]] = []
         for begin in sorted(self.begins.drop_null().cast(TIMESTAMP).to_pylist()):
             if found and found[-1][1] >= begin:
@@ -32,7 +32,7 @@ class Periods:
         return found
 
     def condition(self, column: str) -> str:
-        """SQL: a TIMESTAMP column lies in one of them."""
+        """SQL: the condition that a TIMESTAMP column lies in one of them."""
         among = [f"({column} >= TIMESTAMP '{_sql(begin)}' AND {column} < TIMESTAMP '{_sql(end)}')" for begin, end in self.ranges]
         if self.timeless:
             among.append(f"{column} IS NULL")
@@ -40,7 +40,7 @@ class Periods:
 
     @property
     def timeless(self) -> bool:
-        """Whether null is among them."""
+        """Whether rows without a time are meant, too."""
         return bool(self.begins.null_count)
 
 

@@ -1,7 +1,7 @@
-"""Which connections must be computed together: those between the same endpoints that follow each other without enough of a silence.
+"""Groups connections that must be computed together: those between the same endpoints, unless the flow was idle between them.
 
-Packets decide which connection of a flow they belong to by what came before them (`stompcap.tcp.matching`). What a flow was
-after it had been idle (`stompcap.tcp.idle`) does not depend on what it was before.
+Which connection of a flow a packet belongs to depends on the packets before it (`stompcap.tcp.matching`). It does not depend on packets
+before a silence in which the flow was idle (`stompcap.tcp.idle`).
 """
 
 # ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
@@ -39,7 +39,7 @@ ORDER = "PARTITION BY flow ORDER BY first_ns, last_ns, stream_id, came"
 class Connections:
     """Connections of whole groups: rows with the columns COLUMNS, `came` and `together`.
 
-    `came`: of the batch being made, not in the lake. `together` is a number that those share that must be computed together.
+    `came`: the connection is of the batch being made, not in the lake. `together`: the number of its group; groups are computed whole.
     """
 
     rows: pa.Table
@@ -49,12 +49,12 @@ class Connections:
 
     @property
     def before(self) -> pa.Table:
-        """Those that the lake has."""
+        """The connections that the lake has."""
         return self.rows.filter(pc.invert(self.rows.column("came")))
 
     @property
     def streams(self) -> Streams:
-        """Those that the lake has, whose rows go if they are computed again."""
+        """The connections that the lake has; their rows are removed if they are computed again."""
         held = self.before
         if pc.any(pc.not_equal(pc.fill_null(held.column("clock_steps_back"), 1), 0)).as_py():
             return Streams(held.column("stream_id").combine_chunks().unique().sort(), None)
@@ -62,18 +62,18 @@ class Connections:
 
     @property
     def periods(self) -> tuple[I64, I64]:
-        """When they lived, ascending and disjoint."""
+        """The times at which any of them was open, ascending and disjoint."""
         return disjoint(integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns")))
 
     @property
     def segments(self) -> Periods:
-        """Which segments are theirs."""
+        """Selects their segments by endpoints and time."""
         ends = self.rows.select(ENDS).to_pylist()
         endpoints = pa.array([endpoints_of(one)[0] for one in ends], pa.binary())
         return Periods.of(endpoints, integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns")))
 
     def overlapping(self, captures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Those of some captures, rows of table captures, that have packets of a time at which one of them lived."""
+        """The captures, rows of table captures, with packets from a time at which one of the connections was open."""
         begins, ends = self.periods
         some = [row for row in captures if row["first_ns"] is not None]
         index = np.searchsorted(ends, np.array([row["first_ns"] for row in some], np.int64))
@@ -82,7 +82,7 @@ class Connections:
         return [row for row, hit in zip(some, touched.tolist(), strict=True) if hit]
 
     def split(self, missing: Sequence[Mapping[str, Any]]) -> tuple[Connections, Connections]:
-        """Those that can be computed again without some captures, and those that cannot."""
+        """The connections that can be computed again although some captures are missing, and those that cannot."""
         times = [np.array([row[name] for row in missing], np.int64) for name in ("first_ns", "last_ns")]
         begins, ends = disjoint(*times)
         first, last = integers(self.rows.column("first_ns")), integers(self.rows.column("last_ns"))
@@ -104,11 +104,13 @@ def together(
     """The groups that have a selected connection, in order of flow and time.
 
     Args:
-        tables: `streams`, and where some are being made `new_streams`; `open_streams`, more rows of streams, which are all selected;
-            `sources` with the name of the source; what conditions name.
-        selected, came: SQL, which rows of `streams` and of `new_streams` are selected. `share`: which rows of both count.
+        tables: `streams`; `new_streams`, those of a batch being made; `open_streams`, more rows of streams, all of which are selected;
+            `sources`, the name of the source; and the tables that the conditions name.
+        selected: SQL, the condition by which rows of `streams` are selected.
+        came: the same for rows of `new_streams`.
+        share: SQL, the condition that rows of both must meet at all.
         idle_ns: the idle timeout.
-        both: only groups that have connections of `streams` too.
+        both: give only groups that have connections of `streams`, too.
     """
     names = ", ".join(COLUMNS)
     zero = ", ".join(f"coalesce({name}, 0) AS {name}" if name in LIFE else name for name in COLUMNS)

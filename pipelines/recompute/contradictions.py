@@ -1,9 +1,11 @@
-"""What a batch contradicts in the lake: its captures came late, or have connections that the lake has already.
+"""Finds what a batch contradicts in the lake: its captures came late, or have connections that the lake has already.
 
-A capture comes late if it has packets from before the latest packet that its source has had. Segments of connections that are still open
-are brought into the order of time. A connection of many packets is beyond that (`pipelines.recompute.unresumable`), and one that the lake
-has as final may be continued, preceded or repeated by the late packets. A connection that a second capture point has seen stands in the
-batch once more (`pipelines.recompute.duplicates`).
+A capture comes late if it has packets from before the latest packet of its source. That does no harm to an open connection whose segments
+are kept: they are sorted by time together with the late ones. It contradicts
+- an open connection of many packets, which goes on from its state (`pipelines.recompute.unresumable`);
+- a connection that the lake has as final, which the late packets may continue, precede or repeat.
+
+A connection that a second capture point has seen is in the lake and in the batch (`pipelines.recompute.duplicates`).
 """
 
 from __future__ import annotations
@@ -44,20 +46,20 @@ class Contradictions:
     """Open connections that cannot go on from their saved state, rows of table streams."""
 
     duplicates: pa.Table
-    """Connections of the lake that the batch may have once more, DUPLICATES."""
+    """Connections of the lake that the batch may have too, DUPLICATES."""
 
     def __bool__(self) -> bool:
         return bool(self.late) or self.reads_more
 
     @property
     def reads_more(self) -> bool:
-        """Whether captures are to be read again that no late one contradicts."""
+        """Whether earlier captures must be read again for another reason than late ones."""
         found: bool = self.unresumable.num_rows + self.duplicates.num_rows > 0
         return found
 
     @property
     def late_ones(self) -> Contradictions:
-        """Those of late captures alone."""
+        """The contradictions of late captures alone."""
         return Contradictions(self.late, NONE, self.duplicates.slice(0, 0))
 
     def without_flows_of(self, streams: pa.Array) -> Contradictions:
@@ -78,7 +80,7 @@ def contradictions(job: Job, made: Extracted, baseline: Baseline) -> Contradicti
 
 
 def _streams(job: Job, made: Extracted, baseline: Baseline) -> tuple[Files, list[File], list[File]]:
-    """The files of table streams: of the batch; with the rows of open connections; the others; these with bounds of their times."""
+    """The files of table streams: of the batch, with rows of open connections, and the others, which have bounds of their times."""
     where = location(job.lake, STREAMS)
     files = data_files.of(open_tables.table(where, baseline.streams_version), ["first_ns", "last_ns"])
     of_open = [file for file in files if file.name.startswith(open_files(job.options))]
@@ -87,10 +89,11 @@ def _streams(job: Job, made: Extracted, baseline: Baseline) -> tuple[Files, list
 
 
 def contradicted(job: Job, made: Extracted, baseline: Baseline, found: Contradictions) -> Connections:
-    """The connections that must be computed together where some of them are contradicted, in whole groups.
+    """The groups of connections that must be computed again because one of them is contradicted.
 
-    Of final connections these are groups that have some of the lake, and some of the batch from when a capture was late, or some twice.
-    Of open ones, whose rows the batch replaces, they are the groups of `found.unresumable`.
+    A group with final connections is contradicted if the lake and the batch both have connections of it and one of the batch is from the
+    time of a late capture, or if the batch has a connection of the lake once more. A group with open connections, whose rows the batch
+    replaces, is contradicted if one of them is in `found.unresumable`.
     """
     new, _, final = _streams(job, made, baseline)
     late, open_ones, twice, idle_ns = found.late, found.unresumable, found.duplicates, job.options.idle_ns

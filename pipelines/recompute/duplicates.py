@@ -1,8 +1,9 @@
-"""Connections that a batch has and the lake has too, at other times: those of a second capture point whose clock tells another time.
+"""Finds connections that both the lake and a batch have, at other times: a second capture point, whose clock differs, has seen them.
 
-Where packets of both are computed together, it is told which are of two points (`stompcap.tcp.capture_points`), and the lake is that of one
-run over all. Here connections are found that may be the same: of the same endpoints, and alike but for a difference that several have in
-common, or that have as many octets and lasted as long. One that is found wrongly costs that captures are reread, and changes nothing.
+When the packets of both captures are computed together, `stompcap.tcp.capture_points` decides which connections are the same, so that the
+lake equals that of one run over all captures. This module only finds candidates: connections between the same endpoints whose beginnings
+differ by a time that several pairs have in common, or that have as many octets and lasted as long. A wrong candidate costs the time
+to reread captures, and changes nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 NEAR_NS = 26 * 3600 * 10**9
 """How far clocks are apart at most, as by time zones."""
 
-SAME_NS = 10_000_000  # what counts as the same difference, or as long
-LONG_NS = 10 * 10**9  # how long one connection must last to be told by itself
-SEVERAL = 3  # connections that have a difference in common
+SAME_NS = 10_000_000  # differences, and durations, that are this close count as equal
+LONG_NS = 10 * 10**9  # how long a connection must last to be a candidate by its duration and octets
+SEVERAL = 3  # pairs of connections that have a difference in common
 DUPLICATES = pa.schema([("stream_id", pa.string()), ("first_ns", pa.int64()), ("last_ns", pa.int64()), ("other_ns", pa.int64()),
                    ("final", pa.bool_())])  # fmt: skip
 
 
 def duplicates(new: Files, held: Sequence[File], source: str) -> pa.Table:
-    """Connections of the lake, DUPLICATES, that `new` rows of table streams may be once more: `other_ns` is when these began.
+    """Connections of the lake that `new` rows of table streams may show once more, as DUPLICATES: `other_ns` is when the new ones began.
 
     `held` are the files of table streams with bounds of `first_ns`.
     """
@@ -63,7 +64,7 @@ def duplicates(new: Files, held: Sequence[File], source: str) -> pa.Table:
 def pairs(
     found: pa.Table, before: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
-    """The captures, rows of table captures, of connections that stand in the lake twice; nobody counted what packets these share."""
+    """The pairs of captures, rows of table captures, of connections that stay in the lake twice; what packets they share is not known."""
     shared = {}
     for row in found.to_pylist():
         one, other = _during(before, row["first_ns"]), _during(new, row["other_ns"])
@@ -73,5 +74,5 @@ def pairs(
 
 
 def _during(captures: Sequence[Mapping[str, Any]], ns: int) -> Mapping[str, Any] | None:
-    """The first of captures that has packets from before and after a moment."""
+    """The first capture with packets from before and after a moment."""
     return next((row for row in captures if row["first_ns"] is not None and row["first_ns"] <= ns <= row["last_ns"]), None)

@@ -1,4 +1,4 @@
-"""Captures of the lake that are reread for connections that are computed again, where they are still what they were."""
+"""Captures of the lake that are read again to compute connections again, if their files have not changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OldCaptures:
         self._by_id = {row["capture_id"]: row for row in self.rows}
 
     def examine(self, wanted: Iterable[Row]) -> None:
-        """Look at captures that were not looked at yet: each file is read once, for its digest and for the parts to read it in."""
+        """Examine captures that were not examined yet: each file is read once, for its digest and for the parts to read it in."""
         new = [row for row in wanted if row["capture_id"] not in self._found]
         if new:
             self.progress.begin("looking at captures again")
@@ -51,15 +51,15 @@ class OldCaptures:
             self._found.update(zip((row["capture_id"] for row in new), pool.map(self._examined, new), strict=True))
 
     def exclude(self, why: Mapping[str, str]) -> None:
-        """Count captures, by id, as not readable, as a task failed at them."""
+        """Count captures, by id, as not readable, because a task failed at them."""
         self._found |= why
 
     def surveys(self, wanted: Iterable[Row]) -> list[Survey]:
-        """Those of captures that can be read."""
+        """Of the captures wanted, those that can be read."""
         return [one for row in wanted if not isinstance(one := self._found[row["capture_id"]], str)]
 
     def missing(self, wanted: Iterable[Row]) -> list[Row]:
-        """Those that cannot."""
+        """Of the captures wanted, those that cannot be read."""
         return [row for row in wanted if isinstance(self._found[row["capture_id"]], str)]
 
     def reasons(self, rows: Sequence[Row]) -> str:

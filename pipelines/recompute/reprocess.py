@@ -1,8 +1,8 @@
-"""Connections of the lake computed again from their captures: all of a source, or those that criteria mean.
+"""Computes connections of the lake again from their captures: all of a source, or those that criteria select.
 
-Connections of a group (`pipelines.recompute.connection_groups`) are computed together, and a group whose captures are not all there stays
-as it is. What is computed again is a batch of its own: in each table one commit takes the old rows out and the new ones in. Memory does not
-grow with the number of connections: where there are many, shares of the flows are computed one after the other.
+Connections of a group (`pipelines.recompute.connection_groups`) are computed together; a group stays as it is unless all of its captures
+are there. What is computed again is a batch of its own: one commit per table replaces the old rows by the new ones. Memory does not
+grow with the number of connections: many connections are computed in shares of their flows, one share after the other.
 """
 
 # ruff: noqa: S608  the SQL consists of our own names and of numbers; words of people are in tables
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from pipelines.recompute.old_captures import OldCaptures
 
 AT_ONCE = 1 << 20
-"""Connections that are computed again at once; some hundred octets each stand in memory."""
+"""Connections that are computed again at once; each takes some hundred octets of memory."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which connections: those with some ids, those that overlap a time (its end not included), those of some captures.
+    """Selects connections: those with some ids, those that overlap a time (its end not included), those of some captures.
 
     All that is given must hold; without any it is all of the source.
     """
@@ -57,12 +57,12 @@ class Wanted:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Wanted:
-        """As JSON gave it back."""
+        """The criteria, from the record that JSON gave back."""
         return Wanted(tuple(values["streams"]), values["since_ns"], values["until_ns"], tuple(values["captures"]))
 
     @property
     def kinds(self) -> list[str]:
-        """Which are given, without what they say."""
+        """The names of the criteria that are given, without their values."""
         values = {"stream": self.streams, "from": self.since_ns, "to": self.until_ns, "captures": self.captures}
         return [name for name, value in values.items() if value not in (None, ())]
 
@@ -84,7 +84,7 @@ class Wanted:
 
 
 def reprocess(job: Job, wanted: Wanted) -> None:
-    """Compute connections again, and make the tables current that sum them up."""
+    """Compute connections again, and bring the tables that sum them up to date."""
     known = ledger.known(job.lake)
     captures = old_captures.of_source(job, known)
     if not captures.rows:
@@ -101,7 +101,7 @@ def reprocess(job: Job, wanted: Wanted) -> None:
 
 
 def finish(job: Job, batch: Unfinished) -> None:
-    """Finish what a run that was killed had begun to commit; where it had committed nothing, nothing is done, as if it had not begun."""
+    """Finish the commits of a run that was killed; if it had committed nothing yet, there is nothing to do."""
     partly = partly_in(job.lake, batch)
     known = ledger.known(job.lake)
     if partly and batch.slice is not None:
@@ -123,7 +123,7 @@ def finish(job: Job, batch: Unfinished) -> None:
 
 
 class _Part:
-    """A share of what is computed again, as one batch."""
+    """A share of the connections that are computed again, as one batch."""
 
     def __init__(
         self, job: Job, wanted: Wanted, share: Share, captures: OldCaptures, before: Baseline, everything: bool | None = None,
@@ -181,7 +181,7 @@ class _Part:
         return connection_groups.together(tables, wanted.sql, self.job.options.idle_ns, share=self.share.sql)
 
     def _computable(self, found: Connections) -> tuple[Recomputed | None, Connections]:
-        """What of the connections found is computed again, if anything, and those that stay as they are."""
+        """Split the connections found: what is computed again, if anything, and those that stay as they are."""
         captures = self.captures
         needed = captures.rows if self.everything else found.overlapping(captures.rows)
         captures.examine(needed)
@@ -196,14 +196,14 @@ class _Part:
         return Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
 
     def _warn(self, left: Connections) -> None:
-        """Report what stays as it is."""
+        """Report the connections that stay as they are."""
         if len(left):
             missing = self.captures.missing(left.overlapping(self.captures.rows))
             says = f"{count(len(left))} connection{'s stay as they are' if len(left) > 1 else ' stays as it is'}"
             self.job.result.warnings.append(f"{says}, as captures that they need cannot be read: {self.captures.reasons(missing)}")
 
     def _demand_alike(self, found: Connections) -> None:
-        """Raise UsageError where connections were found otherwise in tunnels: then they cannot be told by their endpoints."""
+        """Raise UsageError if other options for tunnels found the connections: their endpoints do not select the same segments then."""
         batches = set(pc.unique(found.rows.column("batch_id")).to_pylist())
         rows = lakes.small(self.job.lake, "batches", ["batch_id", "options"]).to_pylist()
         if any(from_json(row["options"]).tunnels != self.job.options.tunnels for row in rows if row["batch_id"] in batches):
@@ -221,5 +221,5 @@ def _segments(lake: str, version: int, captures: Sequence[Any]) -> Files:
 
 
 def _forgotten(lake: str) -> bool:
-    """Whether connections were taken out of the lake: what is not in its tables must not come back from captures."""
+    """Whether connections were forgotten: their rows must not come back from captures."""
     return "forget" in lakes.small(lake, "runs", ["stage"]).column("stage").to_pylist()

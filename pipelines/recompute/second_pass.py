@@ -1,7 +1,7 @@
-"""A batch that contradicts the lake is extracted once more, together with the connections of the lake that are computed again.
+"""Extracts a batch that contradicts the lake once more, together with the connections of the lake that are computed again.
 
-What is computed again is decided from what the first pass made. Its captures must be readable: where they are gone, or would be too much to
-read, the packets of the batch are taken as they come, and the run says so.
+The first pass shows which connections are computed again. Their captures must be readable: if they are gone, or too large to read
+without being asked, the rows of the first pass stay, and the run says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stompcap.lake.paths import DataFile
 
 REREAD_OCTETS = 1 << 30
-"""Octets of captures that a run reads again without being asked; `stompcap run --reprocess` reads more."""
+"""Octets of captures that a run reads again at most without being asked; `stompcap run --reprocess` reads more."""
 
 ABANDONED = "what they had so far stays, and what comes is of connections of their own; stompcap run --reprocess computes them whole, with "
 ABANDONED += "all their captures in place"
@@ -49,7 +49,7 @@ class Reconciled:
 
     warnings: tuple[str, ...] = ()
     abandoned: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
-    """Open streams whose state could not be gone on with and that are not computed again: nothing goes on with them."""
+    """Open streams whose state could not be resumed and that are not computed again: no later run goes on with them."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,19 @@ class Plan:
     """Which of the connections that a batch contradicts are computed again."""
 
     can: Connections
-    """They are computed again."""
+    """Their captures are there."""
 
     cannot: Connections
     """Their captures are gone."""
 
     unresumable: pa.Table
-    """The open connections among the former, rows of table streams."""
+    """The open connections that are computed again, rows of table streams."""
 
 
 def reconciled(
     job: Job, made: Extracted, baseline: Baseline, outputs: Sequence[str], captures: OldCaptures | None = None
 ) -> Reconciled:
-    """The batch as it was extracted, if it contradicts nothing; else as a second pass extracts it. Nothing is committed.
+    """The batch as it was extracted if it contradicts nothing, else as a second pass extracts it. Nothing is committed.
 
     `captures` are those of the source that may be read again, all by default.
     """
@@ -104,7 +104,7 @@ def reconciled(
 def _second_pass(
     job: Job, made: Extracted, baseline: Baseline, outputs: Sequence[str], captures: OldCaptures, found: Contradictions
 ) -> tuple[Plan, Recomputed | None, Extracted]:
-    """The batch together with what is computed again; as it was made where nothing is.
+    """Extract the batch together with what is computed again; the batch is left as it was made if nothing is.
 
     Captures at which a task fails count as gone from then on, so that less is computed again.
     """
@@ -121,7 +121,7 @@ def _second_pass(
 
 
 def _plan(job: Job, made: Extracted, baseline: Baseline, captures: OldCaptures, found: Contradictions) -> Plan:
-    """What is computed again: what has all its captures, and is not too much to read."""
+    """Decide what is computed again: connections that have all their captures, if these are not too large to read."""
     while found:
         groups = contradicted(job, made, baseline, found)
         needed = groups.overlapping(captures.rows)
@@ -156,27 +156,27 @@ def _left_apart(found: Contradictions, can: Connections) -> pa.Table:
 
 
 def _in_both(found: Connections) -> removal.Streams:
-    """The streams that stand both in the lake and in the batch."""
+    """The streams that both the lake and the batch have."""
     new = found.rows.filter(found.rows.column("came")).column("stream_id")
     ids = new.filter(pc.is_in(new, value_set=found.before.column("stream_id"))).combine_chunks()
     return removal.Streams(ids.cast(pa.string()).sort(), None)
 
 
 def _abandoned(number: int, why: Mapping[bytes, str]) -> str:
-    """What is said of open connections that nothing can go on with."""
+    """The warning about open connections that cannot go on."""
     which = "an open connection of many packets" if number == 1 else f"{count(number)} open connections of many packets"
     return f"{which} cannot go on from the state that another version left ({min(why.values())}): {ABANDONED}"
 
 
 def _not_kept(number: int) -> str:
-    """What is said of connections that show STOMP late."""
+    """The warning about connections that show STOMP late."""
     if number == 1:
         return f"1 connection shows {NOT_KEPT.format('it')}"
     return f"{count(number)} connections show {NOT_KEPT.format('they')}"
 
 
 def _why_not(cannot: Connections, twice: int, captures: OldCaptures) -> str:
-    """What becomes of connections whose captures are gone, `twice` of which the lake has already."""
+    """Why connections are not computed again, and what becomes of them; the lake already has `twice` of them."""
     missing = captures.missing(cannot.overlapping(captures.rows))
     says = "it has packets of connections that the lake has as final and cannot compute again, as captures are not there: "
     says += f"{captures.reasons(missing)}; {count(len(cannot) - cannot.before.num_rows - twice)} stand as connections of their own"
@@ -190,7 +190,7 @@ def _named(captures: Sequence[Mapping[str, Any]], most: int = 3) -> str:
 
 
 def without(lake: str, file: DataFile, streams: removal.Streams) -> DataFile | None:
-    """A file that no commit names yet without the rows of some streams; None where no other row is in it."""
+    """Take the rows of some streams out of a file that no commit names yet: the new file, or None if no row is left."""
     held = File(file.path, f"{location(lake, file.table)}/{file.path}", file.size, file.rows, 0, {})
     rewritten = removal.without(lake, file.table, held, streams)
     if not rewritten.removed:

@@ -1,9 +1,11 @@
-"""Open connections that cannot go on from their saved state.
+"""Finds open connections that cannot go on from their saved state and are computed again from their captures.
 
-The state of a connection of many packets (`stompcap.assembly.resume.flow_state`) has gone on with later captures, and takes what comes as
-the latest. A run over all captures would take them in order of their first packets. So where a capture comes too late for a connection, it
-is computed again from its captures. So is one whose state another version left and this one cannot read, one that shows STOMP only now, and
-one of which a capture brought more old octets than new ones: it may be of a second capture point, whose clock is ahead.
+The state of a connection of many packets (`stompcap.assembly.resume.flow_state`) takes all new packets as later ones, while a run over all
+captures takes captures in order of their first packets. So a connection is computed again if
+- a capture with packets of it comes too late,
+- another version left its state, and this one cannot read it,
+- it shows STOMP only now, and octets before that were not kept,
+- a capture brings more old octets than new ones of it: that may be a second capture point, whose clock is ahead.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ LEAST_REPEATED = 4096
 
 
 def unresumable(job: Job, made: Extracted, baseline: Baseline, streams: Files, new: Files, duplicates: pa.Table) -> pa.Table:
-    """Rows of table streams: the open connections that a batch, as it was extracted, cannot go on with.
+    """Rows of table streams: the open connections that cannot go on with a batch as it was extracted.
 
     `streams` are the files with the rows of open connections, `new` those of the batch, `duplicates` what `pipelines.recompute.duplicates`
     found. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.

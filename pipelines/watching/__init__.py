@@ -1,1 +1,1 @@
-"""Round after round over the files that a capture program writes."""
+"""Reads the files that a capture program writes, round after round."""

@@ -1,10 +1,10 @@
-"""Which files of a watched folder are to be read now: what a capturing program has finished, or does not write to at the moment.
+"""Decides which files of a watched folder are read now: those that the capture program has finished, or does not write to now.
 
-A file that is named by itself is read whenever it has changed. One that is found in a folder or by a glob is read when it stands still: it
-is as it was at the last look, or was last modified longer ago than looks are apart. Nobody can tell from outside whether a program will
-write to a file again, so this rule needs no names and no signal from that program. If it errs, that costs nothing but a cut: what is added
-to a capture later is read later, from where the lake has it (`stompcap.capture.survey`). Files of one period, whose names have the same
-numbers, are read together: those of several taps have the directions of one connection.
+A file that is named on the command line is read whenever it has changed. A file found in a folder or by a glob is read once it is at
+rest: it has not changed since the last look, or was last modified longer ago than the time between two looks. This rule needs neither names
+nor a signal from the capture program. If that program writes to the file again, nothing is lost: a later round reads what was added
+(`stompcap.capture.survey`). Files of one period, whose names have the same numbers, are read together, for each of several taps may have
+captured one direction of a connection.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from stompcap.capture.rotation import period
 from stompcap.errors import CaptureError
 
 LONG_S = 3600
-"""A file that has been written to for so long without coming to rest is named, once."""
+"""A warning names a file, once, that has been written to for so long without being at rest."""
 
 MOST_ROUNDS = 64
-"""A file that cannot be read is tried again after 1, 2, 4, ... rounds, and after so many at most."""
+"""A file that cannot be read is tried again after 1, 2, 4, ... rounds, but never later than after so many."""
 
 
 class Seen(NamedTuple):
-    """A file as one look found it: what a write, a rename, or a change of permissions changes; times in nanoseconds, 0 for a URI."""
+    """A file as one look found it: values that a write, a rename, or a change of permissions alters. Times in nanoseconds; 0 for a URI."""
 
     octets: int
     modified: int
@@ -38,18 +38,18 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Due:
-    """What one look found: files to read now with how they were seen, and files that are being written."""
+    """The result of one look: files to read now, each as it was seen, and files that are being written."""
 
     files: dict[str, Seen] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     long: list[str] = field(default_factory=list)
-    """Those of `written` that are to be named, as they have been for `LONG_S`."""
+    """Those of `written` that the warning names: they have been written to for `LONG_S`."""
     refused: list[CaptureError] = field(default_factory=list)
-    """What could not be looked at, where the last look did not find the same."""
+    """Errors of files that could not be looked at, but for those that the last look had too."""
 
 
 class Rotating:
-    """Files, folders, globs and URIs that are looked at many times, `still_s` seconds apart or more.
+    """Looks at files, folders, globs and URIs again and again, `still_s` seconds apart or more.
 
     `now` gives seconds since the epoch.
     """
@@ -65,7 +65,7 @@ class Rotating:
         self._looks = 0
 
     def look(self) -> Due:
-        """Look at all files; those that are due stay so until `taken` is told of them. What is gone is forgotten."""
+        """Look at all files; a file stays due until `taken` is called with it. Files that are gone are forgotten."""
         self._looks += 1
         due = Due()
         refused: list[CaptureError] = []
@@ -90,13 +90,13 @@ class Rotating:
         return due
 
     def _held_for_partners(self, due: Due) -> None:
-        """Leave out files for which another of their period is still being written: of two taps, each has a direction, or half a flow."""
+        """Leave out a file if another one of its period is still being written: each of two taps may have one direction."""
         written = {period(path) for path in due.written if self._written_since.get(path) != float("inf")} - {None}
         for path in [path for path in due.files if path not in self._outright and period(path) in written]:
             del due.files[path]
 
     def taken(self, due: Due, unreadable: Collection[str]) -> None:
-        """Files were read, as they were seen, but for those that could not be."""
+        """Note that the due files were read as they were seen, except those that are `unreadable`."""
         for path, seen in due.files.items():
             if path in unreadable:
                 tried_as, pause, _ = self._unreadable.get(path, (seen, 0, 0))

@@ -1,10 +1,9 @@
-"""Rounds without end: each looks which files are due and does with them what a run does, in one session that stays warm.
+"""Does rounds without end: each finds the files that are due and does what a run does, in one Spark session that stays warm.
 
-What goes wrong in a round is reported, and the next round tries again. Only a request that makes no sense ends the rounds, or a lost
-session.
+An error in a round is reported, and the next round tries again. Only a wrong request or a lost session ends the rounds.
 
-A validation adds up what is known of the whole lake, which in a large one may be most of a round: it takes at most a tenth of the time, and
-what a round leaves out, a later one does, also if nothing is new by then.
+A validation sums up the whole lake, which could be most of a round in a large one. So validations take at most a tenth of the time: a round
+that comes too soon leaves it out, and a later one makes up for it, even if nothing is new by then.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
     from pipelines.watching.rotating import Due, Rotating
 
 NOTHING = "no captures found"
-"""How the warning of a run begins that was given no file; a round may be given none, and only finish what was begun."""
+"""The beginning of a run's warning that it has no file. A round may have none, and only finish what a killed run had begun."""
 
 
 LOST = "Spark has ended, by itself or for lack of memory; start stompcap watch again"
 VALIDATION = "validate"
 PAUSE = 9
-"""The last validation ended so many times its own length ago when the next one begins."""
+"""Between two validations, so many times the duration of the first pass at least."""
 
 
 class Reporter(Protocol):
-    """Who hears what a watch does."""
+    """Receives the events of a watch."""
 
     def done(self, result: Result) -> None:
         """A round brought something new."""
@@ -45,11 +44,11 @@ class Reporter(Protocol):
         """A round failed; the next one tries again."""
 
     def warn(self, lines: Sequence[str]) -> None:
-        """Something to know; what is to be known for longer comes again with each round."""
+        """Lines for the user; a warning that still holds is given again in each round."""
 
 
 class Clock(Protocol):
-    """What a watch waits by; the module `time` is one."""
+    """The clock of a watch; the module `time` is one."""
 
     def monotonic(self) -> float:
         """Seconds since any moment."""
@@ -59,10 +58,10 @@ class Clock(Protocol):
 
 
 class Watch:
-    """Rounds, `every_s` seconds from the beginning of one to that of the next, or as soon as one that takes longer has ended.
+    """Does rounds: the next one begins `every_s` seconds after the beginning of the last, or when that has ended if it takes longer.
 
-    `run_round` does one: the files that are due, and the stages to do. `lost` says whether the session of the rounds is of no use any
-    more. `waiting` makes the context in which there is nothing to interrupt.
+    `run_round` does one round over the files that are due, with the stages to do. `lost` tells whether the session can no longer be used.
+    `waiting` makes the context in which there is nothing to interrupt.
     """
 
     def __init__(
