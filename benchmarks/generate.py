@@ -10,12 +10,15 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.salted import Salted
 from benchmarks.sessions import busy, recorded
 from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.generate.wire import Session
 
 MEGA = 1_000_000
-PROFILES = ("mixed", "small")
+PROFILES = ("mixed", "small", "recorded")
+CONVERSATIONS = ("aftermath", "dialogue", "gostomp", "heartbeats", "library", "stompest", "stompjs", "vertx", "violations")
+"""Kinds of recorded captures, of many short connections each."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,11 @@ def profile(name: str) -> list[Session]:
     """The sessions of one group.
 
     `mixed`: long connections with many small frames, recorded short dialogues, and bodies up to 1 MiB; about 400 octets
-    of file a frame. `small`: recorded dialogues only, thousands of short connections.
+    of file a frame. `small`: recorded dialogues only, thousands of short connections. `recorded`: what clients of many kinds said to
+    three brokers, and bodies up to 1 MiB beside it, in the shares that give 2.4 frames a kilobyte; each clone's bodies are its own.
     """
+    if name == "recorded":
+        return [session for kind in CONVERSATIONS for session in recorded(kind) * 4] + recorded("bodies")
     dialogues = recorded("dialogue")
     if name == "small":
         return dialogues * 8
@@ -44,7 +50,7 @@ def profile(name: str) -> list[Session]:
 
 def generate(path: Path, megabytes: int, name: str = "mixed") -> Made:
     """Write a capture of at least that many million octets, in whole groups, and return its counts."""
-    group = Group(profile(name))
+    group = (Salted if name == "recorded" else Group)(profile(name))
     clones = -(-(megabytes * MEGA) // len(group.octets))
     with path.open("wb") as file:
         file.write(FILE_HEADER)

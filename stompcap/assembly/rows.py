@@ -144,7 +144,8 @@ def frames(
     options: Options,
 ) -> pa.Table:
     """Rows of table frames from the raw rows of the same octets; `versions` are per direction."""
-    kept = raw.filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
+    shared = [name for name in TABLES["frames"].arrow.names if name in raw.column_names]
+    kept = raw.select([*shared, "redacted"]).filter(pa.compute.equal(raw.column("kind"), words.RAW_KINDS[FRAME]))
     framed = rows.kind == FRAME
     chosen = replace(rows, syntax=view.syntax).take(framed)
     version, source, possible = versions.take(chosen.direction)
@@ -153,7 +154,7 @@ def frames(
         view.octets, chosen, version, options.body_preview, options.keep_credentials, masked,
         stomp.secret_header_names(options.settings.secrets),
     )  # fmt: skip
-    columns = {name: kept.column(name) for name in TABLES["frames"].arrow.names if name in kept.column_names}
+    columns = {name: kept.column(name) for name in shared}
     columns |= {name: decoded.column(name) for name in decoded.schema.names}
     columns["version"] = worded(version, words.VERSIONS)
     columns["version_source"] = worded(source, words.VERSION_SOURCES)
@@ -170,5 +171,3 @@ def as_table(name: str, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Ta
     """Columns in the order and the types of a table of the lake."""
     schema = TABLES[name].arrow
     return pa.Table.from_arrays([columns[field.name] for field in schema], names=schema.names).cast(schema)
-
-

@@ -48,9 +48,13 @@ class Column:
 
     @property
     def various(self) -> bool:
-        """Whether hardly two rows have the same value, so that a dictionary of them would come on top of what it is to save."""
+        """Whether hardly two rows have the same value, so that a dictionary of them would come on top of what it is to save.
+
+        Numbers among these mostly are near those of the row before. Sizes and counts are not among them: a dictionary suits them best.
+        """
         name = self.name
-        return self.type == TIMESTAMP or name.endswith(("_ns", "packet")) or name in ("seq", "ack", "ip_id", "place", "stream_offset")
+        named = name.endswith(("packet", "order")) or name in ("seq", "ack", "ip_id", "place", "stream_offset")
+        return self.type == TIMESTAMP or named or (self.type == pa.int64() and "_ns" in name)
 
     @property
     def check(self) -> str | None:

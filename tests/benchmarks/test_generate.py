@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 from benchmarks.generate import generate
+from benchmarks.salted import Salted
 from benchmarks.sessions import busy
-from stompcap.generate.group import Group
+from stompcap.generate.group import FILE_HEADER, Group
 from stompcap.generate.wire import STOMP_PORT, Session
 
 
@@ -62,3 +64,19 @@ def test_wire_length_of_cut_packets_is_kept() -> None:
     group = Group([Session("cut", tuple(cut), whole.frames)])
     captured, wire = group.octets[group.start[3] + 8 :][:8].view("<u4")
     assert (captured, wire) == (60, whole.packets[3].wire_octets)
+
+
+def test_clones_of_recorded_traffic_have_bodies_of_their_own_and_sound_checksums(tmp_path: Path) -> None:
+    session = busy(messages=50)
+    group, path = Salted([session, session]), tmp_path / "two.pcap"
+    path.write_bytes(FILE_HEADER + b"".join(bytes(group.clone(number)) for number in range(2)))
+    found = streams(path)
+    assert len({octets for (*_, from_client), octets in found.items() if from_client}) == 2
+    heads = {re.sub(rb"\n\n[^\0]*", b"\n\n", octets) for (*_, from_client), octets in found.items() if from_client}
+    assert len(heads) == 1
+    with PcapReader(str(path)) as reader:
+        for packet in reader:
+            sums = packet[IP].chksum, packet[TCP].chksum
+            del packet[IP].chksum, packet[TCP].chksum
+            anew = IP(bytes(packet[IP]))
+            assert sums == (anew.chksum, anew[TCP].chksum)
