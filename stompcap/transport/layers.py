@@ -20,6 +20,10 @@ class Layer(Protocol):
     def kind(self) -> str:
         """Its name, also in saved states."""
 
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """The names of the arrays that it keeps of a connection; those of saved states are declared by them."""
+
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether its first octets are those of this layer."""
 

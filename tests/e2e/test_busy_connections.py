@@ -12,6 +12,7 @@ from scapy.layers.inet import TCP
 from scapy.layers.l2 import Ether
 
 from stompcap.assembly.resume import older_states, open_flows, state_layout
+from stompcap.options import Options
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.test_open_connections import SECOND, Peers
@@ -67,6 +68,32 @@ def test_a_run_a_file_is_one_run_and_no_state_has_a_passcode(kept: bool, tmp_pat
     told = {name for name in whole if whole[name] != found[name]}
     assert told == (set() if kept else {"raw_frames", "frames"})
     assert all(PASSCODE.decode() not in row for rows in (found if kept else whole).values() for row in rows)
+
+
+def several(count: int) -> list[bytes]:
+    """Connections that take turns; all they say is captured again, at times as other octets."""
+    flows = [Peers(0), Peers(1)]
+    found = [packet for one in flows for what in ("open", "say", "answer") for packet in one.does(what, 0)]
+    for n in range(count):
+        for number, one in enumerate(flows):
+            found += [*one.does(("say", "answer", "split")[(n + number) % 3], 1 + n % 2), *one.does("again", 5 + (n + number) % 4)]
+    return found
+
+
+@pytest.mark.parametrize("overlap", ["first", "last"])
+@pytest.mark.parametrize("parts", [2, 5, 9])
+def test_states_of_several_flows_give_the_same_rows_where_their_captures_are_gone(parts: int, overlap: str, tmp_path: Path) -> None:
+    """Octets that were captured again as others are in no table: the state of each flow has its own."""
+    packets, options = several(16), Options(overlap=overlap)
+    gone, there = (Lake(options, block=BLOCK, most=0, kept=kept) for kept in (False, True))
+    most = 0
+    for path in captures(tmp_path, "part", packets, parts):
+        for lake in (gone, there):
+            lake.run([path])
+        most = max(most, pieces(gone).group_by("flow").aggregate([]).num_rows)
+    assert most == 2, "both flows have states"
+    assert gone.rows() == there.rows()
+    assert min(gone.table("streams").column("overlap_conflict_octets_c2s").to_pylist()) > 0
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ class Greeting:
     """The client greets, and then all is as if it had not. Octets lie where they did."""
 
     kind = "greeting"
+    keeps = ("side",)
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         return beginning(octets, runs, lambda first: first.startswith(GREETING))
@@ -61,6 +62,7 @@ class Records:
     """Both sides put all they say into records. The octets of one can be read when all of it is there."""
 
     kind = "records"
+    keeps = ("came", "offset", "rest", "held 0", "held 1")
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         return beginning(octets, runs, lambda first: first[0] >= 0xC0)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stompcap.assembly.resume import packing
-from stompcap.assembly.resume.state_layout import BEFORE, LOST, RULES, WAITING_TABLES, Value, now, of_column
+from stompcap.assembly.resume.state_layout import BEFORE, LAYER, LOST, RULES, WAITING_TABLES, Value, now, of_column
 from stompcap.rules.tally import IDS
 from stompcap.session import state as session_state
 from stompcap.session.state import SCHEMAS
@@ -26,12 +26,14 @@ from stompcap.tables import TABLES
 from stompcap.tcp.block import nothing_carried
 from stompcap.tcp.copies import empty_memory, filled
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS
+from stompcap.transport import state as transport_state
+from stompcap.transport.state import LayerState
 from stompcap.transport.stretches import NO_STRETCHES
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 Tables = dict[str, pa.Table]
-Said = Mapping[str, Any]
+SavedLayout = Mapping[str, Any]
 LAYOUT = "layout"
 MACHINE = "machine."
 """What the names of the reassembler's arrays begin with."""
@@ -82,7 +84,7 @@ _WORDS = {
     "command": "CONNECT STOMP SEND SUBSCRIBE UNSUBSCRIBE ACK NACK BEGIN COMMIT ABORT DISCONNECT CONNECTED MESSAGE RECEIPT ERROR",
     "history": "s h a d f r t w q i u",
 }
-FIRST: Said = {
+FIRST: SavedLayout = {
     "numbers": {part: names.split() for part, names in _NUMBERS.items()}, "words": {of: words.split() for of, words in _WORDS.items()},
     "meanings": [],
 }  # fmt: skip
@@ -127,13 +129,13 @@ def table_of(found: Arrays, part: str, prefix: str = "") -> pa.Table | None:
     octets = bytes(found[LAYOUT])
     if octets == now().packed:
         return packing.to_table(found[prefix + part], now().schemas[part])
-    return packing.to_table(found[prefix + part], pa.schema([_field(*field.split(" ", 1)) for field in _said(octets)["schemas"][part]]))
+    return packing.to_table(found[prefix + part], pa.schema([_field(*field.split(" ", 1)) for field in _parsed(octets)["schemas"][part]]))
 
 
-def _said(octets: bytes) -> Said:
+def _parsed(octets: bytes) -> SavedLayout:
     """A layout that a state has with it."""
-    said: Said = json.loads(octets if octets.startswith(b"{") else zlib.decompress(octets))
-    return said
+    saved: SavedLayout = json.loads(octets if octets.startswith(b"{") else zlib.decompress(octets))
+    return saved
 
 
 def _field(name: str, kind: str) -> pa.Field:
@@ -178,8 +180,8 @@ def _table(part: str, found: pa.Table | None) -> pa.Table:
 
 def _before(part: str, name: str, count: int) -> Any:
     """What a field is in `count` rows that do not have it."""
-    said = BEFORE.get(part, {})
-    value: Value = said[name] if name in said else of_column(part, name)
+    saved = BEFORE.get(part, {})
+    value: Value = saved[name] if name in saved else of_column(part, name)
     if value is LOST and count:
         raise StateError(f"it does not have {name} of {part}")
     return None if value is LOST else value
@@ -189,27 +191,28 @@ def of_machines(found: Arrays) -> Arrays:
     """The arrays of a flow's state, which any version wrote, in the present layout."""
     if LAYOUT in found and bytes(found[LAYOUT]) == now().packed:
         return found
-    said = _said(bytes(found[LAYOUT])) if LAYOUT in found else FIRST
-    _demand_known(said)
+    saved = _parsed(bytes(found[LAYOUT])) if LAYOUT in found else FIRST
+    _demand_known(saved)
     arrays = dict(found)
-    arrays |= {MACHINE + name: values for name, values in _reassembler(_machine(found), said).items()}
+    arrays |= {MACHINE + name: values for name, values in _reassembler(_machine(found), saved).items()}
     for number in found["connections"].tolist():
         name = f"{number}."
         for part, kind in PARTS.items():
             arrays |= _columns(found, f"{name}{part}.", kind)
+        arrays |= _layers(found, name)
         if name + "learned" in found:
-            arrays[name + "learned"] = _coded(_numbers(found[name + "learned"][None], "learned", said)[0], said)
+            arrays[name + "learned"] = _coded(_numbers(found[name + "learned"][None], "learned", saved)[0], saved)
         if name + "state" in found:
-            arrays[name + "state"] = _numbers(found[name + "state"], "delimiter", said)
+            arrays[name + "state"] = _numbers(found[name + "state"], "delimiter", saved)
     return arrays
 
 
-def _demand_known(said: Said) -> None:
+def _demand_known(saved: SavedLayout) -> None:
     """Raise StateError where codes or fields have another meaning now."""
-    if list(said["meanings"]) != list(now().meanings):
-        raise StateError(f"what it says has another meaning now: {'; '.join(now().meanings[len(said['meanings']) :])}")
+    if list(saved["meanings"]) != list(now().meanings):
+        raise StateError(f"what it says has another meaning now: {'; '.join(now().meanings[len(saved['meanings']) :])}")
     for name, words in now().words.items():
-        if name not in MAPPED and tuple(said["words"].get(name, words)) != words:
+        if name not in MAPPED and tuple(saved["words"].get(name, words)) != words:
             raise StateError(f"its codes of {name} stand for other words now")
 
 
@@ -223,12 +226,12 @@ def _machine(found: Arrays) -> dict[str, Array]:
     return arrays
 
 
-def _reassembler(arrays: dict[str, Array], said: Said) -> Arrays:
+def _reassembler(arrays: dict[str, Array], saved: SavedLayout) -> Arrays:
     """The numbers of a reassembler (stompcap.tcp.machine)."""
     begun = nothing_carried()
-    arrays["state"] = _connections(arrays["state"], said)
-    arrays["tallies"] = _numbers(arrays["tallies"], "tallies", said)
-    if tuple(said["numbers"]["copies"]) != now().numbers["copies"] or "slots" not in arrays:
+    arrays["state"] = _connections(arrays["state"], saved)
+    arrays["tallies"] = _numbers(arrays["tallies"], "tallies", saved)
+    if tuple(saved["numbers"]["copies"]) != now().numbers["copies"] or "slots" not in arrays:
         arrays["slots"], arrays["memory"] = filled(empty_memory())  # a packet of the last milliseconds that comes again is sent again
     for name in now().arrays["Carried"]:
         if name not in arrays:
@@ -249,35 +252,48 @@ def _columns(found: Arrays, name: str, kind: object) -> dict[str, Array]:
     return lacking
 
 
-def _connections(state: Array, said: Said) -> Array:
+def _layers(found: Arrays, name: str) -> Arrays:
+    """The fields of a connection's layers that have been added since."""
+    stack = []
+    for one in transport_state.unpacked(found, name):
+        part = LAYER + one.kind
+        if part not in now().arrays:
+            raise StateError(f"{one.kind} is no layer any more")
+        lacking = {field: _before(part, field, 1) for field in now().arrays[part] if field not in one.kept}
+        added = {field: np.array(before(one.kept) if callable(before) else before) for field, before in lacking.items()}
+        stack.append(LayerState(one.kind, added))
+    return transport_state.packed(tuple(stack), name)
+
+
+def _connections(state: Array, saved: SavedLayout) -> Array:
     """The numbers of connections (stompcap.tcp.state): their own, then those of both sides."""
-    of, width = (len(said["numbers"][part]) for part in ("connection", "side"))
+    of, width = (len(saved["numbers"][part]) for part in ("connection", "side"))
     low, high = (state[:, of + side * width : of + (side + 1) * width] for side in range(2))
     beside = {f"{name} {one}": column for name, side in (("low", low), ("high", high))
-              for one, column in zip(said["numbers"]["side"], side.T, strict=True)}  # fmt: skip
-    sides = [_numbers(one, "side", said) for one in (low, high)]
-    return np.concatenate([_numbers(state[:, :of], "connection", said, beside), *sides], axis=1)
+              for one, column in zip(saved["numbers"]["side"], side.T, strict=True)}  # fmt: skip
+    sides = [_numbers(one, "side", saved) for one in (low, high)]
+    return np.concatenate([_numbers(state[:, :of], "connection", saved, beside), *sides], axis=1)
 
 
-def _numbers(matrix: Array, part: str, said: Said, beside: Arrays | None = None) -> Array:
+def _numbers(matrix: Array, part: str, saved: SavedLayout, beside: Arrays | None = None) -> Array:
     """A matrix of numbers whose columns are a part of the layout; `beside` are columns of others, for functions of them."""
-    then, count = list(said["numbers"][part]), len(matrix)
+    then, count = list(saved["numbers"][part]), len(matrix)
     if matrix.shape[1] != len(then):
         raise StateError(f"it has {matrix.shape[1]} numbers in {part}, not {len(then)}")
     columns = dict(beside or {}) | {name: matrix[:, at] for at, name in enumerate(then)}
     for name in now().numbers[part]:
         if name not in columns:
-            said_before = _before(part, name, count)
-            columns[name] = said_before(columns) if callable(said_before) else np.full(count, said_before or 0)
+            before = _before(part, name, count)
+            columns[name] = before(columns) if callable(before) else np.full(count, before or 0)
     return np.stack([columns[name] for name in now().numbers[part]], axis=1).astype(matrix.dtype)
 
 
-def _coded(learned: Array, said: Said) -> Array:
+def _coded(learned: Array, saved: SavedLayout) -> Array:
     """What was learned of a connection, with the present codes of words."""
     found = learned.copy()
     for name in MAPPED:
         at, words = now().numbers["learned"].index(name), now().words[name]
-        then = said["words"][name]
+        then = saved["words"][name]
         if found[at] >= 0:
             word = then[found[at]]
             if word not in words:

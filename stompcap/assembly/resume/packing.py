@@ -26,8 +26,8 @@ ALIGNED = 8
 
 def pack(arrays: Arrays) -> bytes:
     """The octets that `unpack` reads."""
-    said = json.dumps([(name, values.dtype.str, values.shape) for name, values in arrays.items()], separators=(",", ":")).encode()
-    parts = [MAGIC, len(said).to_bytes(ALIGNED, "little"), said, _filling(len(said))]
+    directory = json.dumps([(name, values.dtype.str, values.shape) for name, values in arrays.items()], separators=(",", ":")).encode()
+    parts = [MAGIC, len(directory).to_bytes(ALIGNED, "little"), directory, _filling(len(directory))]
     for values in arrays.values():
         parts += [values.tobytes(), _filling(values.nbytes)]
     return b"".join(parts)
@@ -43,9 +43,9 @@ def unpack(octets: bytes) -> dict[str, NDArray[Any]]:
             return dict(held)
     begin = len(MAGIC) + ALIGNED
     at = begin + int.from_bytes(octets[len(MAGIC) : begin], "little")
-    said, held = json.loads(octets[begin:at]), bytearray(octets)
+    directory, held = json.loads(octets[begin:at]), bytearray(octets)
     arrays = {}
-    for name, kind, shape in said:
+    for name, kind, shape in directory:
         at += -at % ALIGNED
         dtype = np.dtype(kind)
         arrays[name] = np.ndarray(shape, dtype, held, at) if math.prod(shape) else np.empty(shape, dtype)

@@ -2,7 +2,8 @@
 
 Who adds a field to what a machine saves (a column of numbers, of a state table, of `frames`) says here, in BEFORE, what it is in
 states that were written before there was such a field. For a field of a session's records `Field.before` says so; for a column of the
-lake's tables `Column.before` does, and where that says nothing it is null. States of other layouts are then taken up as they are
+lake's tables `Column.before` does, and where that says nothing it is null. The part of a layer between TCP and STOMP is `layer` and its
+kind. States of other layouts are then taken up as they are
 (`stompcap.assembly.resume.older_states`). Of a field about which nothing can be said (LOST), states without it are not taken up: their
 connections are computed again from their captures.
 """
@@ -34,6 +35,7 @@ from stompcap.tcp import copies, history, settle
 from stompcap.tcp import state as connection
 from stompcap.tcp.block import Carried
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
+from stompcap.transport import layers
 from stompcap.transport.stretches import Stretches
 
 
@@ -105,8 +107,8 @@ class Layout:
     def json(self) -> str:
         """As text, always the same for the same layout."""
         schemas = {name: [f"{field.name} {field.type}" for field in schema] for name, schema in self.schemas.items()}
-        said = {one.name: getattr(self, one.name) for one in fields(self)} | {"schemas": schemas}
-        return json.dumps(said, sort_keys=True)
+        parts = {one.name: getattr(self, one.name) for one in fields(self)} | {"schemas": schemas}
+        return json.dumps(parts, sort_keys=True)
 
     @cached_property
     def packed(self) -> bytes:
@@ -119,6 +121,9 @@ class Layout:
         return hashlib.sha256(self.json.encode()).hexdigest()[:16]
 
 
+LAYER = "layer "
+"""What the names of the parts begin with that layers between TCP and STOMP keep."""
+
 RULES: Mapping[str, pa.Schema] = {"counts": COUNTS, "pending": PENDING}
 WAITING_TABLES = ("streams", *SESSION_TABLES)
 OF_TABLES = {
@@ -128,9 +133,13 @@ OF_TABLES = {
 """Parts of the layout that have columns of tables of the lake."""
 
 
-@cache
 def now() -> Layout:
     """The layout of the states that this version writes."""
+    return _with(layers.LAYERS)
+
+
+@cache
+def _with(kinds: tuple[layers.Layer, ...]) -> Layout:
     waiting = {f"come {name}": pa.schema([field for field in TABLES[name].arrow if field.name not in HEAVY]) for name in WAITING_TABLES}
     of_sessions = {f"session {name}": schema for name, schema in session_state.SCHEMAS.items()}
     named = (Carried, Stretches, ZeroWindows, Retransmissions, ClockSteps)
@@ -140,7 +149,8 @@ def now() -> Layout:
             "tallies": declared(settle, "OCTETS", "TALLIES"), "copies": declared(copies, "KEY", "ENTRY"),
             "delimiter": declared(delimiter, "PHASE", "STATE_FIELDS"), "learned": LEARNED,
         },
-        arrays={kind.__name__: tuple(one.name for one in fields(cast("Any", kind))) for kind in named},
+        arrays={kind.__name__: tuple(one.name for one in fields(cast("Any", kind))) for kind in named}
+        | {LAYER + one.kind: one.keeps for one in kinds},
         schemas={"stream_state": TABLES["stream_state"].arrow, **waiting, **of_sessions, **RULES},
         words={
             "protocol": words.PROTOCOLS, "transport": words.TRANSPORTS, "version_source": words.VERSION_SOURCES,

@@ -19,6 +19,10 @@ from stompcap.tables import TABLES, words
 from stompcap.tcp.copies import empty_memory
 from stompcap.tcp.machine import Reassembler, Saved
 from stompcap.tcp.results import NO_EXTENTS, NO_REPEATS, NO_STALLS
+from stompcap.transport import layers
+from stompcap.transport import state as transport_state
+from stompcap.transport.state import LayerState
+from tests.transport.made_up import Greeting, Records
 
 RELEASED = json.loads((Path(__file__).parent / "layout_of_0_1_0.json").read_text("utf-8"))
 """What the first states had that had a layout: `state_layout.now().json` then. What has come since must be declared."""
@@ -116,11 +120,11 @@ def test_a_state_without_what_cannot_be_known_is_not_taken_up(declared: dict[str
         session_steps.from_bytes(without("deliveries", "aborts"))
 
 
-def machine(said: dict[str, Any]) -> dict[str, Any]:
+def machine(layout: dict[str, Any]) -> dict[str, Any]:
     """The arrays of a flow without connections, of a layout."""
     numbers = {older_states.MACHINE + name: values for name, values in Reassembler().save().numbers.items()}
-    layout = np.frombuffer(json.dumps(said).encode(), np.uint8)
-    return {older_states.LAYOUT: layout, **numbers, "connections": np.empty(0, np.int64)}
+    saved = np.frombuffer(json.dumps(layout).encode(), np.uint8)
+    return {older_states.LAYOUT: saved, **numbers, "connections": np.empty(0, np.int64)}
 
 
 STATE = older_states.MACHINE + "state"
@@ -141,16 +145,16 @@ def archive(arrays: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("said", [older_states.FIRST, dict(json.loads(state_layout.now().json))], ids=["no layout", "the present one"])
-def test_the_machine_of_an_archive_is_taken_up(said: dict[str, Any]) -> None:
-    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(said).encode(), np.uint8), "connections": np.empty(0, np.int64)}
+@pytest.mark.parametrize("layout", [older_states.FIRST, dict(json.loads(state_layout.now().json))], ids=["no layout", "the present one"])
+def test_the_machine_of_an_archive_is_taken_up(layout: dict[str, Any]) -> None:
+    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(layout).encode(), np.uint8), "connections": np.empty(0, np.int64)}
     arrays["machine"] = np.frombuffer(older_machine(), np.uint8)
-    if said is older_states.FIRST:
+    if layout is older_states.FIRST:
         parts = {"state": ("connection", "side", "side"), "tallies": ("tallies",)}
         with np.load(io.BytesIO(older_machine())) as found:
             numbers = dict(found)
         for name, of in parts.items():
-            numbers[name] = np.empty((0, sum(len(said["numbers"][part]) for part in of)), np.int64)
+            numbers[name] = np.empty((0, sum(len(layout["numbers"][part]) for part in of)), np.int64)
         arrays["machine"] = np.frombuffer(archive(numbers), np.uint8)
     found = older_states.of_machines(packing.unpack(packing.pack(arrays)))
     numbers = {name.removeprefix(older_states.MACHINE): values for name, values in found.items()}
@@ -180,10 +184,10 @@ def test_what_is_packed_is_unpacked() -> None:
 def test_a_table_of_another_layout_has_the_schema_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
     """A field that has come since, and one that is no more."""
     old = pa.schema([field for field in session_state.SCHEMAS["clocks"] if field.name != "stream_id"] + [pa.field("gone", pa.string())])
-    said = now()
-    said["schemas"]["session clocks"] = [f"{field.name} {field.type}" for field in old]
+    layout = now()
+    layout["schemas"]["session clocks"] = [f"{field.name} {field.type}" for field in old]
     table = pa.table({field.name: pa.array(["x", "y"]) if field.name == "gone" else pa.array([1, 2]) for field in old}, old)
-    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(said).encode(), np.uint8)}
+    arrays = {older_states.LAYOUT: np.frombuffer(json.dumps(layout).encode(), np.uint8)}
     arrays |= packing.of_tables({"session clocks": table}, {"session clocks": old})
     monkeypatch.setattr(older_states, "BEFORE", {"session clocks": {"stream_id": "s"}})
     found = session_steps.of_arrays(arrays).session["clocks"]
@@ -197,11 +201,11 @@ def now() -> dict[str, Any]:
 
 
 def test_numbers_of_a_connection_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = now()
-    connection = said["numbers"]["connection"]
-    said["numbers"]["connection"] = [*connection[:3], "of_old", *connection[3:-1]]
+    layout = now()
+    connection = layout["numbers"]["connection"]
+    layout["numbers"]["connection"] = [*connection[:3], "of_old", *connection[3:-1]]
     monkeypatch.setattr(older_states, "BEFORE", {"connection": {connection[-1]: 5}})
-    arrays = machine(said)
+    arrays = machine(layout)
     width = arrays[STATE].shape[1]
     arrays[STATE] = np.arange(width)[None].astype(np.int64)
     state = older_states.of_machines(arrays)[STATE][0].tolist()
@@ -221,32 +225,36 @@ def test_the_first_close_is_found_where_the_worst_was_kept(
 ) -> None:
     columns = {"close_kind": np.array([words.CLOSE_KINDS.index(kind)])}
     for name, side in (("low", low), ("high", high)):
-        said = {"fin_seen": int("fin_ns" in side), "fin_ns": 0, "rst_ns": 0} | side
-        columns |= {f"{name} {one}": np.array([value]) for one, value in said.items()}
+        layout = {"fin_seen": int("fin_ns" in side), "fin_ns": 0, "rst_ns": 0} | side
+        columns |= {f"{name} {one}": np.array([value]) for one, value in layout.items()}
     rst_by = state_layout.BEFORE["connection"]["rst_by"]
     assert callable(rst_by)
     by = rst_by(columns).tolist()
     assert (words.CLOSE_KINDS[columns["close_kind"][0]], by[0]) == found
 
 
-def test_codes_are_found_by_their_words() -> None:
-    said = now()
-    said["words"]["protocol"] = ["other", *words.PROTOCOLS[:-1]]
-    learned = np.zeros(len(said["numbers"]["learned"]), np.int64)
-    arrays = machine(said) | {"connections": np.array([3]), "3.learned": learned}
+def columns_of_nothing() -> dict[str, Any]:
+    """What is kept in columns of connection 3, which has no octets."""
     nothing = {"extents": NO_EXTENTS, "connect": NO_EXTENTS, "zero": NO_STALLS, "again": NO_REPEATS}
-    for part, kind in nothing.items():
-        arrays |= {f"3.{part}.{name}": values for name, values in vars(kind).items()}
-    at = said["numbers"]["learned"].index("protocol")
+    return {f"3.{part}.{name}": values for part, kind in nothing.items() for name, values in vars(kind).items()}
+
+
+def test_codes_are_found_by_their_words() -> None:
+    layout = now()
+    layout["words"]["protocol"] = ["other", *words.PROTOCOLS[:-1]]
+    learned = np.zeros(len(layout["numbers"]["learned"]), np.int64)
+    arrays = machine(layout) | {"connections": np.array([3]), "3.learned": learned}
+    arrays |= columns_of_nothing()
+    at = layout["numbers"]["learned"].index("protocol")
     assert words.PROTOCOLS[older_states.of_machines(arrays)["3.learned"][at]] == "other"
 
 
 @pytest.mark.parametrize("name", sorted(state_layout.now().words.keys() - set(older_states.MAPPED)))
 def test_other_codes_must_stand_for_the_same_words(name: str) -> None:
-    said = now()
-    said["words"][name] = said["words"][name][::-1]
+    layout = now()
+    layout["words"][name] = layout["words"][name][::-1]
     with pytest.raises(older_states.StateError, match=f"codes of {name} stand for other words"):
-        older_states.of_machines(machine(said))
+        older_states.of_machines(machine(layout))
 
 
 def test_rows_of_segments_of_each_older_layout_are_read() -> None:
@@ -257,3 +265,48 @@ def test_rows_of_segments_of_each_older_layout_are_read() -> None:
     (found,) = table.now(older).to_pylist()
     assert (found["window_size"], found["layers"], found["place"], found["pieces"]) == (5, 6, -1, None)
     assert table.now(older).column_names == table.arrow.names
+
+
+class Counting(Greeting):
+    """The layer of another version: it counts, too."""
+
+    keeps = ("side", "count")
+
+
+def layered() -> dict[str, Any]:
+    """The state of a flow whose connection 3 is read through a greeting and records."""
+    kept = {"side": np.array(1)}, {name: np.arange(2) for name in Records.keeps}
+    stack = tuple(LayerState(one.kind, arrays) for one, arrays in zip((Greeting, Records), kept, strict=True))
+    return machine(now()) | {"connections": np.array([3])} | columns_of_nothing() | transport_state.packed(stack, "3.")
+
+
+def test_what_layers_keep_is_in_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for kinds in ((), (Greeting(),), (Counting(),)):
+        monkeypatch.setattr(layers, "LAYERS", kinds)
+        found.append(state_layout.now().digest)
+    assert len(set(found)) == 3
+
+
+def test_a_field_of_a_layer_is_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is made of others; what other layers keep is left alone."""
+    monkeypatch.setattr(layers, "LAYERS", (Greeting(), Records()))
+    state = layered()
+    monkeypatch.setattr(layers, "LAYERS", (Counting(), Records()))
+    monkeypatch.setattr(older_states, "BEFORE", {"layer greeting": {"count": lambda of: of["side"] + 6}})
+    greeting, records = transport_state.unpacked(older_states.of_machines(state), "3.")
+    assert {name: int(values) for name, values in greeting.kept.items()} == {"side": 1, "count": 7}
+    assert {name: values.tolist() for name, values in records.kept.items()} == {name: [0, 1] for name in Records.keeps}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "why"), [((Counting(), Records()), "does not have count of layer greeting"), ((Records(),), "greeting is no layer any more")]
+)
+def test_a_state_of_layers_that_cannot_be_read_is_not_taken_up(
+    kinds: tuple[layers.Layer, ...], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "LAYERS", (Greeting(), Records()))
+    state = layered()
+    monkeypatch.setattr(layers, "LAYERS", kinds)
+    with pytest.raises(older_states.StateError, match=why):
+        older_states.of_machines(state)
