@@ -20,7 +20,9 @@ from pyarrow import fs
 from stompcap.lake.paths import filesystem, location
 from stompcap.quality import report
 from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.quantities import LEDGERS
 from stompcap.quality.report import Report
+from stompcap.quality.row_rules import ROW_RULES
 from stompcap.tables import TABLES
 from stompcap.version import version
 
@@ -35,11 +37,15 @@ Key = tuple[str, str]
 
 @dataclass
 class Kept:
-    """Reports by table and data file; `unique` are the tables in which no key was repeated among these files."""
+    """Reports by table and data file; `unique` are the tables in which no key was repeated among these files.
+
+    `failing`: by ledger the hashes of keys that broke a check across tables.
+    """
 
     reports: dict[Key, Report] = field(default_factory=dict)
     unique: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
+    failing: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Part:
     number: int
     unique: frozenset[str]
     reports: tuple[Report, ...]
+    failing: Mapping[str, Sequence[int]]
 
 
 _READ: dict[str, Part] = {}
@@ -70,7 +77,7 @@ def load(lake: str, names: Sequence[str]) -> Kept:
             if part.declarations != declared:
                 continue
             if part.number > last:
-                last, found.unique = part.number, part.unique
+                last, found.unique, found.failing = part.number, part.unique, part.failing
             found.reports.update({(one.table, one.file): one for one in part.reports})
     return found
 
@@ -81,17 +88,20 @@ def _part(system: fs.FileSystem, path: str) -> Part:
     columns = [table.column(name) for name in report.SCHEMA.names]
     reports = []
     for at in range(table.num_rows):
-        name, file, facts, groups, others = (column[at] for column in columns)
-        reports.append(Report.of(name.as_py(), file.as_py(), facts.as_py(), groups.as_buffer(), others.as_buffer()))
-    return Part(about["declarations"], about["number"], frozenset(about["unique"]), tuple(reports))
+        name, file, facts, *hashes = (column[at] for column in columns)
+        reports.append(Report.of(name.as_py(), file.as_py(), facts.as_py(), *(one.as_buffer() for one in hashes)))
+    return Part(about["declarations"], about["number"], frozenset(about["unique"]), tuple(reports), about["failing"])
 
 
-def save(lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Report], unique: Iterable[str]) -> None:
+def save(
+    lake: str, names: Sequence[str], before: Kept, current: Mapping[Key, Report], unique: Iterable[str],
+    failing: Mapping[str, Sequence[int]],
+) -> None:
     """Keep the reports on the files that the tables have now: the new ones as one more file, or all where there are many files."""
     system, folder = filesystem(location(lake, FOLDER))
     new = [one for key, one in current.items() if key not in before.reports]
     compacts = len(before.parts) >= PARTS or not before.reports
-    about = {"declarations": _declarations(names), "number": 1 + _last(before.parts), "unique": sorted(unique)}
+    about = {"declarations": _declarations(names), "number": 1 + _last(before.parts), "unique": sorted(unique), "failing": failing}
     rows = [one.row for one in (current.values() if compacts else new)]
     table = pa.Table.from_pylist(rows, schema=WIDE.with_metadata({"stompcap": json.dumps(about)}))
     with suppress(OSError):  # a folder that cannot be written costs the next validation its time
@@ -132,5 +142,5 @@ def _last(parts: Sequence[str]) -> int:
 
 def _declarations(names: Sequence[str]) -> str:
     """A digest of what a report depends on beside its file."""
-    declared = repr((version(), sorted(names), list(TABLES.values()), INVARIANTS))
+    declared = repr((version(), sorted(names), list(TABLES.values()), INVARIANTS, LEDGERS, [one.label for one in ROW_RULES]))
     return hashlib.sha256(declared.encode()).hexdigest()[:16]

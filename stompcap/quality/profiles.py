@@ -23,6 +23,7 @@ from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report, checked
 from stompcap.quality.sums import MASK
 from stompcap.tables import TABLES, Table
+from stompcap.tables.schema import sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +80,7 @@ class Found:
     sums: dict[str, Sums]
     measures: Measures
     reports: dict[Key, Report]
+    files: dict[Key, File]
 
 
 def profiles(
@@ -94,8 +96,8 @@ def profiles(
     rules = invariants.among(list(locations))
     sums = {rule.name: Sums() for rule in rules}
     empty = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
-    found = Found(empty, sums, Measures(), {})
     files = {(name, file.name): file for name, place in locations.items() for file in data_files.of(open_tables.table(place))}
+    found = Found(empty, sums, Measures(), {}, files)
     new = {key: file for key, file in files.items() if key not in known}
     made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), spark)}
     found.reports = {key: made[key] if key in made else known[key] for key in files}
@@ -172,7 +174,7 @@ def _made(
                 yield pa.RecordBatch.from_pylist(rows, schema=report.SCHEMA)
 
     ids = spark().range(0, len(plan), 1, len(plan))
-    found = ids.mapInArrow(work, "table_name STRING, file STRING, facts STRING, groups BINARY, others BINARY").collect()
+    found = ids.mapInArrow(work, ", ".join(f"{field.name} {sql_type(field.type)}" for field in report.SCHEMA)).collect()
     return [Report.of(*row) for row in found]
 
 

@@ -116,18 +116,28 @@ class Faults:
 def find_faults(file: pq.ParquetFile, number: int, group: pa.Table, among: Iterable[Check], found: dict[str, Faults]) -> None:
     """Add the rows of a row group that break checks to those `found`."""
     for check in among:
-        broken = check.broken(group)
-        count = pc.sum(broken).as_py()
-        if count:
-            first = first_rows(file, number, TABLES[check.table], check.columns, broken)
-            found.setdefault(check.label, Faults()).add(count, first)
+        add_faults(file, number, TABLES[check.table], check.label, check.columns, check.broken(group), found)
+
+
+def add_faults(
+    file: pq.ParquetFile, number: int, table: Table, label: str, columns: Sequence[str], broken: Any, found: dict[str, Faults]
+) -> None:
+    """Add the rows of a row group that are `broken` by a check of this label to those `found`, with some columns of the first."""
+    if count := int(pc.sum(broken).as_py() or 0) if isinstance(broken, pa.ChunkedArray) else int(broken.sum()):
+        mask = broken if isinstance(broken, pa.ChunkedArray) else pa.array(broken)
+        found.setdefault(label, Faults()).add(count, first_rows(file, number, table, columns, mask))
 
 
 def first_rows(file: pq.ParquetFile, number: int, table: Table, columns: Sequence[str], mask: pa.ChunkedArray) -> list[dict[str, Any]]:
     """The first rows that are chosen of a row group: what is harmless of their key, and some columns."""
     keys = [*harmless_key(table), *(("path",) if table.name == "captures" else ())]
     wanted = [*keys, *(name for name in columns if name not in keys)]
-    rows = file.read_row_group(number, columns=wanted).filter(mask).slice(0, EXAMPLES).combine_chunks()
+    return plain_rows(file.read_row_group(number, columns=wanted).filter(mask), wanted)
+
+
+def plain_rows(chosen: pa.Table, wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The first of some rows as JSON has them, with these of their columns."""
+    rows = chosen.slice(0, EXAMPLES).combine_chunks()
     values = {name: [_plain(_last_part(name, value)) for value in _number(rows.column(name)).to_pylist()] for name in wanted}
     return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,12 @@ import pyarrow.parquet as pq
 
 from stompcap.columns import U64
 from stompcap.lake.paths import filesystem
-from stompcap.quality import examples, invariants, measures, ranges
+from stompcap.quality import examples, invariants, measures, quantities, ranges
 from stompcap.quality.invariants import Invariant
+from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
+from stompcap.quality.quantities import LEDGERS
 from stompcap.quality.ranges import Faults
+from stompcap.quality.row_rules import BY_TABLE
 from stompcap.quality.sums import MASK, OTHER, Rows
 from stompcap.tables import TABLES, Column, Table
 
@@ -34,6 +37,7 @@ PRESENT = "present"
 
 SCHEMA = pa.schema([
     ("table_name", pa.string()), ("file", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
+    *((name, pa.binary()) for name in LEDGERS),
 ])
 
 
@@ -43,7 +47,7 @@ class Report:
 
     `facts` are rows, values, surplus, sums, faults, measures. `groups`: the distinct hashes of streams, or of keys in tables without
     streams, in order. `others`, of table streams: for each stream that does not speak STOMP its hash, and what it adds to the tiling's
-    left side if its octets are kept. Hashes are 8 octets each.
+    left side if its octets are kept. Hashes are 8 octets each. `entries` are those of each ledger (stompcap.quality.ledgers).
     """
 
     table: str
@@ -51,6 +55,7 @@ class Report:
     facts: Mapping[str, Any]
     groups: U64
     others: U64
+    entries: Mapping[str, Entries] = field(default_factory=dict)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -58,13 +63,16 @@ class Report:
         return {
             "table_name": self.table, "file": self.file, "facts": json.dumps(self.facts),
             "groups": self.groups.tobytes(), "others": self.others.tobytes(),
+            **{name: self.entries[name].packed if name in self.entries else b"" for name in LEDGERS},
         }
 
     @staticmethod
-    def of(table: str, file: str, facts: str, groups: Any, others: Any) -> Report:
+    def of(table: str, file: str, facts: str, groups: Any, others: Any, *ledgers: Any) -> Report:
         """From the values of a row; buffers are not copied."""
         pairs = np.frombuffer(others, "<u8").reshape(-1, 2)
-        return Report(table, file, json.loads(facts), np.frombuffer(groups, "<u8"), pairs)
+        held = dict(zip(LEDGERS, ledgers, strict=True))
+        entries = {name: Entries.unpacked(held[name], len(quantities.of_table(name, table))) for name in quantities.ledgers_of(table)}
+        return Report(table, file, json.loads(facts), np.frombuffer(groups, "<u8"), pairs, entries)
 
 
 def checked(table: Table) -> tuple[Column, ...]:
@@ -82,6 +90,10 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
     strings = {c.name for c in columns if c.words}.union(*(points.strings for points in mine))
     if grouped:
         strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
+    adding = {name: quantities.of_table(name, table.name) for name in quantities.ledgers_of(table.name)}
+    adds = [one for some in adding.values() for one in some]
+    strings = strings.union(*(one.strings for one in adds))
+    parts: dict[str, list[Entries]] = {name: [] for name in adding}
     values: dict[str, dict[str | None, int]] = {c.name: {} for c in columns}
     sums = {rule.name: [[0, 0], [0, 0]] for rule in rules}
     faults: dict[str, Faults] = {}
@@ -93,12 +105,20 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
         wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
         checks = ranges.undecided(file, ranges.checks(table))
         wanted = wanted.union(*(check.columns for check in checks)) | measures.columns(table.name)
+        row_rules = BY_TABLE[table.name]
+        wanted = wanted.union(*(one.columns for one in row_rules), *(one.needs for one in adds))
+        lacks = {*(name for one in adds for name in one.needs), *(n for one in row_rules for n in one.columns)} - {*file.schema_arrow.names}
         for number in range(file.num_row_groups):
             group = file.read_row_group(number, columns=sorted(wanted))
             rows = Rows(group)
             if not rows.size:
                 continue
             ranges.find_faults(file, number, group, checks, faults)
+            for one in row_rules:
+                if not lacks & {*one.columns}:
+                    ranges.add_faults(file, number, table, one.label, one.columns, one.broken(rows), faults)
+            for ledger, some in adding.items():
+                parts[ledger].append(of_rows(rows, some) if not lacks else _present(rows, some, lacks))
             measured.add_rows(table.name, group)
             for column in columns:
                 found = dict(_values(rows, column, column.name in required))
@@ -122,10 +142,22 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
         "sums": {name: both for name, both in sums.items() if any(both[0] + both[1])},
         "faults": {label: (found.rows, found.first) for label, found in faults.items()},
         "measures": measured.facts,
+        "lacks": [one.name for one in adds if one.needs & lacks],
     }
+    entries = {ledger: added(parts[ledger], some) for ledger, some in adding.items()}
     none = np.zeros(0, np.uint64)
     together = np.unique(np.concatenate(groups)) if groups else none
-    return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2))
+    return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2), entries)
+
+
+def _present(rows: Rows, quantities: Sequence[Quantity], lacks: set[str]) -> Entries:
+    """The entries of rows of an older file, which lack some columns: what needs these adds nothing."""
+    there = [one for one in quantities if not one.needs & lacks]
+    found = of_rows(rows, there)
+    values = np.array([
+        found.values[there.index(one)] if one in there else np.full(len(found.keys), EMPTY[one.how]) for one in quantities
+    ], np.int64)
+    return Entries(found.keys, values.reshape(len(quantities), -1))
 
 
 def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[int, int]:

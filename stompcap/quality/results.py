@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from stompcap.quality import suites
+from stompcap.quality import across, suites
+from stompcap.quality.across import Balance
 from stompcap.quality.examples import NOT_NULL, WHOLE, WHOLE_FILES
 from stompcap.quality.expectations import Result, Validator
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import RECENT, Measures
 from stompcap.quality.profiles import Profile, Sums
 from stompcap.quality.ranges import EXAMPLES, LONGEST, Faults, checks
+from stompcap.quality.row_rules import BY_TABLE
 from stompcap.quality.wording import failure
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
@@ -50,7 +52,7 @@ def evaluated(found: Profiled, quality: Quality, run_id: str) -> pa.Table:
         repeated = found.repeated.get(name, Faults())
         for result in validator.of_table(profile, repeated.rows):
             if result.expectation == suites.BROKEN:
-                rows += _checked(result, profile)
+                rows += _checked(result, profile, [rule for rule in across.among(list(found.profiles)) if rule.table == name])
             else:
                 rows.append(_row(result, _profiled(profile, repeated, result)))
     rules = {rule.name: rule for rule in INVARIANTS if rule.name in found.sums}
@@ -83,10 +85,12 @@ def _row(result: Result, observed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _checked(result: Result, profile: Profile) -> list[dict[str, Any]]:
+def _checked(result: Result, profile: Profile, balances: Sequence[Balance]) -> list[dict[str, Any]]:
     """A row for each check of a table's rows, from the one result on all of them."""
-    named = [(column, NOT_NULL, label) for column, label in suites.not_null(profile.table)]
+    named: list[tuple[str | None, str, str]] = [(column, NOT_NULL, label) for column, label in suites.not_null(profile.table)]
     named += [(check.column.name, check.expectation, check.label) for check in checks(profile.table)]
+    named += [(rule.column, rule.expectation, rule.label) for rule in BY_TABLE[profile.table.name]]
+    named += [(None, rule.name, rule.name) for rule in balances]
     rows = []
     for column, expectation, label in named:
         faults = profile.faults.get(label, Faults())

@@ -5,9 +5,11 @@ with strings hashed once for each distinct value. Two different multisets agree 
 """
 
 import hashlib
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.columns import I64, U64, Bools
 from stompcap.quality.invariants import Condition, Points
@@ -41,6 +43,7 @@ class Rows:
         self._coded: dict[str, tuple[list[str], I64]] = {}
         self._hashed: dict[str, U64] = {}
         self._numbers: dict[str, I64] = {}
+        self._words: dict[str, U64] = {}
 
     def coded(self, name: str) -> tuple[list[str], I64]:
         """The distinct strings of a column, and the index of each row's; null has the index after the last."""
@@ -58,20 +61,39 @@ class Rows:
         if name not in self._hashed:
             column = self._table.column(name)
             if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
-                words, codes = self.coded(name)
-                self._hashed[name] = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes]
+                self._hashed[name] = self.word_hashes(name)[self.coded(name)[1]]
             else:
                 values = mixed(self.numbers(name).view(np.uint64))
                 self._hashed[name] = np.where(self.null(name), NOTHING, values) if column.null_count else values
         return self._hashed[name]
 
+    def word_hashes(self, name: str) -> U64:
+        """The hashes of a column's distinct strings; behind them what stands for null."""
+        if name not in self._words:
+            self._words[name] = np.array([*map(string_hash, self.coded(name)[0]), int(NOTHING)], np.uint64)
+        return self._words[name]
+
     def numbers(self, name: str) -> I64:
-        """A column of numbers or timestamps; null is 0."""
+        """A column of numbers, timestamps or Booleans, or the lengths of lists; null is 0."""
         if name not in self._numbers:
             column = self._table.column(name).combine_chunks()
+            if pa.types.is_list(column.type):
+                column = pc.list_value_length(column)
             column = (column.cast(pa.int32()) if pa.types.is_date(column.type) else column).cast(pa.int64())
             self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
         return self._numbers[name]
+
+    def has_null(self, name: str) -> bool:
+        """Whether a column has a null."""
+        return bool(self._table.column(name).null_count)
+
+    def has(self, names: Collection[str]) -> bool:
+        """Whether the rows have these columns; those of an older file may lack some."""
+        return set(names) <= set(self._table.column_names)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column as it is."""
+        return self._table.column(name)
 
     def null(self, name: str) -> Bools:
         """Where a column is null."""
@@ -98,8 +120,7 @@ class Rows:
     def hashes(self, points: Points) -> U64:
         """The hash of each row's point, without conditions and times."""
         if points.side is None:
-            words, codes = self.coded("direction")
-            side = np.array([*map(string_hash, words), int(NOTHING)], np.uint64)[codes] * SIDE
+            side = self.word_hashes("direction")[self.coded("direction")[1]] * SIDE
         else:
             side = np.full(1, string_hash(points.side), np.uint64) * SIDE
         base = self.hashed("stream_id") + side

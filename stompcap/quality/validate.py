@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from stompcap.lake import data_files, query
 from stompcap.lake.paths import location
-from stompcap.quality import exact, invariants, kept
-from stompcap.quality.profiles import profiles
+from stompcap.quality import across, balances, exact, invariants, kept
+from stompcap.quality.profiles import Found, profiles
+from stompcap.quality.quantities import LEDGERS
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+
+FAILING = 1 << 20
+"""Keys that break checks across tables, of which it is known at most which they are."""
 
 
 def prepare() -> None:
@@ -49,7 +54,6 @@ def validate(
     the lake is large or an invariant is broken. Raises KeyError for a table that the lake does not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
-
     locations = {name: location(lake, name) for name in names}
     proofs = invariants.provable(names)
     counted = [name for name in names if name not in proofs]
@@ -58,6 +62,7 @@ def validate(
         before = kept.load(lake, names)
         known = before if new else kept.Kept(parts=before.parts)
         found = profiles(spark, locations, counted, known.reports, known.unique)
+        failing = _balanced(found, known, names)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
     suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}
     suspects |= {name: query.whole(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
@@ -67,5 +72,31 @@ def validate(
     rows_of = module.result()
     profiled = rows_of.Profiled(found.profiles, found.sums, found.measures, repeated, broken)
     results: pa.Table = rows_of.evaluated(profiled, quality or Quality(), run_id)
-    kept.save(lake, names, known, found.reports, set(names) - set(repeated))
+    kept.save(lake, names, known, found.reports, set(names) - set(repeated), failing)
     return results
+
+
+def _balanced(found: Found, known: kept.Kept, names: Sequence[str]) -> dict[str, list[int]]:
+    """Judge the checks across tables, whose faults are entered in the profiles; by ledger the hashes of the keys that break some.
+
+    Where reports are kept, only the keys of files that came or went are looked at, and those that broke a check before.
+    """
+    lacked = {name for one in found.reports.values() for name in one.facts["lacks"]}
+    rules = [rule for rule in across.among(names) if not lacked & {*rule.uses}]
+    came = [one for key, one in found.reports.items() if key not in known.reports]
+    went = [one for key, one in known.reports.items() if key not in found.reports]
+    failing: dict[str, list[int]] = {}
+    for ledger in LEDGERS:
+        mine = [rule for rule in rules if rule.ledger == ledger]
+        held = [
+            balances.Entered(one.table, found.files[key].uri, one.entries[ledger])
+            for key, one in found.reports.items() if ledger in one.entries
+        ]  # fmt: skip
+        changed = [one.entries[ledger] for one in (*came, *went) if ledger in one.entries]
+        some = balances.touched(changed, known.failing.get(ledger, [])) if known.reports else None
+        for (table, name), broken in balances.judge(ledger, held, mine, some).items():
+            if broken.keys:
+                rule = next(rule for rule in mine if (rule.table, rule.name) == (table, name))
+                found.profiles[table].faults[name] = balances.faults(rule, broken, held)
+                failing.setdefault(ledger, []).extend(broken.hashes)
+    return {ledger: sorted({*hashes})[:FAILING] for ledger, hashes in failing.items()}

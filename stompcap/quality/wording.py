@@ -6,15 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stompcap.quality import across
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
 from stompcap.quality.ranges import checks
+from stompcap.quality.row_rules import ROW_RULES
 from stompcap.tables import TABLES
 from stompcap.units import count, duration, share
 from stompcap.visible import visible
 
 CHECKS = {(table.name, check.column.name, check.expectation): check for table in TABLES.values() for check in checks(table)}
+BALANCES = {(rule.table, rule.name): rule for rule in across.BALANCES}
+RULES = {(rule.table, rule.column, rule.expectation): rule for rule in ROW_RULES}
 STATEMENTS = {rule.name: rule.statement for rule in INVARIANTS}
 POINT = ("stream_id", "direction", "stream_offset", "word")
 ONE_POINT = "expect_one_capture_point_per_source"
@@ -41,6 +45,9 @@ def failure(row: Mapping[str, Any]) -> str:
         which = "connection of many packets did" if number == 1 else "connections of many packets did"
         return f"{where}: {count(number)} open {which} not go on: their state was of another version"
     example = _example(table, observed)
+    if balance := BALANCES.get((table, expectation)):
+        places = f"; {count(observed['broken'])} {_differing(balance.things, observed['broken'])}"
+        return f"{where}: violated: {balance.statement}{places}{example}"
     if expectation in STATEMENTS:
         places = f"; {count(observed['broken'])} {_verb(observed['broken'], 'place differs', 'places differ')}" if example else ""
         return f"{where}: violated: {STATEMENTS[expectation]}{places}{example}"
@@ -54,6 +61,8 @@ def failure(row: Mapping[str, Any]) -> str:
     rows = f"{_of(observed, _noun(table))} {_verb(observed.get('broken', 0), 'is', 'are')}"
     if check := CHECKS.get((table, row["column_name"], expectation)):
         return f"{where}: {rows} {check.fault}{example}"
+    if rule := RULES.get((table, row["column_name"], expectation)):
+        return f"{where}: {rows} {rule.fault}{example}"
     if expectation == NOT_NULL:
         return f"{where}: {rows} null{example}"
     if expectation in (IN_SET, WHOLE):
@@ -69,6 +78,11 @@ def _of(observed: Mapping[str, Any], noun: str) -> str:
 
 def _verb(number: int, one: str, many: str) -> str:
     return one if number == 1 else many
+
+
+def _differing(things: str, number: int) -> str:
+    """What differs: streams, captures."""
+    return _verb(number, f"{things.removesuffix('es') if things == 'batches' else things.removesuffix('s')} differs", f"{things} differ")
 
 
 def _noun(table: str) -> str:

@@ -74,17 +74,20 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
         "captures": fill("captures", 1, {"capture_id": ["c" * 64], "format": ["pcap"]}),
         "streams": fill("streams", streams, {
             "stream_id": ids, "octets_c2s": per_stream + len(ways["c2s"]) * (LENGTH + 1) + 7,
-            "octets_s2c": per_stream + len(ways["s2c"]) * (LENGTH + 1) + 7}),
+            "octets_s2c": per_stream + len(ways["s2c"]) * (LENGTH + 1) + 7,
+            **{f"outer_octets_{way}": per_stream + len(commands) * (LENGTH + 1) + 7 for way, commands in ways.items()},
+            **{f"gap_octets_{way}": per_stream + 7 for way in ways},
+            **{f"segments_{way}": per_stream + len(commands) for way, commands in ways.items()}}),
         "raw_frames": fill("raw_frames", size, {
             **raw_columns, "delimited_by": pa.array(np.where(is_frame, "nul", ""), mask=~is_frame),
             "raw": pa.array([b"secret"] * size) if size < 1000 else pa.nulls(size, pa.binary())}),
         "segments": fill("segments", count, {
             **{k: frame_columns[k] for k in ("stream_id", "direction", "stream_offset")},
-            "new_octets": np.full(count, LENGTH + 1)}),
+            "new_octets": np.full(count, LENGTH + 1), "capture_id": ["c" * 64] * count}),
         "frames": fill("frames", count, {
             **frame_columns, "length_octets": np.full(count, LENGTH), "version": ["1.2"] * count, "eol": ["lf"] * count}),
         "sessions": fill("sessions", streams, {
-            "stream_id": ids, "version": ["1.2"] * streams,
+            "stream_id": ids, "version": ["1.2"] * streams, "gap_octets": per_stream + 14,
             **{f"frames_{way}": per_stream + len(commands) for way, commands in ways.items()}}),
         "subscriptions": fill("subscriptions", streams, {
             "stream_id": ids, "subscribe_offset": per_stream + at("SUBSCRIBE", "c2s")}),
@@ -93,7 +96,8 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
             "stream_offset": np.tile((np.arange(messages) + len(SERVER)) * (LENGTH + 1), streams),
             "message_id": [f"m-{i}" for i in range(streams * messages)]}),
         "transactions": fill("transactions", streams, {"stream_id": ids, "begin_offset": per_stream + at("BEGIN", "c2s")}),
-        "receipts": fill("receipts", streams, {"stream_id": ids, "request_offset": per_stream + at("SEND", "c2s")}),
+        "receipts": fill("receipts", streams, {
+            "stream_id": ids, "request_offset": per_stream + at("SEND", "c2s"), "status": ["open"] * streams}),
     }
     return {name: made[name] if name in made else fill(name, 0, {}) for name in TABLES}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import time
@@ -110,6 +111,8 @@ def captures(path: str, source: str, age_s: float) -> pa.Table:
 
 def test_old_packets_and_missing_octets_exceed_the_thresholds(tmp_path: Path) -> None:
     made = lakes.tables()
+    for row, name in itertools.product(range(3), [f"{what}_octets_{way}" for what in ("gap", "outer") for way in ("c2s", "s2c")]):
+        made["streams"] = put(name, row, 0)(made["streams"])
     made["streams"] = put("gap_octets_s2c", 1, 300)(put("outer_octets_s2c", 0, 9700)(put("outer_octets_s2c", 1, 300)(made["streams"])))
     made["captures"] = captures("/home/alice/rotated-0007.pcap", "tap \x1b[2J", 7200)
     lake = lakes.write(tmp_path / "lake", made, ["captures", "streams"])

@@ -63,7 +63,8 @@ def test_what_breaks_a_range_or_an_order_is_counted(
     tmp_path: Path, table: str, columns: dict[str, list[Any]], expected: dict[str, int]
 ) -> None:
     lakes.write(tmp_path, {table: rows(table, **columns)}, [table])
-    assert {label: found.rows for label, found in faults(tmp_path, table).items()} == expected
+    among = {check.label for check in checks(TABLES[table])}
+    assert {label: found.rows for label, found in faults(tmp_path, table).items() if label in among} == expected
     assert all(1 <= len(found.first) <= 3 for found in faults(tmp_path, table).values())
 
 

@@ -17,7 +17,9 @@ from deltalake import write_deltalake
 from stompcap.tables import TABLES
 from tests.quality import lakes
 from tests.quality.faults import (
+    AS_RAW_FRAMES,
     BETWEEN,
+    BRING_OCTETS,
     DELIVERIES,
     FRAMES,
     KEYS,
@@ -96,12 +98,14 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
         "rows lost",
         {"raw_frames": drop(1), "frames": drop(0), "transactions": drop(1), "receipts": drop(0), "sessions": drop(2),
          "captures": put("status", 0, "truncated")},
-        {TILING, FRAMES, TRANSACTIONS, RECEIPTS, SESSIONS, ("captures", "status", "expect_column_distinct_values_to_be_in_set")},
+        {TILING, FRAMES, TRANSACTIONS, RECEIPTS, SESSIONS, AS_RAW_FRAMES,
+         ("captures", "status", "expect_column_distinct_values_to_be_in_set")},
     ),
     (
         "rows twice",
         {"raw_frames": repeat(1), "deliveries": repeat(2), "sessions": repeat(0)},
-        {TILING, ("raw_frames", None, KEYS), DELIVERIES, ("deliveries", None, KEYS), SESSIONS, ("sessions", None, KEYS)},
+        {TILING, ("raw_frames", None, KEYS), DELIVERIES, ("deliveries", None, KEYS), SESSIONS, ("sessions", None, KEYS),
+         ("sessions", None, "expect_sessions_to_match_streams"), ("sessions", None, "expect_gap_octets_to_match_streams")},
     ),
     (
         "rows elsewhere: an overlap that makes up for a hole, a delivery of no MESSAGE",
@@ -118,7 +122,7 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
     (
         "a stream of STOMP without rows",
         {"raw_frames": lambda table: table.filter(pc.field("stream_id") != f"{0:020x}")},
-        {TILING, FRAMES},
+        {TILING, FRAMES, AS_RAW_FRAMES},
     ),
 ]
 
@@ -159,7 +163,7 @@ def test_spark_finds_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(profiles, "DRIVER_ROWS", 0)
     monkeypatch.setattr(query, "DRIVER_ROWS", 0)
     assert told(lambda: get_session("local[2]")) == here
-    assert failed(here) == {TILING, ("raw_frames", None, KEYS), ("segments", None, KEYS)}
+    assert failed(here) == {TILING, ("raw_frames", None, KEYS), ("segments", None, KEYS), BRING_OCTETS}
 
 
 def test_invariants_wait_for_all_their_tables(tmp_path: Path) -> None:
@@ -192,7 +196,7 @@ def test_keys_are_told_across_files(tmp_path: Path) -> None:
     lakes.write(tmp_path, made, ["segments", "streams"])
     write_deltalake(str(tmp_path / "segments"), made["segments"].slice(3, 2), mode="append")
     rows = run(tmp_path, tables=["segments", "streams"])
-    assert failed(rows) == {("segments", None, KEYS)}
+    assert failed(rows) == {("segments", None, KEYS), BRING_OCTETS}
     observed = next(r["observed"] for r in rows if r["table_name"] == "segments" and r["expectation"] == KEYS)
     assert json.loads(observed)["broken"] == 2
     assert json.loads(observed)["first"][0] == {"stream_id": f"{0:020x}", "direction": "c2s", "stream_offset": "303"}

@@ -1,0 +1,143 @@
+"""The checks across tables (`across`), made of the entries of all data files: each bucket of hashes is added up and judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stompcap.columns import U64
+from stompcap.lake.paths import filesystem
+from stompcap.quality.across import Balance
+from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
+from stompcap.quality.quantities import LEDGERS, of_table
+from stompcap.quality.ranges import EXAMPLES, Faults, harmless_key, plain_rows
+from stompcap.quality.sums import Rows
+from stompcap.tables import TABLES
+
+BUCKET_KEYS = 1 << 17
+"""Entries that are added up at a time, about."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """The entries of a data file in a ledger."""
+
+    table: str
+    uri: str
+    entries: Entries
+
+
+@dataclass
+class Broken:
+    """The keys that break a check: how many, the hashes of all, and of the first some with their quantities."""
+
+    keys: int = 0
+    hashes: list[int] = field(default_factory=list)
+    first: list[dict[str, int]] = field(default_factory=list)
+
+
+def judge(ledger: str, held: Sequence[Entered], rules: Sequence[Balance], among: U64 | None) -> dict[tuple[str, str], Broken]:
+    """By table and name of each check of a ledger the keys that break it; `among`: only these hashes, ascending, are looked at."""
+    found = {(rule.table, rule.name): Broken() for rule in rules}
+    if not rules:
+        return found
+    parts = held if among is None else [Entered(one.table, one.uri, _only(one.entries, among)) for one in held]
+    for bucket in _buckets(parts):
+        keys, values = _joined(ledger, bucket)
+        for rule in rules:
+            wrong = np.flatnonzero(rule.broken(values) & (keys != 0))
+            if len(wrong):
+                here = found[rule.table, rule.name]
+                here.keys += len(wrong)
+                here.hashes += keys[wrong].tolist()
+                some = wrong[: EXAMPLES - len(here.first)].tolist()
+                here.first += [{name: int(values[name][at]) for name in rule.uses} for at in some]
+    return found
+
+
+def _only(entries: Entries, among: U64) -> Entries:
+    """The entries with some hashes."""
+    if not len(among) or not len(entries.keys):
+        return entries.within(0, 0)
+    mask = among[np.minimum(np.searchsorted(among, entries.keys), len(among) - 1)] == entries.keys
+    return Entries(entries.keys[mask], entries.values[:, mask])
+
+
+def _buckets(parts: Sequence[Entered]) -> Iterator[list[Entered]]:
+    """The entries, bucket by bucket: slices, as hashes are in order in each file."""
+    bits = max((sum(len(one.entries.keys) for one in parts) // BUCKET_KEYS).bit_length(), 0)
+    borders = [np.uint64(number << (64 - bits)) for number in range(1, 1 << bits)] if bits else []
+    places = [[0, *np.searchsorted(one.entries.keys, borders).tolist(), len(one.entries.keys)] for one in parts]
+    for number in range(1 << bits):
+        sliced = [(one, at[number], at[number + 1]) for one, at in zip(parts, places, strict=True)]
+        yield [Entered(one.table, one.uri, one.entries.within(begin, end)) for one, begin, end in sliced if begin < end]
+
+
+def _joined(ledger: str, bucket: Sequence[Entered]) -> tuple[U64, dict[str, Any]]:
+    """The keys of a bucket, and for each what every quantity adds up to."""
+    by_table = {table: [one.entries for one in bucket if one.table == table] for table in {one.table for one in bucket}}
+    merged = {table: added(entries, of_table(ledger, table)) for table, entries in by_table.items()}
+    keys = np.unique(np.concatenate([np.zeros(0, np.uint64), *(one.keys for one in merged.values())]))
+    values = {}
+    for one in LEDGERS[ledger]:
+        values[one.name] = np.full(len(keys), EMPTY[one.how], np.int64)
+    for table, entries in merged.items():
+        at = np.searchsorted(keys, entries.keys)
+        for one, row in zip(of_table(ledger, table), entries.values, strict=True):
+            values[one.name][at] = row
+    return keys, values
+
+
+def faults(rule: Balance, broken: Broken, held: Sequence[Entered]) -> Faults:
+    """How many keys break a check, with the place of a row for each of the first, beside the quantities that do not agree."""
+    tables = dict.fromkeys([rule.table, *(use.partition(".")[0] for use in rule.uses)])
+    first = []
+    for hashed, quantities in zip(broken.hashes, broken.first, strict=False):
+        rows = (_row(rule.ledger, one, hashed) for table in tables for one in held if one.table == table and _has(one.entries, hashed))
+        first.append(next((row for row in rows if row), {}) | quantities)
+    return Faults(broken.keys, first)
+
+
+def _has(entries: Entries, hashed: int) -> bool:
+    at = int(np.searchsorted(entries.keys, np.uint64(hashed)))
+    return at < len(entries.keys) and int(entries.keys[at]) == hashed
+
+
+def _row(ledger: str, entered: Entered, hashed: int) -> dict[str, Any]:
+    """The key of the first row of a file with a key of the ledger, without text from the wire."""
+    table = TABLES[entered.table]
+    system, path = filesystem(entered.uri)
+    for key in dict.fromkeys(one.key for one in of_table(ledger, table.name)):
+        of_key = [Quantity("rows", table.name, key)]
+        wanted = [*dict.fromkeys([*key, *harmless_key(table), *(("path",) if table.name == "captures" else ())])]
+        with pq.ParquetFile(path, filesystem=system, read_dictionary=[*key]) as file:
+            for number in range(file.num_row_groups):
+                group = file.read_row_group(number, columns=[name for name in wanted if name in file.schema_arrow.names])
+                rows = Rows(group)
+                if rows.size and rows.has(key) and _has(of_rows(rows, of_key), hashed):
+                    return plain_rows(group.filter(_where(rows, key, hashed)), [name for name in wanted if _shown(table.name, name)])[0]
+    return {}
+
+
+def _where(rows: Rows, key: tuple[str, ...], hashed: int) -> pa.Array:
+    return pa.array(rows.keys(key) == np.uint64(hashed))
+
+
+def _shown(table: str, name: str) -> bool:
+    """Whether a column has no text from the wire."""
+    return name in harmless_key(TABLES[table]) or name.endswith("_id") or name == "path"
+
+
+def touched(fresh: Iterable[Entries], failing: Iterable[int]) -> U64:
+    """The hashes of some entries, and some more, ascending."""
+    return np.unique(np.concatenate([np.array(sorted(failing), np.uint64), *(one.keys for one in fresh)]))
+
+
+def summed(values: Mapping[str, int]) -> str:
+    """Quantities in words; those that nothing adds up to are left out."""
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value not in EMPTY.values() or value == 0)
