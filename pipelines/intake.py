@@ -65,7 +65,8 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
         result.warnings.append("no captures found: nothing to do")
         return []
     known = ledger.known(job.lake)
-    ids = {row["capture_id"] for row in known}
+    by_id = {row["capture_id"]: row for row in known}
+    by_path = _known_by_path(job, known)
     found = survey(paths, job.options, known, job.spark, job.progress)
     job.refuse(found.refused)
     result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
@@ -73,25 +74,28 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
     for row in held:
         result.enter(row["path"], row, "known")
     for one in found.captures:
-        row, new = one.row, is_new(one, ids)
-        if new and changed(row, _known_by_path(job, row["path"], known)):
+        row, new = one.row, is_new(one, by_id)
+        if new and changed(row, by_path.get(row["path"], ())):
             says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
             result.warnings.append(f"{row['path']}: {says}")
         result.enter(row["path"], row, row["status"] if new else "known")
-        held += [before | {"path": row["path"]} for before in known if before["capture_id"] == row["capture_id"]]
+        held += [by_id[row["capture_id"]] | {"path": row["path"]}] if row["capture_id"] in by_id else []
     if held and rows_stay:
         stages = ("extract", *WHOLE) if whole else ("extract",)
         result.warnings += differing(given_options(job.options, stages), stages, held, job.lake)
     result.captures.sort(key=lambda capture: capture["path"] or "")
-    if batch := ranked(found.captures, ids):
+    if batch := ranked(found.captures, by_id):
         _ingest_batch(job, batch, _goes_on_from(job, [*known, *_of_unfinished(job, known)]), whole=whole)
     return sorted({row["capture_id"] for row in held if row["source"] == job.options.source})
 
 
-def _known_by_path(job: Job, path: str, known: Sequence[dict[str, Any]]) -> list[Known]:
-    """What the lake has of a file of this path."""
-    rows = [row for row in known if (row["path"], row["source"]) == (path, job.options.source)]
-    return [Known(row["capture_id"], row["used_octets"], row["used_sha256"]) for row in rows]
+def _known_by_path(job: Job, known: Sequence[dict[str, Any]]) -> dict[str, list[Known]]:
+    """What the lake has of the files of the job's source, by their paths."""
+    found: dict[str, list[Known]] = {}
+    for row in known:
+        if row["source"] == job.options.source:
+            found.setdefault(row["path"], []).append(Known(row["capture_id"], row["used_octets"], row["used_sha256"]))
+    return found
 
 
 def _goes_on_from(job: Job, known: Sequence[dict[str, Any]]) -> Baseline:

@@ -18,7 +18,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import aggregate
 from pipelines.validation import validate
 from stompcap.errors import StompcapError
-from stompcap.lake import open_tables
+from stompcap.lake import damage, open_tables
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import OPEN
 
@@ -53,6 +53,7 @@ def execute(
         lakes.create(job.lake)
         with lock.held(job.lake, wait_s, job.progress):
             lakes.bring_up(job.lake)
+            damage.demand_whole(job.lake)
             return _execute(job, stages, named, metric_tables, whole, wanted)
 
 

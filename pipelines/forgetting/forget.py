@@ -20,7 +20,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import refresh
 from stompcap import units
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import data_files, delta_log, open_tables, removal
+from stompcap.lake import damage, data_files, delta_log, open_tables, removal
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE
 from stompcap.lake.paths import location
@@ -98,6 +98,7 @@ def _held(job: Job, wait_s: float) -> Iterator[None]:
     with open_tables.kept(job.lake), lock.held(job.lake, wait_s, job.progress):
         lakes.create(job.lake)
         lakes.bring_up(job.lake)
+        damage.demand_whole(job.lake)
         yield
 
 

@@ -78,7 +78,8 @@ def pending(lake: str, tables: Sequence[str]) -> list[str]:
     if not found:
         return []
     begun = lakes.small(lake, "batches", ["batch_id", "begun_ts"]).sort_by("begun_ts").column("batch_id").to_pylist()
-    return sorted(found, key=lambda batch: (batch in begun, begun.index(batch) if batch in begun else 0, batch))
+    number = {batch: index for index, batch in enumerate(begun)}
+    return sorted(found, key=lambda batch: (batch in number, number.get(batch, 0), batch))
 
 
 def computed_again(lake: str, table: str) -> list[str]:

@@ -60,21 +60,20 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
     begun as soon as a file must be new.
     """
     octets = dict(zip(paths, sizes(paths), strict=True))
-    alike = defaultdict(list)
-    for row in known:
-        alike[row["size_octets"]].append(row)
-    candidates = [path for path in paths if octets[path] and octets[path] in alike and not uris.is_uri(path)]
-    if any(octets[path] and path not in candidates and not _continues(path, known) for path in paths):
+    sizes_known, by_id = {row["size_octets"] for row in known}, {row["capture_id"]: row for row in known}
+    growing = {_name(row["path"]) for row in known if row["compression"] is None}
+    candidates = [path for path in paths if octets[path] and octets[path] in sizes_known and not uris.is_uri(path)]
+    others = set(paths).difference(candidates)
+    if any(octets[path] and _name(path) not in growing for path in others):  # by its name, the file is none of the lake's that has grown
         spark.begin()
     progress.begin("looking at captures", sum(octets.values()))
     counter = Counter(progress)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         digests = dict(zip(candidates, pool.map(lambda path: _digest(path, counter), candidates), strict=True))
-    held = [KnownFile(path, row) for path in candidates for row in alike[octets[path]] if row["capture_id"] == digests[path]]
+    found_by_id = ((path, by_id.get(digests[path] or "")) for path in candidates)
+    held = [KnownFile(path, row) for path, row in found_by_id if row is not None and row["size_octets"] == octets[path]]
     known_paths = {one.path for one in held}
     rest = [path for path in paths if path not in known_paths]
-    if len(held) + len(rest) > len(paths):
-        raise AssertionError("a capture stands twice in the lake")
     if any(path in digests for path in rest):
         spark.begin()
     answers = _examine(rest, [octets[path] for path in rest], options, known, spark, counter) if rest else []
@@ -84,11 +83,6 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
         [path for path, found in answers if found is None],
         [Refused.of(found) for _, found in answers if isinstance(found, CaptureError) or (found and not found.readable)],
     )
-
-
-def _continues(path: str, known: Iterable[dict[str, Any]]) -> bool:
-    """Whether a file may be one of the lake's that has grown, by its name."""
-    return any(_name(row["path"]) == _name(path) and row["compression"] is None for row in known)
 
 
 def _name(path: str) -> str:

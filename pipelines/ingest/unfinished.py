@@ -90,8 +90,12 @@ def unfinished(lake: str) -> list[Unfinished]:
     """The batches that were begun and are not in table captures, in the order in which they were begun."""
     begun = lakes.small(lake, "batches", ["batch_id"]).column("batch_id").to_pylist()
     names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_committed(lake, "batches", name)}
-    rows = [row for row in lakes.small(lake, "batches").to_pylist() if row["batch_id"] in names] if names else []
-    rows.sort(key=lambda row: row["begun_ts"])
+    return [batch for batch in all_begun(lake) if batch.batch_id in names] if names else []
+
+
+def all_begun(lake: str) -> list[Unfinished]:
+    """All batches, those in table captures too, in the order in which they were begun."""
+    rows = sorted(lakes.small(lake, "batches").to_pylist(), key=lambda row: row["begun_ts"])
     return [
         Unfinished(
             row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],

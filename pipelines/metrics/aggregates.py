@@ -16,7 +16,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
-from stompcap.lake.commits import SOURCE, CommitInfo, replace_where
+from stompcap.lake.commits import SOURCE, CommitInfo, replace_files, replace_where
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location
 from stompcap.tables import TABLES
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from pipelines.job import Job
     from pipelines.metrics.gold import Aggregate
+
+UNKNOWN = 1 << 62
+"""A version that no table has: its changes since then are not known."""
 
 
 def aggregate(job: Job, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
@@ -73,6 +76,13 @@ def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spar
         parts[name] = Files.of(name, found)
     rows = query.ask(lake, [one.query(periods)], spark, parts)[one.name]
     return replace_where(lake, one.name, one.period, periods.begins, rows, info)
+
+
+def forget_sources(lake: str, run_id: str) -> None:
+    """Have the aggregates computed from all rows when they are refreshed next: the versions that they were made from count no more."""
+    for one in gold.AGGREGATES:
+        info = CommitInfo(run_id, (), dict.fromkeys(one.times, UNKNOWN))
+        replace_files(open_tables.table(location(lake, one.name)), [], [], info)
 
 
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:

@@ -30,8 +30,10 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import from_json
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location
-from stompcap.lake.query import whole
+from stompcap.lake.query import opened, whole
+from stompcap.lake.removal import Streams
 from stompcap.spark.slices import Share
+from stompcap.tables import TABLES
 from stompcap.units import count
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from pipelines.recompute.connection_groups import Connections
     from pipelines.recompute.old_captures import OldCaptures
 
+KEYED = tuple(table.name for table in TABLES.values() if "stream_id" in table.arrow.names)
 AT_ONCE = 1 << 20
 """Connections that are computed again at once; each takes some hundred octets of memory."""
 
@@ -189,11 +192,18 @@ class _Part:
         can, left = found.split(missing)
         self.everything = self.everything and not missing
         if self.everything:
-            return Recomputed(can.streams, captures.surveys(needed), self.share), left
+            return Recomputed(self._with_orphans(can.streams), captures.surveys(needed), self.share), left
         if not len(can):
             return None, left
         self._demand_alike(can)
         return Recomputed(can.streams, captures.surveys(can.overlapping(captures.rows)), can.segments), left
+
+    def _with_orphans(self, streams: Streams) -> Streams:
+        """Streams, and those that other tables have rows of and table streams has not, as a damaged one: all of them are computed again."""
+        if self.share.number:
+            return streams
+        found = orphans(self.job.lake, self.job.options.source, self.before.streams_version)
+        return Streams(pa.concat_arrays([streams.ids.cast(pa.string()), found]).unique().sort(), None) if len(found) else streams
 
     def _warn(self, left: Connections) -> None:
         """Report the connections that stay as they are."""
@@ -209,6 +219,24 @@ class _Part:
         if any(from_json(row["options"]).tunnels != self.job.options.tunnels for row in rows if row["batch_id"] in batches):
             says = "some of these connections were read with the other of --tunnels and --no-tunnels, which decides what they are"
             raise UsageError(f"{says}; name another --lake, or reprocess all of the source with all its captures in place")
+
+
+def orphans(lake: str, source: str, streams_version: int | None) -> pa.Array:
+    """The ids of streams of which table streams has no row and another table has, but for those whose captures are another source's."""
+    streams = data_files.of(open_tables.table(location(lake, "streams"), streams_version))
+    tables = {table: whole(lake, table) for table in KEYED if table != "streams"}
+    tables = {table: files for table, files in tables.items() if files.uris}
+    if not tables:
+        return pa.array([], pa.string())
+    either = " UNION ALL ".join(f"SELECT stream_id FROM {table}" for table in tables)
+    sql = f"""
+    SELECT DISTINCT stream_id FROM ({either}) held WHERE stream_id NOT IN (SELECT stream_id FROM streams)
+    AND stream_id NOT IN (SELECT stream_id FROM segments WHERE capture_id IN (SELECT capture_id FROM captures WHERE source NOT IN
+                          (SELECT source FROM sources)))"""
+    more = {"streams": Files.of("streams", streams), "segments": whole(lake, "segments"), "captures": whole(lake, "captures"),
+            "sources": connection_groups.named(source)}  # fmt: skip
+    with opened(tables | more) as database:
+        return database.sql(sql).to_arrow_table().column("stream_id").combine_chunks().cast(pa.string())
 
 
 def _segments(lake: str, version: int, captures: Sequence[Any]) -> Files:

@@ -73,6 +73,7 @@ def _expand(name: str, refuse: Callable[[CaptureError], None]) -> list[str]:
         walked = os.walk(name, onerror=lambda error: refuse(_unlisted(error)))
         return sorted(path for folder, _, files in walked for path in (os.path.join(folder, file) for file in files) if is_wanted(path))
     if os.path.lexists(name):
+        _demand_file(name)
         return [name]
     if any(mark in name for mark in WILD):
         matches = sorted(glob.glob(name, recursive=True))
@@ -82,6 +83,12 @@ def _expand(name: str, refuse: Callable[[CaptureError], None]) -> list[str]:
             for path in ([match] if os.path.isfile(match) and is_wanted(match) else _expand(match, refuse) if os.path.isdir(match) else [])
         ]
     raise CaptureError(name, "no such file; check the name")
+
+
+def _demand_file(name: str) -> None:
+    """Raise CaptureError for a pipe, a socket or a device: it is read once, and to open it may take for ever."""
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise CaptureError(name, "is a pipe or a device, which can be read only once; write it to a file, or show it with: stompcap peek -")
 
 
 def _unlisted(error: OSError) -> CaptureError:

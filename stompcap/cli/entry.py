@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from stompcap.cli.signals import Interrupted, Signals
@@ -59,7 +60,7 @@ def outcome(signals: Signals | None = None) -> int:
             import traceback
 
             traceback.print_exception(error)
-        line, code = explain(error)
+        line, code = explain(error, _lake(sys.argv[1:]))
         _report(line, code)
         return code
 
@@ -98,6 +99,14 @@ def _application() -> typer.Typer:
     from stompcap.cli.main import app as whole
 
     return whole
+
+
+def _lake(words: list[str]) -> str | None:
+    """The lake that a command line names, if it does."""
+    for word, after in pairwise([*words, ""]):
+        if word == "--lake" or word.startswith("--lake="):
+            return (after if word == "--lake" else word.removeprefix("--lake=")) or None
+    return None
 
 
 def _report(line: str, code: int) -> None:

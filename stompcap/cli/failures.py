@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 
-from stompcap.errors import StompcapError
+from stompcap.errors import LakeBusy, StompcapError, UsageError
 
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 ENVIRONMENT = 3
@@ -28,8 +28,12 @@ _ENVIRONMENT_SIGNS = (
 )
 
 
-def explain(error: Exception) -> tuple[str, int]:
-    """The line to print and the exit code."""
+def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
+    """The line to print and the exit code. `lake` is the one that was worked on: where it is damaged, the line says so."""
+    if lake is not None and not isinstance(error, UsageError | LakeBusy) and not hasattr(error, "format_message"):
+        from stompcap.lake import damage
+
+        error = damage.explained(lake, error)
     if isinstance(error, StompcapError):
         return str(error), error.exit_code
     if hasattr(error, "format_message"):  # Typer's own; with an empty message it has printed the help

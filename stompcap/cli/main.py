@@ -13,6 +13,7 @@ from stompcap.cli.commands import (
     peek_command,
     prepare_command,
     register_command,
+    repair_command,
     rule_commands,
     run_commands,
     show_command,
@@ -31,6 +32,7 @@ sql_command.register(app)
 register_command.register(app)
 lake_commands.register(app)
 forget_command.register(app)
+repair_command.register(app)
 export_command.register(app)
 generate_command.register(app)
 dissector_command.register(app)

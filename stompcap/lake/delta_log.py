@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+from weakref import ReferenceType, ref
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,8 +31,11 @@ KEPT = 4096  # commits that are kept in memory: those of twenty tables
 TABLES = 64  # whose transaction identifiers are kept in memory
 
 _LOCK = Lock()
-_TRANSACTIONS: dict[str, tuple[int, dict[str, int]]] = {}
-"""By the id of a table, which is another one if the table is made once more: a version, and the transaction identifiers up to it."""
+_TRANSACTIONS: dict[str, tuple[str, int, dict[str, int]]] = {}
+"""By where a table lies: its era, a version, and the transaction identifiers up to it."""
+
+_ERAS: dict[str, tuple[str, int, tuple[int, int], ReferenceType[DeltaTable]]] = {}
+"""By where a table lies: its era, a version of it with what tells the file of its commit, and the object by which that was found last."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,52 @@ class _Commit:
     at_ms: int
 
 
+def era(table: DeltaTable) -> str:
+    """What a table's commits are known by in this process, with their versions: another word once the table was made or restored anew.
+
+    A copy of a lake has the same ids of tables, and one that was restored has other commits under the same names. The file of the latest
+    commit that was seen tells: once it is gone, or another one, nothing that was read of the log before counts.
+    """
+    where, table_id = _root(table), str(table.metadata().id)
+    with _LOCK:
+        found = _ERAS.get(where)
+    same = found is not None and found[3]() is table  # nobody restores a table while it is kept open
+    if found is not None and same and found[1] == table.version():
+        return found[0]
+    folder = _folder(table)
+    if found is not None and same:
+        word = found[0]
+    elif found is None or not found[0].startswith(table_id) or found[1] > table.version() or _told(folder, found[1]) != found[2]:
+        word = f"{table_id} {uuid.uuid4()}"
+    else:
+        word = found[0]
+    with _LOCK:
+        _ERAS[where] = word, table.version(), _told(folder, table.version()), ref(table)
+        if len(_ERAS) > TABLES:
+            del _ERAS[next(iter(_ERAS))]
+    return word
+
+
+def _told(folder: str, version: int) -> tuple[int, int]:
+    """What tells the file of a commit from another of its name: when it was written, and its octets; zeros where there is none."""
+    system, path = filesystem(f"{folder}/{version:020d}.json")
+    info = system.get_file_info(path)
+    return (info.mtime_ns or 0, info.size) if info.type == fs.FileType.File else (0, 0)
+
+
 def transactions(table: DeltaTable) -> Mapping[str, int]:
     """The latest version of each application id in a table (Delta protocol, Transaction Identifiers)."""
-    table_id, version = str(table.metadata().id), table.version()
+    where, word, version = _root(table), era(table), table.version()
     with _LOCK:
-        upto, found = _TRANSACTIONS.get(table_id, (-1, {}))
+        of_era, upto, found = _TRANSACTIONS.get(where, ("", -1, {}))
+    if of_era != word:
+        upto, found = -1, {}
     if upto == version:
         return found
     newer = _since(table, upto + 1, found) if 0 <= upto < version else None
     found = newer if newer is not None else _all(table)
     with _LOCK:
-        _TRANSACTIONS[table_id] = version, found
+        _TRANSACTIONS[where] = word, version, found
         if len(_TRANSACTIONS) > TABLES:
             del _TRANSACTIONS[next(iter(_TRANSACTIONS))]
     return found
@@ -82,10 +122,10 @@ def _all(table: DeltaTable) -> dict[str, int]:
 
 def _since(table: DeltaTable, begin: int, before: dict[str, int]) -> dict[str, int] | None:
     """The identifiers from `before` and of the commits from `begin` to the table's version; None where one was cleaned up."""
-    table_id, folder, found = table.metadata().id, _folder(table), before.copy()
+    word, folder, found = era(table), _folder(table), before.copy()
     try:
         for number in range(begin, table.version() + 1):
-            found |= _commit(table_id, f"{folder}/{number:020d}.json").transactions
+            found |= _commit(word, f"{folder}/{number:020d}.json").transactions
     except FileNotFoundError:
         return None
     return found
@@ -96,11 +136,11 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
 
     Files that were added and removed since, and those of a compaction, are not among them.
     """
-    table_id, folder, root = table.metadata().id, _folder(table), _root(table)
+    word, folder, root = era(table), _folder(table), _root(table)
     if since > table.version():
         return None
     try:
-        commits = [_commit(table_id, f"{folder}/{number:020d}.json") for number in range(since + 1, table.version() + 1)]
+        commits = [_commit(word, f"{folder}/{number:020d}.json") for number in range(since + 1, table.version() + 1)]
     except FileNotFoundError:
         return None
     came, went = ({path for commit in commits for path, added in commit.changes if added is way} for way in (True, False))
@@ -109,10 +149,10 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
 
 def removed(table: DeltaTable) -> Iterator[tuple[str, int, int]]:
     """The files that commits have removed, the latest first: path, octets, and when, in milliseconds; as far back as the log goes."""
-    table_id, folder = table.metadata().id, _folder(table)
+    word, folder = era(table), _folder(table)
     for number in range(table.version(), -1, -1):
         try:
-            commit = _commit(table_id, f"{folder}/{number:020d}.json")
+            commit = _commit(word, f"{folder}/{number:020d}.json")
         except FileNotFoundError:
             return
         for path, octets in commit.removed:
@@ -163,9 +203,9 @@ def _checkpoint(uri: str) -> dict[str, int]:
 
 
 @lru_cache(KEPT)
-def _commit(table_id: str, uri: str) -> _Commit:
+def _commit(of_era: str, uri: str) -> _Commit:
     """One commit; FileNotFoundError where it was cleaned up."""
-    del table_id
+    del of_era
     actions = [json.loads(line) for line in _read(uri).splitlines() if line.strip()]
     transactions = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]

@@ -6,12 +6,14 @@ are kept too, until the table has a newer version.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from stompcap.lake.paths import location
 from stompcap.lake.stores import explained, settings
@@ -79,9 +81,16 @@ def rows(where: str, version: int, columns: Sequence[str] | None, read: Callable
 
 
 def at(where: str, version: int | None = None) -> DeltaTable:
-    """The table that lies somewhere, opened once more, as it is now or was at a version."""
+    """The table that lies somewhere, opened once more, as it is now or was at a version.
+
+    DeltaError where its log cannot be read, or where its latest commit is empty, as after a loss of power: deltalake passes over that.
+    """
     with explained(where):
-        return DeltaTable(where, version=version, storage_options=settings(where))
+        found = DeltaTable(where, version=version, storage_options=settings(where))
+    latest = f"{where}/_delta_log/{found.version():020d}.json"
+    if "://" not in where and os.path.isfile(latest) and not os.path.getsize(latest):
+        raise DeltaError(f"{latest} is empty")
+    return found
 
 
 def is_there(where: str) -> bool:

@@ -21,6 +21,9 @@ NO_FUNCTION = re.compile(r"(?:resolve routine |Function with name )`?(?P<name>\w
 CANDIDATES = re.compile(r"(?:Did you mean one of the following\?|Candidate bindings:)(.*)")
 STATE = re.compile(r"SQLSTATE: (\w{5})")
 CONDITION = re.compile(r"\[[A-Z_]+(?:\.[A-Z_]+)?\] ")
+OF_A_FILE = re.compile(r"No magic bytes|Invalid (?:Parquet|Input) Error.*\.parquet|too small to be a Parquet file", re.IGNORECASE)
+"""What DuckDB says of a data file that is cut, as though the statement were at fault."""
+
 NAMED = 5  # columns that are named where none is alike
 LONGEST = 300
 
@@ -47,6 +50,8 @@ def describe(error: Exception) -> str | None:
 def _of_the_statement(error: Exception, text: str) -> bool:
     """Whether it is the statement that is wrong. Of an error while rows are computed only the text has the state."""
     if type(error).__module__.startswith(("duckdb", "_duckdb")):
+        if OF_A_FILE.search(text):
+            return False
         return type(error).__name__.startswith(OF_DUCKDB)
     state = getattr(error, "getSqlState", lambda: None)()
     found = STATE.search(text)

@@ -16,7 +16,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.lake import data_files, delta_log, open_tables, remote, stores, upgrade
+from stompcap.lake import damage, data_files, delta_log, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
 from stompcap.lake.open_rows import OpenRows, rewritten
@@ -43,16 +43,24 @@ def is_local(lake: str) -> bool:
 def create(lake: str) -> None:
     """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
 
-    Raises EnvironmentProblem where the lake's folder cannot be made or written.
+    Raises EnvironmentProblem where the lake's folder cannot be made or written, and where a table is gone that the lake had.
     """
     try:
         if is_local(lake):
             os.makedirs(lake, exist_ok=True)
         filesystem(lake)  # raises for a scheme that pyarrow does not know
         with stores.explained(lake), ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda table: _create_table(lake, table), TABLES.values()))
+            damage.demand_repaired(lake)
+            damage.demand_tables(lake)
+            make_tables(lake, pool)
     except (OSError, PermissionError) as error:
         raise EnvironmentProblem(f"{lake}: the lake cannot be made here ({error.strerror or error}); name another --lake") from error
+
+
+def make_tables(lake: str, pool: ThreadPoolExecutor) -> None:
+    """Make the tables that are not there; runs last, for it says which a lake has."""
+    list(pool.map(lambda table: _create_table(lake, table), (table for table in TABLES.values() if table.name != "runs")))
+    _create_table(lake, TABLES["runs"])
 
 
 def _create_table(lake: str, table: Table) -> None:
@@ -91,28 +99,31 @@ def exists(lake: str) -> bool:
 
 
 def demand(lake: str) -> None:
-    """Raise EnvironmentProblem where there is no lake."""
+    """Raise EnvironmentProblem where there is no lake, or where a table of it is gone."""
+    with stores.explained(lake):
+        damage.demand_tables(lake)
     if not exists(lake):
         raise EnvironmentProblem(f"{lake}: no lake here; make one with: stompcap run CAPTURE... --lake {lake}")
+    damage.demand_repaired(lake)
 
 
 _COMPARED: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {}
-"""By table: its id, application ids that were asked for, and those of them that it lacked. A table never loses one that it has."""
+"""By table: its era, application ids that were asked for, and those of them that it lacked. A table never loses one that it has."""
 
 
 def lacking(lake: str, table: str, app_ids: frozenset[str]) -> frozenset[str]:
     """Those of some application ids, such as names of batches, of which a table has no commit."""
     where = location(lake, table)
     delta = open_tables.table(where)
-    table_id = str(delta.metadata().id)
-    before_id, asked, lacked = _COMPARED.get(where, ("", frozenset(), frozenset()))
-    if before_id != table_id:
+    word = delta_log.era(delta)
+    before, asked, lacked = _COMPARED.get(where, ("", frozenset(), frozenset()))
+    if before != word:
         asked, lacked = frozenset(), frozenset()
     new = app_ids - asked
     if unclear := lacked | new:
         committed = delta_log.transactions(delta)
         lacked = frozenset(app_id for app_id in unclear if APP + app_id not in committed)
-    _COMPARED[where] = table_id, asked | new if new else asked, lacked
+    _COMPARED[where] = word, asked | new if new else asked, lacked
     return lacked & app_ids
 
 

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from deltalake import Schema
 from deltalake.transaction import AddAction, RemoveAction
 
-from stompcap.lake import data_files, open_tables
+from stompcap.lake import damage, data_files, open_tables
 from stompcap.lake.paths import filesystem, location
 from stompcap.lake.table_writer import PART, TableWriter
+from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -31,7 +32,8 @@ CONSTRAINT = "delta.constraints."
 def configuration(table: Table) -> dict[str, str]:
     """A table's settings as Delta keeps them, and the constraint of each column that has words."""
     words = {f"{CONSTRAINT}{column.name}_words": column.check for column in table.enumerations if column.check is not None}
-    return _settings(table) | words
+    made = {damage.MADE: ",".join(TABLES)} if table.name == "runs" else {}
+    return _settings(table) | words | made
 
 
 def _settings(table: Table) -> dict[str, str]:

@@ -20,6 +20,7 @@ def record(report: Report) -> int:
 
     Raises EnvironmentProblem where it cannot be made.
     """
+    archive.clean(archive.folder())
     goal = archive.lacking()
     if goal is None:
         return 0

@@ -22,6 +22,11 @@ LONGEST_S = 300
 KEPT = 3  # archives, of 200 MB each: other checkouts and environments of this user have theirs
 
 
+def folder() -> Path:
+    """Where archives are."""
+    return jars.cache().parent
+
+
 def path(runtime: java.Java, class_path: Sequence[Path]) -> Path:
     """Where the archive lies for this Java runtime, this Spark and these JARs; it need not be there."""
     digest = hashlib.sha256()
@@ -30,7 +35,7 @@ def path(runtime: java.Java, class_path: Sequence[Path]) -> Path:
     release = runtime.home / "release"
     if release.is_file():
         digest.update(release.read_bytes())
-    return jars.cache().parent / f"classes-{digest.hexdigest()[:16]}.jsa"
+    return folder() / f"classes-{digest.hexdigest()[:16]}.jsa"
 
 
 def options(runtime: java.Java, class_path: Sequence[Path]) -> str:
@@ -51,12 +56,31 @@ def lacking() -> Path | None:
     return None if archive.is_file() else archive
 
 
+def clean(place: Path) -> None:
+    """Remove archives that were begun by processes that were killed, of 200 MB each."""
+    for left in place.glob("classes-*.new"):
+        number = left.name.split(".")[-2]
+        if number.isdecimal() and not _runs(int(number)):
+            left.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
 def record(archive: Path, command: Sequence[str]) -> None:
     """Run a Python program (its words behind the interpreter) that starts a session, and keep the classes that it loaded.
 
     The archive takes its place when it is complete. Raises EnvironmentProblem where the program fails or the file can't be written.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
+    clean(archive.parent)
     made = archive.with_name(f"{archive.stem}.{os.getpid()}.new")
     try:
         done = subprocess.run(

@@ -52,6 +52,7 @@ def checks(lake: str | None = None, master: str | None = None, *, start_spark: b
     yield delta
     yield _guarded("disk", lambda: _disk(lake))
     if lake is not None:
+        yield _guarded("files of the lake", lambda: _files(lake))
         yield _guarded("rows of the lake", lambda: _rows(lake))
         yield _guarded("clocks of the lake", lambda: _clocks(lake))
     yield _guarded("temporary folder", _temporary)
@@ -153,6 +154,17 @@ def _disk(lake: str | None) -> Check:
     if not os.access(place, os.W_OK | os.X_OK):
         return Check("disk", False, f"{place} cannot be written", "use a --lake in a folder that this user may write")
     return Check("disk", free >= LEAST_FREE_OCTETS, found, "free some space, or use a --lake on another disk")
+
+
+def _files(lake: str) -> Check:
+    """Whether all tables can be read, and the ends of all their files."""
+    from stompcap.lake import damage
+    from stompcap.lake import tables as lakes
+
+    if found := damage.examined(lake):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        return Check("files of the lake", False, f"{found[0]}{more}", damage.remedy(lake))
+    return Check("files of the lake", True, "all can be read" if lakes.exists(lake) else "no lake there yet")
 
 
 def _rows(lake: str) -> Check:

@@ -66,7 +66,7 @@ def maintain(
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines.locking import lock
-    from stompcap.lake import maintenance
+    from stompcap.lake import damage, maintenance
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
@@ -74,6 +74,7 @@ def maintain(
         session, done = common.session(where.master, where.conf), []
         lakes.create(lake)
         lakes.bring_up(lake)
+        damage.demand_whole(lake)
         for name in TABLES:
             progress.begin(f"maintaining {name}")
             done.append(maintenance.maintain(session, lake, name, retain_hours))
