@@ -52,6 +52,7 @@ def intake(job: Job, named: Sequence[str], *, whole: bool, wanted: Wanted | None
     held = _ingest(job, named, whole=whole, rows_stay=wanted is None) if named or wanted is None else []
     if wanted is not None and (held or not named):
         reprocess.reprocess(job, replace(wanted, captures=tuple(held)))
+    forget.forget_later(job)
 
 
 def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> list[str]:

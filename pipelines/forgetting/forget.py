@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipelines.forgetting import retention
+from pipelines.forgetting import remembered, retention
 from pipelines.forgetting.criteria import parts, timeless
 from pipelines.ingest import ledger
 from pipelines.ingest.unfinished import partly_in, unfinished
@@ -76,19 +76,35 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
         _demand_whole(job.lake)
         with job.stage("forget", criteria.kinds) as rows:
             for streams in parts(job.lake, criteria):
-                found.connections += len(streams.ids)
-                for table in FIRST:
-                    _remove(job, table, streams, found)
-                retention.clear_examples(job.lake, streams, job.result.run_id)
-                _refresh(job)
-                for table in LAST:
-                    _remove(job, table, streams, found)
+                if criteria.before is None:  # what comes later is not before it
+                    remembered.remember(job.lake, streams)
+                _take_out(job, streams, found)
             _refresh(job)  # also if a killed command deleted all rows; and the log may be cut at the versions that it records
             for table, gone in retention.drop_outdated(job.lake, criteria.only_time, job.result.run_id).items():
                 found.add(table, gone)
             rows.update({"connections": found.connections} | found.rows)
         retention.show_checks(job.lake)
     return found
+
+
+def forget_later(job: Job) -> None:
+    """Delete what a run has brought of connections that were open when they were forgotten."""
+    streams, left = remembered.come_later(job.lake, job.options)
+    if streams is not None:
+        _take_out(job, streams, Forgotten())
+    if left.held != remembered.load(job.lake).held:
+        remembered.save(job.lake, left)
+
+
+def _take_out(job: Job, streams: removal.Streams, found: Forgotten) -> None:
+    """Delete all that is of some streams; counted."""
+    found.connections += len(streams.ids)
+    for table in FIRST:
+        _remove(job, table, streams, found)
+    retention.clear_examples(job.lake, streams, job.result.run_id)
+    _refresh(job)
+    for table in LAST:
+        _remove(job, table, streams, found)
 
 
 @contextmanager

@@ -127,3 +127,21 @@ def test_tasks_of_spark_rewrite_what_is_much(
     done = forget(Job(lambda: spark, str(lake), Options()), Criteria(streams=ids))
     assert done.connections == len(GONE) == len(ids)
     assert rows_of(lake) == never
+
+
+def test_what_later_captures_bring_of_an_open_connection_is_forgotten_too(spark: SparkSession, tmp_path: Path) -> None:
+    """Found by its login, which is in the first capture only."""
+    from stompcap.lake import tables as lakes
+    from tests.spark.test_reprocess import column, parts
+
+    lake, files = tmp_path / "lake", parts(tmp_path / "files", CAPTURE, (0.1,))
+    run(spark, lake, files[0])
+    open_ones = {row["stream_id"] for row in lakes.small(str(lake), "streams").to_pylist() if row["close_kind"] == "open"}
+    logins = {row["stream_id"]: row["login"] for row in lakes.small(str(lake), "sessions").to_pylist()}
+    gone = next(name for name in sorted(open_ones) if logins.get(name))
+    [ends] = [row for row in lakes.small(str(lake), "streams").to_pylist() if row["stream_id"] == gone]
+    forget(Job(lambda: spark, str(lake), Options()), Criteria(login=logins[gone], streams=(gone,)))
+    run(spark, lake, files[1])
+    left = lakes.small(str(lake), "streams").to_pylist()
+    assert not [row for row in left if (row["client_ip"], row["client_port"]) == (ends["client_ip"], ends["client_port"])]
+    assert set(column(lake, "raw_frames", "stream_id")) <= {row["stream_id"] for row in left}
