@@ -31,3 +31,26 @@ def killed_at(commit: int) -> Iterator[list[int]]:
         yield tried
     finally:
         DeltaTable.create_write_transaction = whole  # type: ignore[method-assign]
+
+
+@contextmanager
+def killed_between(done: str, lacking: str) -> Iterator[None]:
+    """No commit comes through once one table has its rows, and never one of another table."""
+    whole, committed = DeltaTable.create_write_transaction, threading.Event()
+
+    def chosen(self: DeltaTable, *arguments: Any, **named: Any) -> None:
+        table = self.table_uri.rstrip("/").rpartition("/")[2]
+        if table == lacking:
+            committed.wait(60)
+        if table == lacking or committed.is_set():
+            raise Killed
+        whole(self, *arguments, **named)
+        if table == done:
+            committed.set()
+
+    DeltaTable.create_write_transaction = chosen  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        DeltaTable.create_write_transaction = whole  # type: ignore[method-assign]
+    assert committed.is_set()

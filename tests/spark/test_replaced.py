@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.lake import commits, maintenance, replaced
+from stompcap.lake import commits, delta_log, maintenance, replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.open_rows import OpenRows
 from stompcap.lake.paths import DataFile
@@ -69,6 +69,20 @@ def test_files_that_were_put_together_go_too(tmp_path: Path, monkeypatch: pytest
     run(tmp_path, 42)
     assert max(kinds(tmp_path)) <= 20
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 43
+
+
+@pytest.mark.parametrize("first", [1, 6, 12])
+def test_where_others_cleaned_the_log_only_files_that_it_still_names_are_kept(first: int, tmp_path: Path) -> None:
+    """Versions before `first` are gone, and nobody can read what they alone had: with them goes what says when it was replaced."""
+    run(tmp_path, 12, (PREFIX,))
+    where = tmp_path / "stalls"
+    before = DeltaTable(str(where)).to_pyarrow_table().sort_by("stream_id")
+    DeltaTable(str(where)).create_checkpoint()
+    for number in range(first):
+        (where / "_delta_log" / f"{number:020d}.json").unlink()
+    kept = len([*delta_log.removed(DeltaTable(str(where)))])
+    assert (replaced.drop(str(tmp_path), "stalls"), kinds(tmp_path)) == (11 - kept, (0, 1 + kept))
+    assert DeltaTable(str(where)).to_pyarrow_table().sort_by("stream_id") == before
 
 
 def test_maintain_deletes_what_no_run_has_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
