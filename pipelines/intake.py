@@ -134,7 +134,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     reread = [row for row in old.rows if row["capture_id"] in names]
     old.examine(reread)
     missing += [old.reasons([row]) for row in old.missing(reread)]
-    before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, None)
+    before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)
     if not data_files.exist(file.uri for file in (*before.files, *before.raw_files)):
         missing.append("what it went on from is deleted")
     if missing:
