@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from scapy.layers.inet import TCP
+from scapy.packet import Raw
 
 from stompcap.cli import entry
 from stompcap.cli.dialogue.text import Style
@@ -86,6 +87,49 @@ def test_copies_octets_sent_again_strays_and_gaps_are_marked(tmp_path: Path, cap
     assert [row["kind"] for row in found["reassembly"]] == ["gap", "new", "again", "new"]
     assert [row["kind"] for row in found["delimiter"] if row["way"] == "c2s"] == ["gap", "frame"]
     assert {row["what"]: row["because"] for row in found["detection"]}["client"] == "the handshake"
+
+
+def marked(found: Rows) -> dict[int, str]:
+    """The marks of packets by number, of those that have any."""
+    return {row["packet"]: row["marks"] for row in found["packets"] if row["marks"]}
+
+
+def test_probes_wrong_sums_packets_cut_off_and_out_of_order_are_marked(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = conversation(body=b"hello world")
+    send = talk[5]
+    first, second = send.copy(), send.copy()
+    first[TCP].payload, second[TCP].payload = Raw(bytes(send[TCP].payload)[:20]), Raw(bytes(send[TCP].payload)[20:])
+    second[TCP].seq += 20
+    probe = talk[8].copy()
+    probe[TCP].seq, probe[TCP].flags, probe[TCP].payload = probe[TCP].seq - 1, "A", Raw(b"x")
+    talk[4][TCP].chksum = 1
+    packets = frames([ether(packet) for packet in [*talk[:5], second, first, talk[7], probe, *talk[8:]]])
+    packets[3] = Frame(packets[3].octets[:-4], packets[3].ts_ns, len(packets[3].octets))
+    found = traced(capsys, monkeypatch, str(pcap(tmp_path / "a.pcap", packets)), "--trace", "10.0.0.2:40000")
+    size = len(talk[3][TCP].payload) - 4
+    assert marked(found) == {4: f"cut to {size}", 5: "bad checksum", 7: "behind, out of order", 9: "probe"}
+
+
+def test_packets_that_another_capture_has_are_marked(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    packets = frames([ether(packet) for packet in conversation()])
+    paths = [str(pcap(tmp_path / name, some)) for name, some in (("a.pcap", packets), ("b.pcap", packets[2:5]))]
+    found = traced(capsys, monkeypatch, *paths, "--trace", "10.0.0.2:40000")
+    assert [row["packet"] for row in found["packets"] if row["marks"] == "elsewhere"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("stepped", [True, False])
+def test_the_first_packet_behind_a_step_of_the_clock_is_marked(
+    stepped: bool, tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files of a rotation, the later of which begins before the other ended."""
+    packets = frames([ether(packet) for packet in conversation()])
+    later = [Frame(one.octets, one.ts_ns - stepped * 3600 * 10**9, one.wire) for one in packets[5:]]
+    paths = [str(pcap(tmp_path / name, some)) for name, some in (("a_00001.pcap", packets[:5]), ("a_00002.pcap", later))]
+    found = traced(capsys, monkeypatch, *paths, "--trace", "10.0.0.2:40000")
+    marks = [(row["capture"], row["packet"]) for row in found["packets"] if "clock stepped" in row["marks"]]
+    assert [packet for _, packet in marks] == ([1] if stepped else [])
 
 
 def test_neither_secrets_nor_what_moves_a_terminal_are_printed(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
