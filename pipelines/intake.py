@@ -74,8 +74,10 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
     held = [one.row | {"path": one.path} for one in found.known]
     for row in held:
         result.enter(row["path"], row, "known")
+    entered = set(by_id)  # a second file of the same octets is known by the first
     for one in found.captures:
-        row, new = one.row, is_new(one, by_id)
+        row, new = one.row, is_new(one, entered)
+        entered.add(row["capture_id"])
         if new and changed(row, by_path.get(row["path"], ())):
             says = "is not the file that was read under this name before, or no longer begins so; taken as another capture"
             result.warnings.append(f"{row['path']}: {says}")

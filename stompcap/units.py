@@ -79,6 +79,11 @@ def count(number: float | None) -> str:
     return NOTHING if number is None else f"{number:,.0f}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with what is counted: 1 frame, 2 frames."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
 def size(octets: float | None) -> str:
     """Octets in decimal multiples, as operators know them: 950 bytes, 1.2 kB, 3 GB."""
     if octets is None:

@@ -18,15 +18,16 @@ NOT_KEPT = "not kept"
 def kinds(rows: Iterable[Mapping[str, Any]], ports: Collection[int] | None = None) -> list[str]:
     """How many connections there were of each protocol and on which port, the most first; STOMP is left out.
 
-    `rows` have protocol, transport, server_port and connections; `ports` are those that are told of, None for all.
+    `rows` have protocol, transport, server_port and connections. `ports` are those on which all are told of, None for all; on others only
+    TLS and WebSocket are, in which STOMP may be.
     """
-    counts: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str | None, int]] = Counter()
     for row in rows:
-        if row["protocol"] != "stomp" and (ports is None or row["server_port"] in ports):
-            name = WEBSOCKET if row["transport"] == "websocket" else NAMES[row["protocol"]]
+        name = WEBSOCKET if row["transport"] == "websocket" else NAMES.get(row["protocol"])
+        if row["protocol"] != "stomp" and (ports is None or row["server_port"] in ports or name in WHY):
             counts[name, row["server_port"]] += row["connections"]
     return [_line(name, n, port) for (name, port), n in counts.most_common()]
 
 
-def _line(name: str, number: int, port: int) -> str:
-    return f"{number:,} connection{'' if number == 1 else 's'} of {name} on port {port}, {WHY.get(name, NOT_KEPT)}"
+def _line(name: str | None, number: int, port: int) -> str:
+    return f"{number:,} connection{'' if number == 1 else 's'} of {name} on port {port}, {WHY.get(name or '', NOT_KEPT)}"

@@ -71,6 +71,13 @@ def test_half_the_way_takes_as_long_again() -> None:
     assert stage.far(1_000_000) == "1 MB of 2 MB, about 30 s left"
 
 
+def test_no_time_is_told_of_the_first_tenth() -> None:
+    stage = Stage("reading", 100_000_000)
+    stage.began -= 55
+    assert stage.far(3_000_000) == "3 MB of 100 MB"
+    assert stage.far(10_000_000) == "10 MB of 100 MB, about 8 min 15 s left"
+
+
 def test_lines_elsewhere_than_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stompcap.cli.progress.LINE_EVERY_S", 0)
     with on_stderr(quiet=False) as progress:

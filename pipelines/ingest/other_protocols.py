@@ -45,9 +45,10 @@ def stray(segments: int, octets: int) -> str:
 
 
 def lines(rows: Sequence[Mapping[str, Any]], ports: Collection[int]) -> list[str]:
-    """The lines for rows of protocol, transport, server_port, connections: where no STOMP was found, one on all kinds."""
-    if any(row["protocol"] == "stomp" for row in rows):
-        return kinds(rows, ports)
-    found = kinds(rows)
+    """The lines for rows of protocol, transport, server_port, connections: the most frequent kinds, one line where no STOMP is."""
+    spoken = any(row["protocol"] == "stomp" for row in rows)
+    found = kinds(rows, ports if spoken else None)
     more = [f"and {len(found) - MOST_NAMED} more kinds"] if len(found) > MOST_NAMED else []
+    if spoken:
+        return [*found[:MOST_NAMED], *more]
     return ["no connection spoke STOMP, but there were: " + "; ".join([*found[:MOST_NAMED], *more])] if found else []

@@ -15,6 +15,7 @@ from stompcap.capture.headers import HEADERS
 from stompcap.capture.links import RAW_LINK
 from stompcap.capture.verdicts import LINK_TYPE, MALFORMED, NOT_IP, NOT_TCP, USED
 
+PPP_LINK, CISCO_HDLC_LINK = 9, 104
 HEAD_OCTETS = 2048  # of a frame; headers before the innermost IP header are shorter
 # Link types that scapy finds IP in: Ethernet and IP themselves for the tunnels in them, PPP (9), IEEE 802.11 (105), with a prism
 # header (119), radiotap (127) or PPI (192), PPP in HDLC (50), PPPoE (51), PPP with a direction (204), Ethernet's preamble (274).
@@ -47,6 +48,8 @@ def locate(frame: bytes, link: int, tunnels: bool = True) -> Located:
 
     `tunnels`: the innermost IP packet is meant, not the outermost.
     """
+    if link == PPP_LINK and frame[:2] in (b"\x0f\0", b"\x8f\0"):  # address and control octets that PPP has not (RFC 1547, 4.3.1)
+        link = CISCO_HDLC_LINK
     if link in HEADERS:
         peeled = HEADERS[link](frame)
         return (USED, *peeled, 0) if peeled else (MALFORMED, 0, 0, 0)

@@ -50,6 +50,12 @@ class Batch:
         """How many records are TCP segments."""
         return len(self.records) if self.rows is None else len(self.rows)
 
+    @property
+    def cut(self) -> int:
+        """How many TCP segments have octets that were not captured, as packets were cut (snaplen)."""
+        short = self.decoded.captured_octets < self.decoded.wire_octets
+        return int(np.count_nonzero(short if self.rows is None else short[self.rows]))
+
 
 class Decoder:
     """Decodes the batches of one capture in order, for fragments of one packet may be in several.
@@ -165,11 +171,17 @@ def read_segments(
 
 def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: bool = True) -> tuple[Window, Iterator[Batch]]:
     """A capture or a part of one: its window, and its decoded batches; each is valid until the next is requested."""
+    walk, batches = walked(what, batch_packets, vlan=vlan, tunnels=tunnels)
+    return walk.capture, batches
+
+
+def walked(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: bool = True) -> tuple[Walk, Iterator[Batch]]:
+    """As `read`, with the walk instead of the window: behind the last batch it has the status of what was read."""
     part = what if isinstance(what, Split) else Split(what)
     first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
     source = open_capture(part.path, part.limit, part.size, begin=first, until=part.end.offset if part.end else None)
     walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending, vlan=vlan, tunnels=tunnels)
-    return source, (decoder.decode(records) for records in walk)
+    return walk, (decoder.decode(records) for records in walk)
 
 
 def segment_batch(batch: Batch, capture: int, *, carry: bool, base: int = 0) -> pa.RecordBatch:

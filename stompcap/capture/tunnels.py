@@ -1,7 +1,7 @@
 """Kernels that pass IP's extension headers and tunnels; the innermost flow counts.
 
-GRE (RFC 2784 and 2890), IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN (RFC 7348), Geneve (RFC 8926), Teredo
-(RFC 4380). Others are left to scapy.
+GRE (RFC 2784 and 2890), also in UDP (RFC 8086) and with IEEE 802.11 in it, IP in IP (RFC 2003 and 2473), MPLS in IP (RFC 4023), VXLAN
+(RFC 7348), Geneve (RFC 8926), Teredo (RFC 4380), GTP-U (3GPP TS 29.281). Others are left to scapy.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import numpy as np
 
 from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.links import by_ethertype
-from stompcap.capture.outer import GENEVE, GRE, IPIP, TEREDO, VXLAN, within
-from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_TCP, REFUSED, USED
+from stompcap.capture.outer import GENEVE, GRE, GTP, IPIP, TEREDO, VXLAN, within
+from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, USED
 from stompcap.columns import Octets
 from stompcap.kernel import inline, kernel
 
-ETHERNET_TYPE, MPLS_TYPE = np.int64(0x6558), np.int64(0x8847)  # plain numbers would be compiled in, and their kernels once for each
+# plain numbers would be compiled in, and their kernels once for each
+LLC_TYPE, ETHERNET_TYPE, MPLS_TYPE = np.int64(0), np.int64(0x6558), np.int64(0x8847)
 
 
 @inline
@@ -79,9 +80,13 @@ def inside(octets: Octets, at: Int, limit: Int, protocol: Int, outer: Int) -> tu
             return by_ethertype(octets, at + 16 + np.int64(octets[at + 8] & 63) * 4, limit, kind, within(outer, GENEVE))
         if source == 3544 or target == 3544:
             return teredo(octets, at + 8, limit, outer)
+        if target == 4754:
+            return gre(octets, at + 8, limit, outer)
+        if source == 2152 or target == 2152:
+            return gtp(octets, at + 8, limit, outer)
         for port in (source, target):
-            if port == 4789 or port == 4790 or port == 8472 or port == 6081 or port == 2152 or port == 1701:
-                return REFUSED, 0, 0  # GTP-U, L2TP, VXLAN's generic extension, and unusual forms of the others
+            if port == 4789 or port == 4790 or port == 8472 or port == 6081 or port == 1701:
+                return REFUSED, 0, 0  # L2TP, VXLAN's generic extension, and unusual forms of the others
     return NOT_TCP, 0, 0
 
 
@@ -109,4 +114,44 @@ def gre(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]
     for bit in (0x8000, 0x2000, 0x1000):  # checksum, key, sequence number
         if bits & bit:
             at += 4
+    if 0x8200 <= kind < 0x8380:  # as access points send it to their controllers or to whom they mirror to
+        return wlan(octets, at, limit, within(outer, GRE))
     return by_ethertype(octets, at, limit, kind, within(outer, GRE))
+
+
+@kernel
+def gtp(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
+    """What a GTP-U packet carries (3GPP TS 29.281, 5.1 and 5.2): IP behind its header, and behind extension headers, or else left to scapy.
+
+    With any of the flags E, S, PN the header is 12 octets long; the last of it, and of each extension, names the next extension.
+    """
+    if at + 12 > limit or octets[at] >> 4 != 3 or octets[at + 1] != 255:  # version 1, and a packet of a user
+        return REFUSED, 0, 0
+    extended = octets[at] & 4 != 0
+    at += 12 if octets[at] & 7 else 8
+    while extended and octets[at - 1] != 0:
+        if at >= limit or octets[at] == 0:
+            return REFUSED, 0, 0
+        at += np.int64(octets[at]) * 4
+        if at >= limit:
+            return REFUSED, 0, 0
+    version = octets[at] >> 4 if at < limit else 0
+    return (USED, at, within(outer, GTP)) if version == 4 or version == 6 else (REFUSED, 0, 0)
+
+
+@kernel
+def wlan(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
+    """What an IEEE 802.11 data frame carries behind LLC (IEEE 802.11-2020, 9.2.4 and 9.3.2); one that is encrypted nothing."""
+    if at + 24 > limit:
+        return MALFORMED, 0, 0
+    kind, flags = octets[at], octets[at + 1]
+    if kind & 0x0F != 8 or kind & 0x40 or flags & 0x40:  # no data, none in it, or protected
+        return NOT_IP, 0, 0
+    head = np.int64(24)
+    if flags & 3 == 3:  # from one distribution system to another: a fourth address
+        head += 6
+    if kind & 0x80:  # quality of service
+        if at + head + 2 > limit or octets[at + head] & 0x80:
+            return REFUSED, 0, 0  # several frames in one
+        head += 6 if flags & 0x80 else 2
+    return by_ethertype(octets, at + head, limit, LLC_TYPE, outer)

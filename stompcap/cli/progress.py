@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINE_EVERY_S = 30
+FIRST_SHARE = 0.1
+"""Before this much of a step is done nothing is said of the time left: tasks report in large pieces, the first of them late."""
 
 
 class Lines(Progress):
@@ -40,11 +42,14 @@ class Stage:
         self.text, self.octets, self.began = text, octets, time.monotonic()
 
     def far(self, octets: int) -> str:
-        """How far it is, and the estimated time left; empty where that is unknown."""
+        """How far it is, and the time left as far as it can be estimated; empty where nothing is known."""
         if not 0 < octets <= self.octets:
             return ""
+        done = f"{size(octets)} of {size(self.octets)}"
+        if octets < FIRST_SHARE * self.octets:
+            return done
         left = (time.monotonic() - self.began) * (self.octets - octets) / octets
-        return f"{size(octets)} of {size(self.octets)}, about {duration(round(left) * 1e6)} left"
+        return f"{done}, about {duration(round(left) * 1e6)} left"
 
 
 class Live(Progress):

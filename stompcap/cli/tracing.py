@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.capture_point_warnings import Pair
 from stompcap.errors import CaptureError, unforeseen
+from stompcap.units import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,12 @@ class Trace:
 
     shared: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
     """How many packets captures of two points have in common, by their ranks, first that which gives the rows; complete likewise."""
+
+    flaws: list[str] = field(default_factory=list)
+    """Captures that are truncated or damaged, in words."""
+
+    lacking: list[str] = field(default_factory=list)
+    """Why captures may show less than was said: packets cut short, or without TCP; in words."""
 
     @property
     def points(self) -> list[Pair]:
@@ -146,14 +153,26 @@ def _segments(path: str, options: Options, left: int, trace: Trace) -> tuple[int
     if taken > left:
         raise _too_large(path)
     first, last, batches = 1 << 62, 0, []
-    _, decoded = segments.read(Split(path, limit=options.max_decompressed), 65536, vlan=options.vlan, tunnels=options.tunnels)
+    part = Split(path, limit=options.max_decompressed)
+    walk, decoded = segments.walked(part, 65536, vlan=options.vlan, tunnels=options.tunnels)
+    skipped, cut, used = Counter[str](), 0, 0
     for batch in decoded:
+        skipped.update(batch.skipped)
+        used += batch.used
+        cut += batch.cut
         taken += int(batch.records.captured.sum()) if compressed else 0
         if taken > left:
             raise _too_large(path)
         first, last = min(first, int(batch.records.ts_ns.min())), max(last, int(batch.records.ts_ns.max()))
         if batch.used:
             batches.append(segments.segment_batch(batch, 0, carry=compressed))
+    if walk.damage:
+        trace.flaws.append(f"{path}: {walk.status}: {walk.damage}")
+    if cut:
+        trace.lacking.append(f"{path}: {cut:,} of {counted(used, 'TCP segment')} were captured in part (snaplen {walk.snaplen})")
+    if skipped and not used:
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in skipped.most_common())
+        trace.lacking.append(f"{path}: no packet has TCP that can be read ({reasons})")
     trace.octets += taken
     trace.last_ns = max(trace.last_ns, last)
     return first, last, path, batches

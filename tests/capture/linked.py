@@ -40,6 +40,12 @@ def pktap(link, inner, record=1):
     return struct.pack("<III", 108, record, link).ljust(108, b"\0") + inner
 
 
+def gtp(flags, more):
+    """GTP-U around the segment, of these flags, and what follows the tunnel's number."""
+    inner = more + bytes(tcp4())
+    return flags + b"\xff" + struct.pack(">HI", len(inner), 5) + inner
+
+
 # name: link type, frame, what lay around
 FRAMES = {
     "PPP": (9, PPP() / tcp4(), "ppp"),
@@ -104,6 +110,23 @@ FRAMES = {
         ETHER / OUTER / UDP(sport=2152, dport=2152) / GTP_U_Header(teid=5, E=1, next_ex=0x85) / GTPPDUSessionContainer() / tcp4(),
         "gtp",
     ),
+    "GTP-U with extension headers": (
+        1, ETHER / OUTER / UDP(sport=2152, dport=2152) / (gtp(b"\x34", b"\0\0\0\x85" + b"\1\0\0\x40" + b"\2" + bytes(6) + b"\0")), "gtp",
+    ),
+    "GTP-U with a sequence number": (1, ETHER / OUTER / UDP(sport=2152, dport=2152) / gtp(b"\x32", b"\0\7\0\x85"), "gtp"),
+    "GRE in UDP": (1, ETHER / OUTER / UDP(sport=50000, dport=4754) / GRE() / tcp4(), "gre"),
+    "GRE in UDP with a key": (1, ETHER / OUTER / UDP(sport=50000, dport=4754) / GRE(key_present=1, key=7) / tcp4(), "gre"),
+    "GRE in UDP with Ethernet": (1, ETHER / OUTER / UDP(sport=50000, dport=4754) / GRE(proto=0x6558) / ETHER / tcp4(), "gre"),
+    "IEEE 802.11 in GRE": (1, ETHER / OUTER / GRE(proto=0x8200) / data(), "gre"),
+    "IEEE 802.11 QoS in GRE": (
+        1, ETHER / OUTER / GRE(proto=0x8210) / Dot11(type=2, subtype=8, FCfield="from_DS", **WIFI) / Dot11QoS() / SNAPPED / tcp4(), "gre",
+    ),
+    "IEEE 802.11 with four addresses in GRE": (
+        1,
+        ETHER / OUTER / GRE(proto=0x8200) / Dot11(type=2, FCfield="from_DS+to_DS", addr4=WIFI["addr1"], **WIFI) / SNAPPED / tcp4(),
+        "gre",
+    ),
+    "Cisco HDLC where PPP is said": (9, b"\x0f\0\x08\0" + bytes(tcp4()), None),
     "L2TP": (1, ETHER / OUTER / UDP(sport=1701, dport=1701) / L2TP(hdr=0, version=2) / HDLC() / PPP() / tcp4(), "l2tp/ppp"),
     "PPTP": (1, ETHER / OUTER / GRE_PPTP(call_id=4, seqnum_present=1, sequence_number=2) / HDLC() / PPP() / tcp4(), "gre/ppp"),
     "a network service header": (1, ETHER / NSH(mdtype=2, length=2, nextproto=1) / tcp4(), None),

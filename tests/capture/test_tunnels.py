@@ -219,3 +219,27 @@ def test_odd_octets_never_leave_the_frame(kind, protocol, tail):
     if verdict == USED:
         place, size = int(out.position[0]), int(out.captured_octets[0])
         assert 0 <= place <= place + size <= len(frame) or size == 0
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (b"\x48\x42\0\0" + bytes(22), NOT_IP),  # no data in it
+        (b"\x08\x41\0\0" + bytes(60), NOT_IP),  # encrypted
+        (b"\x80\0\0\0" + bytes(60), NOT_IP),  # a beacon
+        (b"\x88\1\0\0" + bytes(20) + b"\x80\0" + bytes(60), REFUSED),  # several in one
+        (b"\x08\1\0\0", MALFORMED),
+    ],
+)
+def test_frames_of_radios_without_a_packet_are_counted(frame, reason, tmp_path):
+    packet = ETHER / OUTER["4"] / GRE(proto=0x8200) / frame
+    assert kernel(bytes(packet))[0] in (reason, REFUSED)
+    rows, _, facts = read(tmp_path, packet)
+    assert (rows, sum(facts["skipped"].values())) == ([], 1)
+
+
+@pytest.mark.parametrize("extensions", [b"\0\0\0\x85\0\0\0\0", b"\0\0\0\x85\xff", b"\0\0\0\x85"])
+def test_extension_headers_of_gtp_that_lead_nowhere_end(extensions, tmp_path):
+    packet = ETHER / OUTER["4"] / udp(2152) / (b"\x34\xff\0\x20\0\0\0\1" + extensions)
+    rows, _, facts = read(tmp_path, packet)
+    assert (rows, sum(facts["skipped"].values())) == ([], 1)

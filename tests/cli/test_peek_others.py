@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,18 @@ from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
 from tests.e2e.test_other_protocols import packets
 
 STOMP = [(CLIENT, b"CONNECT\naccept-version:1.2\nhost:h\n\n\0"), (SERVER, b"CONNECTED\nversion:1.2\n\n\0")]
+WEBSOCKET = [
+    (CLIENT, b"GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: v12.stomp\r\n\r\n"),
+    (SERVER, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+]
 MQTT = SPOKEN["MQTT 3.1.1"].says
 
 
-def told(folder: Path, frames: list[Frame], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def told(
+    folder: Path, frames: list[Frame], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str
+) -> tuple[str, str]:
     """What is said of these packets, on standard output and standard error."""
-    monkeypatch.setattr("sys.argv", ["stompcap", "peek", str(pcap(folder / "peeked.pcap", frames, nano=True))])
+    monkeypatch.setattr("sys.argv", ["stompcap", "peek", *words, str(pcap(folder / "peeked.pcap", frames, nano=True))])
     with pytest.raises(SystemExit) as ended:
         entry.main()
     assert ended.value.code in (0, None)
@@ -31,10 +38,49 @@ def test_other_protocols_are_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert out.splitlines()[1:] == [
         "3 connections of MQTT on port 61616, not kept", "1 connection of an unknown protocol on port 6379, not kept"
     ]  # fmt: skip
-    assert err == "stompcap: no session of STOMP was found\n"
+    assert err == "stompcap: no session of STOMP was found: the connections above speak other protocols\n"
     out, err = told(tmp_path, others + elsewhere + packets(STOMP, (50005, 61613)), capsys, monkeypatch)
     assert out.splitlines()[-1] == "3 connections of MQTT on port 61616, not kept"
     assert (err, SECRET in out) == ("", False)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_programs_are_told_what_was_spoken_instead(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken = packets(SPOKEN["TLS"].says, (50001, 8443)) + packets(WEBSOCKET, (50002, 15675))
+    _, err = told(tmp_path, spoken, capsys, monkeypatch, "--format", form)
+    assert err == (
+        "stompcap: no session of STOMP was found: 1 connection of WebSocket on port 15675, not read; "
+        "1 connection of TLS on port 8443, not decrypted\n"
+    )
+
+
+def test_layers_on_any_port_are_told_beside_sessions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken = packets(SPOKEN["TLS"].says, (50001, 8443)) + packets(WEBSOCKET, (50002, 15675))
+    out, _ = told(tmp_path, spoken + packets(STOMP, (50005, 61613)), capsys, monkeypatch)
+    assert out.splitlines()[-2:] == ["1 connection of WebSocket on port 15675, not read", "1 connection of TLS on port 8443, not decrypted"]
+
+
+def test_captures_that_are_cut_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = packets(STOMP, (50005, 61613))
+    cut = [replace(frame, octets=frame.octets[:60], original=len(frame.octets)) for frame in frames]
+    _, err = told(tmp_path, cut, capsys, monkeypatch)
+    assert "no session of STOMP was found: " in err
+    assert "TCP segments were captured in part (snaplen " in err
+
+
+def test_a_file_that_ends_within_a_packet_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pcap(tmp_path / "whole.pcap", packets(STOMP, (50005, 61613)))
+    path.write_bytes(path.read_bytes()[:-1])
+    monkeypatch.setattr("sys.argv", ["stompcap", "peek", str(path)])
+    with pytest.raises(SystemExit):
+        entry.main()
+    assert f"{path}: truncated: " in capsys.readouterr().err
 
 
 def test_a_pipe_tells_what_a_file_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

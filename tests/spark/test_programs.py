@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,13 @@ def test_a_lake_is_registered_beside_temporary_views_of_its_names(spark: SparkSe
         for name in (*TABLES, *views.VIEWS):
             spark.catalog.dropTempView(name)
         spark.sql("DROP SCHEMA beside CASCADE")
+
+
+def test_a_copy_of_a_capture_is_not_another_complete_one(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a.pcap", "b.pcap"):
+        shutil.copy(DATA / "rabbitmq_midstream.pcap", tmp_path / name)
+    result = stompcap.run([str(tmp_path)], str(tmp_path / "lake"), spark=spark)
+    assert [one["status"] for one in result.captures] == ["complete", "known"]
 
 
 def test_an_unknown_table_is_said_with_those_there_are(spark: SparkSession, empty: str) -> None:

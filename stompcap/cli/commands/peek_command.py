@@ -124,11 +124,23 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
         _tell_of_others(printer, trace.others.values(), options)
-    for line in warnings(trace.points, PEEK_ALONE) if trace.shared else ():
+    for line in (*trace.flaws, *(warnings(trace.points, PEEK_ALONE) if trace.shared else ())):
         to_stderr(line)
-    if not printer.sessions and not refused:
-        to_stderr(f"no session {'of STOMP was found' if printer.selection == Selection() else 'is selected'}")
+    if not printer.sessions and printer.selection != Selection():
+        to_stderr("no session is selected")
+    elif not printer.sessions and not refused:
+        _tell_of_none(printer, trace)
     return refused
+
+
+def _tell_of_none(printer: Printer, trace: Trace) -> None:
+    """Say that no session was found, and what there is instead, as far as remarks have not said it."""
+    from stompcap.unread import kinds
+
+    instead = [] if printer.form == "text" else kinds(trace.others.values())[:MOST_KINDS]
+    if trace.others and not instead:
+        instead = ["the connections above speak other protocols"]
+    to_stderr(": ".join(["no session of STOMP was found", *("; ".join(some) for some in [[*instead, *trace.lacking]] if some)]))
 
 
 def _read(captures: list[str], options: Options) -> tuple[Trace, int]:

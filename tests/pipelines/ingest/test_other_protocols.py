@@ -21,7 +21,15 @@ PORTS = {61612, 15674, 61613}
     ("rows", "expected"),
     [
         ([], []),
-        ([("stomp", "tcp", 61613, 5), ("http", "tcp", 80, 3), ("tls", "tls", 443, 9), ("other", "tcp", 22, 1)], []),
+        ([("stomp", "tcp", 61613, 5), ("http", "tcp", 80, 3), ("other", "tcp", 22, 1)], []),
+        (
+            [("stomp", "tcp", 61613, 5), ("tls", "tls", 8443, 9), ("http", "websocket", 15675, 1), ("http", "tcp", 8443, 1)],
+            ["9 connections of TLS on port 8443, not decrypted", "1 connection of WebSocket on port 15675, not read"],
+        ),
+        (
+            [("stomp", "tcp", 61613, 5), *(("tls", "tls", port, 10 - port) for port in range(1, 7))],
+            [*(f"{10 - port} connections of TLS on port {port}, not decrypted" for port in range(1, 5)), "and 2 more kinds"],
+        ),
         ([("stomp", "tcp", 61613, 5), ("tls", "tls", 61612, 3)], ["3 connections of TLS on port 61612, not decrypted"]),
         ([("stomp", "tcp", 61613, 5), ("http", "websocket", 15674, 1)], ["1 connection of WebSocket on port 15674, not read"]),
         (
@@ -85,6 +93,6 @@ def test_octets_that_were_left_out_are_told(tmp_path: Path) -> None:
     def no_spark() -> SparkSession:
         raise AssertionError("this lake is small")
 
-    [said] = not_read(lake, "a", {80}, no_spark)
+    _, said = not_read(lake, "a", {80}, no_spark)
     assert said.startswith("3 segments of STOMP connections with 1.5 kB in impossible places of their streams")
     assert not_read(lake, "b", {61613}, no_spark) == []
