@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pipelines import validation_figures, validation_versions
 from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
+from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo, compact, replace_files, written
+from stompcap.lake.paths import location
 
 if TYPE_CHECKING:
     from pipelines.job import Job
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 def validate(job: Job, *, whole: bool = False) -> None:
     """Check the lake against the expectations, if something of it is new or the `whole` is asked for, or if packets can grow too old.
 
+    New is what a batch brought, and any table with another version than the one that was judged last, whoever wrote it.
     Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
     page beside the tables. What did not hold fails until it does.
     """
@@ -26,7 +31,8 @@ def validate(job: Job, *, whole: bool = False) -> None:
 
     batches = [*ledger.pending(job.lake, ["quality_results"]), *ledger.computed_again(job.lake, "quality_results")]
     since = ""
-    if whole or batches or job.options.settings.quality.newest_packet_s is not None:
+    new = batches or validation_versions.validated(job.lake) != validation_versions.current(job.lake)
+    if whole or new or job.options.settings.quality.newest_packet_s is not None:
         results = _judge(job, batches, not whole)
         failed = [row for row in results if not row["success"]]
     else:
@@ -48,12 +54,18 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     with job.stage("validate", batches) as rows:
         waiting = ledger.pending(job.lake, (*extract.TABLES, *silver.TABLES, *gold.TABLES))
         run_id = job.result.run_id
+        versions, before = validation_versions.current(job.lake), validation_versions.validated(job.lake)
         judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
-        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id)])
+        figures = validation_figures.result(job.lake, run_id, job.spark, before if new else None)
+        gone = validation_versions.rows_gone(job.lake, run_id, before)
+        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), figures, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
-        rows["quality_results"] = lakes.append(job.lake, "quality_results", results, units, run_id)
+        entered = open_tables.table(location(job.lake, "quality_results"))
+        replace_files(entered, written(job.lake, "quality_results", results), [], CommitInfo(run_id, tuple(units), versions))
+        compact(job.lake, "quality_results")
+        rows["quality_results"] = results.num_rows
         judged: list[dict[str, Any]] = results.to_pylist()
         if docs := data_docs(job.lake):
             write_checks(job.lake, docs, judged)

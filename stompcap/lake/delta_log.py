@@ -54,6 +54,8 @@ class _Commit:
     changes: tuple[tuple[str, bool], ...]
     removed: tuple[tuple[str, int], ...]
     at_ms: int
+    ours: bool
+    added_rows: int
 
 
 def era(table: DeltaTable) -> str:
@@ -147,6 +149,23 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
     return [Change(f"{root}/{unquote(path)}", path in came) for path in sorted(came ^ went)]
 
 
+def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
+    """Of each commit after version `since` that no run of ours made and that removed files: where these lie, or lay, and the rows it added.
+
+    Commits that the log no longer has are left out.
+    """
+    table_id, folder, root = table.metadata().id, _folder(table), _root(table)
+    found = []
+    for number in range(table.version(), since, -1):
+        try:
+            commit = _commit(table_id, f"{folder}/{number:020d}.json")
+        except FileNotFoundError:
+            break
+        if not commit.ours and commit.removed:
+            found.append(([f"{root}/{unquote(path)}" for path, _ in commit.removed], commit.added_rows))
+    return found
+
+
 def removed(table: DeltaTable) -> Iterator[tuple[str, int, int]]:
     """The files that commits have removed, the latest first: path, octets, and when, in milliseconds; as far back as the log goes."""
     word, folder = era(table), _folder(table)
@@ -211,4 +230,7 @@ def _commit(of_era: str, uri: str) -> _Commit:
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]
     removed = tuple((action["path"], action.get("size") or 0) for action, added in files if not added)
     at_ms = max((one["commitInfo"].get("timestamp") or 0 for one in actions if "commitInfo" in one), default=0)
-    return _Commit(transactions, tuple((action["path"], added) for action, added in files if action["dataChange"]), removed, at_ms)
+    ours = any("run_id" in (one["commitInfo"].get("userMetadata") or "") for one in actions if "commitInfo" in one)
+    rows = sum(json.loads(action.get("stats") or "{}").get("numRecords", 0) for action, added in files if added)
+    changed = tuple((action["path"], added) for action, added in files if action["dataChange"])
+    return _Commit(transactions, changed, removed, at_ms, ours, rows)

@@ -15,7 +15,7 @@ from stompcap.lake.paths import filesystem
 from stompcap.quality.across import Balance
 from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
 from stompcap.quality.quantities import LEDGERS, of_table
-from stompcap.quality.ranges import EXAMPLES, Faults, harmless_key, plain_rows
+from stompcap.quality.ranges import EXAMPLES, Faults, harmless_key, plain_rows, with_strings
 from stompcap.quality.sums import Rows
 from stompcap.tables import TABLES
 
@@ -115,12 +115,13 @@ def _row(ledger: str, entered: Entered, hashed: int) -> dict[str, Any]:
     for key in dict.fromkeys(one.key for one in of_table(ledger, table.name)):
         of_key = [Quantity("rows", table.name, key)]
         wanted = [*dict.fromkeys([*key, *harmless_key(table), *(("path",) if table.name == "captures" else ())])]
-        with pq.ParquetFile(path, filesystem=system, read_dictionary=[*key]) as file:
+        with pq.ParquetFile(path, filesystem=system) as file:
             for number in range(file.num_row_groups):
-                group = file.read_row_group(number, columns=[name for name in wanted if name in file.schema_arrow.names])
+                group = with_strings(file.read_row_group(number, columns=[name for name in wanted if name in file.schema_arrow.names]))
                 rows = Rows(group)
                 if rows.size and rows.has(key) and _has(of_rows(rows, of_key), hashed):
-                    return plain_rows(group.filter(_where(rows, key, hashed)), [name for name in wanted if _shown(table.name, name)])[0]
+                    shown = [name for name in wanted if _shown(table.name, name)]
+                    return plain_rows(group.filter(_where(rows, key, hashed)), shown)[0]
     return {}
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from stompcap.columns import U64, Bools
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import File
-from stompcap.quality import invariants, report
+from stompcap.quality import clear_secrets, invariants, report
 from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report, checked
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 TASK_ROWS = 1024 * 1024
 """Rows per task, unless a single file has more; starting a task costs as much as half of them."""
 
-DRIVER_ROWS = 2 * TASK_ROWS
-"""Rows of all new files that threads of this process read; beyond, Spark's processes do."""
+DRIVER_ROWS = 16 * TASK_ROWS
+"""Rows of all new files that threads of this process read, which takes them as long as Spark's start; beyond, Spark's processes do."""
 
-Task = list[tuple[str, str, str]]
+Task = list[tuple[str, str, str, bool]]
 Key = tuple[str, str]
 
 
@@ -85,9 +85,9 @@ class Found:
 
 def profiles(
     spark: Callable[[], SparkSession], locations: Mapping[str, str], counted: Iterable[str],
-    kept: Mapping[Key, Report] | None = None, unique: Iterable[str] = (),
+    kept: Mapping[Key, Report] | None = None, unique: Iterable[str] = (), searched: Iterable[str] = (),
 ) -> Found:
-    """The profiles of the tables at `locations`.
+    """The profiles of the tables at `locations`; some files of those `searched` are searched for secrets in clear.
 
     Repeated keys are searched for in the tables `counted`. Files of which a report is `kept` are not read; in tables that are
     `unique` these files have no key twice. `spark` gives the session, which few new rows do not need.
@@ -99,7 +99,7 @@ def profiles(
     files = {(name, file.name): file for name, place in locations.items() for file in data_files.of(open_tables.table(place))}
     found = Found(empty, sums, Measures(), {}, files)
     new = {key: file for key, file in files.items() if key not in known}
-    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), spark)}
+    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), frozenset(searched), spark)}
     found.reports = {key: made[key] if key in made else known[key] for key in files}
     for one in found.reports.values():
         _add(found, one)
@@ -157,12 +157,14 @@ def _kept_others(reports: Iterable[Report]) -> int:
 
 
 def _made(
-    files: Mapping[Key, File], counted: frozenset[str], judged: frozenset[str], spark: Callable[[], SparkSession]
+    files: Mapping[Key, File], counted: frozenset[str], judged: frozenset[str], searched: frozenset[str],
+    spark: Callable[[], SparkSession],
 ) -> Iterable[Report]:
     """The reports on new files, by threads or by Spark."""
     if not files:
         return []
-    plan = _plan(files)
+    of_table = {table: {name: file.rows for (of, name), file in files.items() if of == table} for table in searched}
+    plan = _plan(files, {(table, name) for table, rows in of_table.items() for name in clear_secrets.chosen(rows)})
     if sum(file.rows for file in files.values()) <= DRIVER_ROWS:
         with ThreadPoolExecutor(len(plan)) as pool:
             return [one for some in pool.map(lambda task: report.reports(task, counted, judged), plan) for one in some]
@@ -178,13 +180,13 @@ def _made(
     return [Report.of(*row) for row in found]
 
 
-def _plan(files: Mapping[Key, File]) -> list[Task]:
-    """The files of each task: table, name, URI. Large ones first, each to the task with the fewest rows."""
+def _plan(files: Mapping[Key, File], searched: set[Key]) -> list[Task]:
+    """The files of each task: table, name, URI, whether it is searched. Large ones first, each to the task with the fewest rows."""
     tasks = min(len(files), 2 + sum(file.rows for file in files.values()) // TASK_ROWS)
     plan: list[Task] = [[] for _ in range(tasks)]
     loads = [0] * tasks
     for (table, name), file in sorted(files.items(), key=lambda item: (item[1].rows, item[0]), reverse=True):
         least = loads.index(min(loads))
-        plan[least].append((table, name, file.uri))
+        plan[least].append((table, name, file.uri, (table, name) in searched))
         loads[least] += file.rows + 1
     return plan

@@ -132,7 +132,15 @@ def first_rows(file: pq.ParquetFile, number: int, table: Table, columns: Sequenc
     """The first rows that are chosen of a row group: what is harmless of their key, and some columns."""
     keys = [*harmless_key(table), *(("path",) if table.name == "captures" else ())]
     wanted = [*keys, *(name for name in columns if name not in keys)]
-    return plain_rows(file.read_row_group(number, columns=wanted).filter(mask), wanted)
+    return plain_rows(with_strings(file.read_row_group(number, columns=wanted)).filter(mask), wanted)
+
+
+def with_strings(rows: pa.Table) -> pa.Table:
+    """The rows with plain strings where a file of another program has views, which Arrow does not filter."""
+    views = [at for at, field in enumerate(rows.schema) if pa.string_view() in (field.type, getattr(field.type, "value_type", None))]
+    for at in views:
+        rows = rows.set_column(at, rows.schema.field(at).with_type(pa.string()), rows.column(at).cast(pa.string()))
+    return rows
 
 
 def plain_rows(chosen: pa.Table, wanted: Sequence[str]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from stompcap.columns import U64
 from stompcap.lake.paths import filesystem
-from stompcap.quality import examples, invariants, measures, quantities, ranges
+from stompcap.quality import clear_secrets, examples, invariants, measures, quantities, ranges
 from stompcap.quality.invariants import Invariant
 from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
 from stompcap.quality.quantities import LEDGERS
@@ -80,8 +80,11 @@ def checked(table: Table) -> tuple[Column, ...]:
     return tuple(c for c in table.columns if c.words or not c.nullable)
 
 
-def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Invariant]) -> Report:
-    """The report on one Parquet file, which is read a row group at a time; `counted`: repeated keys are searched for."""
+def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Invariant], searched: bool = False) -> Report:
+    """The report on one Parquet file, which is read a row group at a time; `counted`: repeated keys are searched for.
+
+    `searched`: so are secrets in clear.
+    """
     system, path = filesystem(uri)
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
@@ -109,7 +112,7 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
         wanted = wanted.union(*(one.columns for one in row_rules), *(one.needs for one in adds))
         lacks = {*(name for one in adds for name in one.needs), *(n for one in row_rules for n in one.columns)} - {*file.schema_arrow.names}
         for number in range(file.num_row_groups):
-            group = file.read_row_group(number, columns=sorted(wanted))
+            group = ranges.with_strings(file.read_row_group(number, columns=sorted(wanted)))
             rows = Rows(group)
             if not rows.size:
                 continue
@@ -136,6 +139,8 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
             if table.name == "streams":
                 others.append(_others(rows, rules))
         size = file.metadata.num_rows
+        if searched:
+            clear_secrets.search(file, table, faults)
     facts = {
         "rows": size, "surplus": size - len(np.unique(np.concatenate(keys))) if keys else 0,
         "values": {name: list(counts.items()) for name, counts in values.items()},
@@ -197,7 +202,7 @@ def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | 
     yield from found.items()
 
 
-def reports(task: Iterable[tuple[str, str, str]], counted: frozenset[str], judged: frozenset[str]) -> list[Report]:
-    """The reports on some files, each given as table, name, URI; `judged` are the names of invariants."""
+def reports(task: Iterable[tuple[str, str, str, bool]], counted: frozenset[str], judged: frozenset[str]) -> list[Report]:
+    """The reports on some files, each given as table, name, URI, and whether it is searched; `judged` are the names of invariants."""
     rules = [rule for rule in invariants.INVARIANTS if rule.name in judged]
-    return [report(TABLES[table], name, uri, table in counted, rules) for table, name, uri in task]
+    return [report(TABLES[table], name, uri, table in counted, rules, searched) for table, name, uri, searched in task]

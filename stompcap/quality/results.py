@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.quality import across, suites
+from stompcap.quality import across, clear_secrets, suites
 from stompcap.quality.across import Balance
 from stompcap.quality.examples import NOT_NULL, WHOLE, WHOLE_FILES
 from stompcap.quality.expectations import Result, Validator
@@ -91,6 +91,8 @@ def _checked(result: Result, profile: Profile, balances: Sequence[Balance]) -> l
     named += [(check.column.name, check.expectation, check.label) for check in checks(profile.table)]
     named += [(rule.column, rule.expectation, rule.label) for rule in BY_TABLE[profile.table.name]]
     named += [(None, rule.name, rule.name) for rule in balances]
+    if searched := clear_secrets.COLUMNS.get(profile.table.name):
+        named.append((searched, clear_secrets.MASKED, clear_secrets.label(profile.table.name)))
     rows = []
     for column, expectation, label in named:
         faults = profile.faults.get(label, Faults())

@@ -72,7 +72,7 @@ def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
     columns = {name: list(values) for name, values in profile.values.items() if profile.table.column(name).words}
     columns[BROKEN] = [label for label in profile.faults if by_row(label)] or [NONE] * bool(profile.rows)
     height = max(map(len, columns.values()), default=0)
-    filled = {name: values + values[:1] * (height - len(values)) for name, values in columns.items()}
+    filled = {name: values + (values[:1] or [None]) * (height - len(values)) for name, values in columns.items()}
     return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=profile.rows - surplus)
 
 

@@ -18,6 +18,9 @@ MASK = 2**64 - 1
 NOTHING = np.uint64(0x6E756C6C6E756C6C)
 """Stands for null."""
 
+TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+"""The types that a text may have in files of other programs."""
+
 OFFSET, SIDE, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
 """Odd factors that keep the parts of a point distinct."""
 
@@ -60,7 +63,7 @@ class Rows:
         """A hash for each row's value of any column."""
         if name not in self._hashed:
             column = self._table.column(name)
-            if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
+            if pa.types.is_dictionary(column.type) or column.type in TEXTS:
                 self._hashed[name] = self.word_hashes(name)[self.coded(name)[1]]
             else:
                 values = mixed(self.numbers(name).view(np.uint64))

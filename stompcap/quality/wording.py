@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stompcap.quality import across
+from stompcap.quality.clear_secrets import MASKED
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
@@ -22,6 +23,9 @@ RULES = {(rule.table, rule.column, rule.expectation): rule for rule in ROW_RULES
 STATEMENTS = {rule.name: rule.statement for rule in INVARIANTS}
 POINT = ("stream_id", "direction", "stream_offset", "word")
 ONE_POINT = "expect_one_capture_point_per_source"
+STAY, FIGURES = "expect_rows_to_stay", "expect_figures_to_be_those_of_rows"
+"""What pipelines compare: rows with those that other programs removed, figures with those made once more."""
+
 GOES_ON = "expect_open_connections_to_go_on"
 """What a run itself notes (stompcap.quality.noted)."""
 
@@ -45,9 +49,8 @@ def failure(row: Mapping[str, Any]) -> str:
         which = "connection of many packets did" if number == 1 else "connections of many packets did"
         return f"{where}: {count(number)} open {which} not go on: their state was of another version"
     example = _example(table, observed)
-    if balance := BALANCES.get((table, expectation)):
-        places = f"; {count(observed['broken'])} {_differing(balance.things, observed['broken'])}"
-        return f"{where}: violated: {balance.statement}{places}{example}"
+    if compared := _compared(row, observed, where, example):
+        return compared
     if expectation in STATEMENTS:
         places = f"; {count(observed['broken'])} {_verb(observed['broken'], 'place differs', 'places differ')}" if example else ""
         return f"{where}: violated: {STATEMENTS[expectation]}{places}{example}"
@@ -63,12 +66,29 @@ def failure(row: Mapping[str, Any]) -> str:
         return f"{where}: {rows} {check.fault}{example}"
     if rule := RULES.get((table, row["column_name"], expectation)):
         return f"{where}: {rows} {rule.fault}{example}"
+    if expectation == MASKED:
+        return f"{where}: {_of(observed, _noun(table))} {_verb(observed['broken'], 'has', 'have')} a secret in clear{example}"
     if expectation == NOT_NULL:
         return f"{where}: {rows} null{example}"
     if expectation in (IN_SET, WHOLE):
         return f"{where}: {rows} {_values(observed, expectation == IN_SET)}{example}"
     repeat = f"{_of(observed, _noun(table))} {_verb(observed.get('broken', 0), 'repeats', 'repeat')}"
     return f"{where}: {repeat} the {', '.join(TABLES[table].key)} of another{example}"
+
+
+def _compared(row: Mapping[str, Any], observed: Mapping[str, Any], where: str, example: str) -> str | None:
+    """Text for what compares several tables, or versions of one; None for other expectations."""
+    expectation = row["expectation"]
+    if expectation == STAY:
+        gone = _verb(observed["broken"], "row is gone that was", "rows are gone that were")
+        return f"{where}: {count(observed['broken'])} {gone} removed by another program than stompcap{example}"
+    if expectation == FIGURES:
+        differ = _verb(observed["broken"], "group differs", "groups differ")
+        return f"{where}: {count(observed['broken'])} of {count(observed['rows'])} {differ} from what the rows come to{example}"
+    if balance := BALANCES.get((row["table_name"], expectation)):
+        places = f"; {count(observed['broken'])} {_differing(balance.things, observed['broken'])}"
+        return f"{where}: violated: {balance.statement}{places}{example}"
+    return None
 
 
 def _of(observed: Mapping[str, Any], noun: str) -> str:

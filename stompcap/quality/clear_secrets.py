@@ -1,0 +1,99 @@
+"""Secrets that stand in tables in clear: headers with a secret name (stompcap.stomp.secret_names) whose value is not masked.
+
+To read all octets would cost more than all else that a validation reads, so of large tables some row groups are searched, drawn anew for
+each file; `stompcap doctor --secrets` searches whole lakes.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stompcap.columns import Bools
+from stompcap.lake.tables import small
+from stompcap.quality.ranges import Faults, add_faults
+from stompcap.stomp.grammar import LENIENT_NAMES, SECRET
+from stompcap.stomp.secret_names import STEMS, WORDS, letters_of
+from stompcap.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow.parquet as pq
+
+MASKED = "expect_secrets_to_be_masked"
+COLUMNS = {"frames": "headers", "raw_frames": "raw"}
+SEARCHED_ROWS = 1 << 15
+"""Rows of a table that a validation searches, or one row group."""
+
+LIKELY = "(?i)" + "|".join(("pass", "pwd", "secret", "token", "api.{0,1}key", "auth", "cookie", "credential", "jwt", "session.{0,1}id"))
+HEAD_OCTETS = 1 << 14
+"""Octets of a row in which its head is looked for."""
+
+
+def judged(lake: str) -> bool:
+    """Whether the runs of a lake masked all that is secret by default: none was to keep credentials, or given names that are not secret."""
+    given = small(lake, "runs", ["options"]).column("options").to_pylist()
+    return not any(word in str(one) for one in given for word in ("--keep-credentials", "secrets.remove"))
+
+
+def label(table: str) -> str:
+    """The name of the check among those of its table."""
+    return f"{COLUMNS[table]} {MASKED}"
+
+
+def chosen(rows: Mapping[str, int]) -> set[str]:
+    """Which of some files, given with their rows, are searched: drawn until they have `SEARCHED_ROWS`."""
+    found, left = set(), SEARCHED_ROWS
+    for name in random.sample(sorted(rows), len(rows)):
+        if left > 0:
+            found.add(name)
+            left -= rows[name]
+    return found
+
+
+def search(file: pq.ParquetFile, table: Table, found: dict[str, Faults]) -> None:
+    """Search row groups of a file, drawn until they have `SEARCHED_ROWS`; rows with a secret in clear are added to those `found`."""
+    column, left = COLUMNS[table.name], SEARCHED_ROWS
+    for number in random.sample(range(file.num_row_groups), file.num_row_groups):
+        if left <= 0:
+            return
+        values = file.read_row_group(number, columns=[column]).column(column).combine_chunks()
+        left -= len(values)
+        broken = _in_headers(values) if table.name == "frames" else _in_octets(values)
+        add_faults(file, number, table, label(table.name), (), broken, found)
+
+
+def _in_headers(values: pa.Array) -> Bools:
+    """Which rows have a header with a secret name and another value than three asterisks."""
+    broken = np.zeros(len(values), np.bool_)
+    headers = pc.list_flatten(values)
+    names = pc.struct_field(headers, "name").dictionary_encode()
+    secret = pa.array([name for name in names.dictionary.to_pylist() if _secret(name)], pa.string())
+    value = pc.struct_field(headers, "value")
+    shown = pc.and_(pc.is_in(names.cast(pa.string()), value_set=secret), pc.not_equal(pc.if_else(pc.equal(value, ""), "***", value), "***"))
+    broken[pc.list_parent_indices(values).filter(pc.fill_null(shown, False)).to_numpy()] = True
+    return broken
+
+
+def _in_octets(values: pa.Array) -> Bools:
+    """Which rows begin with a head in which a header with a secret name has a value of other octets than asterisks."""
+    broken = np.zeros(len(values), np.bool_)
+    heads = pc.binary_slice(values, 0, HEAD_OCTETS)
+    for at in np.flatnonzero(pc.fill_null(pc.match_substring_regex(heads, LIKELY), False).to_numpy(zero_copy_only=False)):
+        lines = heads[int(at)].as_py().replace(b"\r", b"").partition(b"\n\n")[0].split(b"\n")
+        pairs = [line.partition(b":") for line in lines[1:]]
+        broken[at] = any(value.strip(b"*\0") and _secret(name.decode("latin-1")) for name, _, value in pairs)
+    return broken
+
+
+def _secret(name: str) -> bool:
+    """Whether the name of a header is secret by default."""
+    letters = letters_of(name)
+    if letters == SECRET:
+        return True
+    return letters not in {letters_of(one) for one in LENIENT_NAMES} and (any(stem in letters for stem in STEMS) or letters in WORDS)

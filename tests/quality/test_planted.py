@@ -1,0 +1,63 @@
+"""Thirty-two faults planted in a lake are all caught, each told with the key of a row; the lake itself has none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stompcap.cli.main import app
+from tests.capture.packaging import pcap
+from tests.e2e.test_other_protocols import packets
+from tests.quality.planted import FAULTS, Planted, plant
+
+RECORDINGS = Path(__file__).resolve().parents[2] / "data"
+MQTT = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of the recordings and of two connections of MQTT."""
+    folder = tmp_path_factory.mktemp("planted")
+    for number in range(2):
+        pcap(folder / f"mqtt-{number}.pcap", packets([(0, MQTT), (1, b"\x20\x02\x00\x00")], (50123 + number, 1883), closes=True), nano=True)
+    words = ["run", str(RECORDINGS), *map(str, sorted(folder.glob("*.pcap"))), "--lake", str(folder / "lake"), "--quiet"]
+    subprocess.run([sys.executable, "-m", "stompcap", *words], check=True)
+    return folder / "lake"
+
+
+def validated(lake: Path) -> tuple[int, list[str], list[dict[str, Any]]]:
+    """The exit code, the warnings and the failures of a validation of the whole lake."""
+    from stompcap.quality import last
+
+    done = CliRunner().invoke(app, ["validate", "--lake", str(lake), "--fail-on", "quality", "--json"])
+    failed = [row | {"observed": json.loads(row["observed"])} for row in last(str(lake)) if not row["success"]]
+    return done.exit_code, json.loads(done.stdout)["warnings"], failed
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_lake_of_recordings_has_no_fault(lake: Path, tmp_path: Path) -> None:
+    assert validated(plant(lake, tmp_path / "copy", Planted("none", {}, "", ""))) == (0, [], [])
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in FAULTS])
+def test_a_planted_fault_is_caught_and_told_with_a_key(lake: Path, tmp_path: Path, fault: Planted) -> None:
+    code, warnings, failed = validated(plant(lake, tmp_path / "copy", fault))
+    assert code == 1
+    told = {(row["table_name"], row["expectation"]): row for row in failed}
+    row = told[fault.table, fault.expectation]
+    assert row["failed_rows"] >= 1
+    assert any(key in row["observed"]["first"][0] for key in ("stream_id", "capture_id", "hour_ts")), row["observed"]
+    assert f"quality: {row['message']}" in warnings
+
+
+def test_there_are_thirty_two_faults() -> None:
+    assert len({fault.name for fault in FAULTS}) == 32
