@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.decode import Decoded, decode, empty
 from stompcap.capture.dissect import HEAD_OCTETS, locate
 from stompcap.capture.files import Window, open_capture
@@ -178,7 +177,7 @@ def read(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: 
 def walked(what: str | Split, batch_packets: int, *, vlan: bool = False, tunnels: bool = True) -> tuple[Walk, Iterator[Batch]]:
     """As `read`, with the walk instead of the window: behind the last batch it has the status of what was read."""
     part = what if isinstance(what, Split) else Split(what)
-    first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else NO_END
+    first, last = part.begin.before if part.begin else 0, part.end.packets if part.end else part.packets
     source = open_capture(part.path, part.limit, part.size, begin=first, until=part.end.offset if part.end else None)
     walk, decoder = Walk(source, batch_packets, part.begin, last), Decoder(part.pending, vlan=vlan, tunnels=tunnels)
     return walk, (decoder.decode(records) for records in walk)

@@ -21,7 +21,7 @@ class Split:
     """A part of a capture file, or all of it where only the path is given.
 
     `size`: how many octets of the file count, for it may be growing. `pending` as `segments.Decoder` takes it. `limit` as for
-    `files.open_capture`.
+    `files.open_capture`. `packets`: how many packets there are, where no `end` says it; what lies behind the last is not unpacked again.
     """
 
     path: str
@@ -30,6 +30,7 @@ class Split:
     end: Checkpoint | None = None
     pending: bytes = b""
     limit: int | None = None
+    packets: int = NO_END
 
     @property
     def octets(self) -> int:

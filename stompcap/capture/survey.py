@@ -173,7 +173,7 @@ def examine(
         "status": walk.status,
         "damage": walk.damage,
     }
-    return Survey(row, (Split(path, size, limit=limit),) if whole else cuts.splits(walk.reached), count.carried)
+    return Survey(row, (Split(path, size, limit=limit, packets=count.packets),) if whole else cuts.splits(walk.reached), count.carried)
 
 
 def unreadable(path: str, source: str, why: str) -> Survey | None:
