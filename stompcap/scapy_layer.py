@@ -243,8 +243,8 @@ class STOMP(Packet):
 
     def mysummary(self) -> str:
         """The command and its destination."""
-        place = self.header("destination")
-        return f"STOMP {self.getfieldval('command')}{f' {place!r}' if place else ''}"
+        destination = self.header("destination")
+        return f"STOMP {self.getfieldval('command')}{f' {destination!r}' if destination else ''}"
 
 
 class STOMPEOL(Packet):

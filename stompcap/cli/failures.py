@@ -13,7 +13,7 @@ UNREADABLE = 4
 _CAPTURE_ERROR = re.compile(r"CaptureError: (.+)")
 _FULL = "the disk is full; free space and run again; nothing is committed twice"
 _READ_ONLY = "the lake is on a read-only file system; use another --lake"
-_PLACES = {
+_REMEDIES = {
     errno.ENOSPC: "free space and run again",
     errno.EDQUOT: "free space and run again",
     errno.EROFS: "use another place",
@@ -38,9 +38,9 @@ def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
         return str(error), error.exit_code
     if hasattr(error, "format_message"):  # Typer's own; with an empty message it has printed the help
         return _usage(error)
-    if isinstance(error, OSError) and error.errno in _PLACES:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}; {_PLACES[error.errno]}", ENVIRONMENT
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror}; {_REMEDIES[error.errno]}", ENVIRONMENT
     text = str(error)
     found = _CAPTURE_ERROR.search(text)
     if found:

@@ -74,8 +74,8 @@ def table(columns: Sequence[str], rows: Rows, limit: int = WIDEST) -> Table:
     """Rows under their columns' names, numbers right-aligned; cells longer than `limit` are cut."""
     found = [list(row) for row in rows]
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, name in enumerate(columns):
-        numbers = any(_is_number(row[place]) for row in found)
+    for index, name in enumerate(columns):
+        numbers = any(_is_number(row[index]) for row in found)
         drawn.add_column(Text(visible(name)), justify="right" if numbers else "left", overflow="fold")
     for row in found:
         drawn.add_row(*(Text(cells.text(value, limit), style="dim" if value is None else "") for value in row))

@@ -49,7 +49,7 @@ def summary(result: dict[str, Any]) -> RenderableType:
         parts.append(Text(f"Warning: {visible(warning)}", style="yellow"))
     if (more := len(result["warnings"]) - MOST_NAMES) > 0:
         parts.append(Text(f"and {more} more warnings (--json has them all)", style="yellow"))
-    return Group(*parts, Text(), _places(result))
+    return Group(*parts, Text(), _paths(result))
 
 
 def _by_source(overview: dict[str, Rows]) -> list[tuple[str, dict[str, Rows]]]:
@@ -256,21 +256,21 @@ def _table(*columns: str) -> Table:
     return drawn
 
 
-def _places(result: dict[str, Any]) -> Table:
+def _paths(result: dict[str, Any]) -> Table:
     """Paths of the lake and its pages, and commands to try next where there is something to show."""
     lake, quoted = visible(str(result["lake"])), shlex.quote(visible(str(result["lake"])))
-    places = Table.grid(padding=(0, 2))
-    places.add_column(style="bold", no_wrap=True)
-    places.add_column(overflow="fold")
-    places.add_row("Lake", Text(lake))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row("Lake", Text(lake))
     if result.get("report"):
-        places.add_row("Report", Text(visible(str(result["report"]))))
+        grid.add_row("Report", Text(visible(str(result["report"]))))
     if result.get("data_docs"):
-        places.add_row("Data Docs", Text(visible(str(result["data_docs"]))))
+        grid.add_row("Data Docs", Text(visible(str(result["data_docs"]))))
     sessions = _first(result.get("overview") or {}, "sessions_total")
     if not (sessions["sessions"] if sessions else result["rows"].get("compliance")):
-        return places
+        return grid
     if not result.get("report"):
-        places.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
-    places.add_row("Look closer", Text(f"stompcap show --lake {quoted}", style="dim"))
-    return places
+        grid.add_row("Report", Text(f"stompcap report --lake {quoted} -o report.html", style="dim"))
+    grid.add_row("Look closer", Text(f"stompcap show --lake {quoted}", style="dim"))
+    return grid

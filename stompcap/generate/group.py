@@ -28,7 +28,7 @@ class Group:
         self.sessions = sessions
         self.frames = sum(session.frames for session in sessions)
         self.starts = [slot * spread_ns // len(sessions) for slot in range(len(sessions))]
-        placed = sorted(
+        packets = sorted(
             (
                 (packet.ns + self.starts[slot], slot, order, packet)
                 for slot, session in enumerate(sessions)
@@ -36,26 +36,26 @@ class Group:
             ),
             key=lambda entry: entry[:3],
         )
-        self.ns = np.array([entry[0] for entry in placed], dtype=np.int64)
-        self.slot = np.array([entry[1] for entry in placed], dtype=np.int64)
-        lengths = np.array([len(entry[3].octets) for entry in placed], dtype=np.int64)
-        headers = np.zeros((len(placed), 4), dtype="<u4")
-        headers[:, 2], headers[:, 3] = lengths, [entry[3].wire_octets for entry in placed]
+        self.ns = np.array([entry[0] for entry in packets], dtype=np.int64)
+        self.slot = np.array([entry[1] for entry in packets], dtype=np.int64)
+        lengths = np.array([len(entry[3].octets) for entry in packets], dtype=np.int64)
+        headers = np.zeros((len(packets), 4), dtype="<u4")
+        headers[:, 2], headers[:, 3] = lengths, [entry[3].wire_octets for entry in packets]
         self.octets = np.frombuffer(
-            b"".join(header.tobytes() + entry[3].octets for header, entry in zip(headers, placed, strict=True)),
+            b"".join(header.tobytes() + entry[3].octets for header, entry in zip(headers, packets, strict=True)),
             dtype=np.uint8,
         ).copy()
         self.start: I64 = np.concatenate(([0], np.cumsum(lengths + RECORD_HEADER)))[:-1]
-        from_client = np.array([entry[3].from_client for entry in placed])
+        from_client = np.array([entry[3].from_client for entry in packets])
         self.address: I64 = self.start + np.where(from_client, SOURCE, TARGET)
         ip = self.start + IP
         head = (self.octets[ip] & 15).astype(np.int64) * 4
         total = self._words(ip + 2)
         self.payload_octets = int((total - head - (self.octets[ip + head + 12] >> 4).astype(np.int64) * 4).sum())
-        # A checksum that was cut off is not patched: its place is that of the IP header's, which is patched after it.
+        # A checksum that was cut off is not patched: its offset is that of the IP header's, which is patched after it.
         complete = lengths >= 14 + head + 18
         self._sums = np.stack((np.where(complete, ip + head + 16, ip + 10), ip + 10))
-        self._known = np.stack([-self._words(place) - self._words(self.address) - self._words(self.address + 2) for place in self._sums])
+        self._known = np.stack([-self._words(at) - self._words(self.address) - self._words(self.address + 2) for at in self._sums])
 
     @property
     def span_ns(self) -> int:
@@ -68,13 +68,13 @@ class Group:
         self._put(self.start, np.stack((ns // 1_000_000_000, ns % 1_000_000_000), axis=1).astype("<u4"))
         client = FIRST_CLIENT + 1 + number * len(self.sessions) + self.slot
         self._put(self.address, client.astype(">u4").reshape(-1, 1))
-        for place, known in zip(self._sums, self._known, strict=True):  # RFC 1624, equation 3
-            self._put(place, (-(known + (client >> 16) + (client & 0xFFFF)) % 0xFFFF).astype(">u2").reshape(-1, 1))
+        for at, known in zip(self._sums, self._known, strict=True):  # RFC 1624, equation 3
+            self._put(at, (-(known + (client >> 16) + (client & 0xFFFF)) % 0xFFFF).astype(">u2").reshape(-1, 1))
         return self.octets.data
 
-    def _words(self, place: I64) -> I64:
-        """The 16-bit words at some places."""
-        return self.octets[place].astype(np.int64) * 256 + self.octets[place + 1]
+    def _words(self, at: I64) -> I64:
+        """The 16-bit words at some offsets."""
+        return self.octets[at].astype(np.int64) * 256 + self.octets[at + 1]
 
     def _put(self, position: I64, values: np.ndarray) -> None:
         """Write the octets of each row of `values` at the position of that row."""

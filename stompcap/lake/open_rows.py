@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 ID = "stream_id"
 NONE = pa.array([], pa.string())
-PIECE_OCTETS = 1 << 17
-"""Octets of a piece, more where a table would have more than `MOST_PIECES` of them."""
+FILE_OCTETS = 1 << 17
+"""Octets of a file of open streams, more where a table would have more than `MOST_FILES` of them."""
 
 WRITTEN_OCTETS = 1 << 22
-"""Octets of rows that a piece is written of before it is known how many they become."""
+"""Octets of rows that a file is written of before it is known how large it becomes."""
 
-MOST_PIECES = 48
+MOST_FILES = 48
 MOST_SMALL = 8
-"""A table may have so many files of open streams of less than half a piece before a batch puts them together."""
+"""A table may have so many files of open streams of less than half that size before a batch puts them together."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +61,21 @@ class OpenRows:
 def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tuple[list[DataFile], list[File]]:
     """Files that no commit names yet, and those of the table that they replace."""
     held = [file for file in data_files.of(delta, [ID]) if file.name.startswith(wanted.prefix)]
-    piece = max(PIECE_OCTETS, sum(file.size for file in held) // MOST_PIECES)
+    file_octets = max(FILE_OCTETS, sum(file.size for file in held) // MOST_FILES)
     moved = pa.concat_arrays([wanted.again, wanted.over])
     touched = [file for file in held if wanted.anew or _has_rows(file, moved)]
-    small = [file for file in held if file.size < piece // 2 and file not in touched]
+    small = [file for file in held if file.size < file_octets // 2 and file not in touched]
     if len(small) + bool(touched) > MOST_SMALL:
         touched += small
     if not touched:
         return [], []
-    rows_a_piece = piece * sum(file.rows for file in touched) / sum(file.size for file in touched)
-    places = _Places.of(pa.concat_arrays([_ids(file) for file in touched]), rows_a_piece, wanted)
-    writers = [TableWriter(lake, table, wanted.prefix) for _ in range(places.pieces)]
+    rows_per_file = file_octets * sum(file.rows for file in touched) / sum(file.size for file in touched)
+    targets = _FilesOf.of(pa.concat_arrays([_ids(file) for file in touched]), rows_per_file, wanted)
+    writers = [TableWriter(lake, table, wanted.prefix) for _ in range(targets.files)]
     ends = TableWriter(lake, table)
     for file in touched:
         for rows in _row_groups(table, file):
-            for number, some in places.parted(rows):
+            for number, some in targets.parted(rows):
                 if number < len(writers):
                     writers[number].write(some)
                 elif table != "stream_state":
@@ -84,25 +84,25 @@ def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tup
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Where rows go, by stream: into which of the `pieces` of those that stay, or behind them where they are over; `ids` are all these."""
+class _FilesOf:
+    """Where rows go, by stream: into which of the `files` of those that stay, or behind them where they are over; `ids` are all these."""
 
     ids: pa.Array
     numbers: I64
-    pieces: int
+    files: int
 
     @staticmethod
-    def of(streams: pa.Array, rows_a_piece: float, wanted: OpenRows) -> _Places:
-        """For rows of these streams, one each; a piece has streams that follow each other by their ids."""
+    def of(streams: pa.Array, rows_per_file: float, wanted: OpenRows) -> _FilesOf:
+        """For rows of these streams, one each; a file has streams that follow each other by their ids."""
         counts = pc.value_counts(streams)
         moved = pc.is_in(counts.field("values"), value_set=pa.concat_arrays([wanted.again, wanted.over]))
         counts = counts.slice(0, 0) if wanted.anew else counts.filter(pc.invert(moved))
         counts = counts.take(pc.sort_indices(counts.field("values")))
         rows = counts.field("counts").to_numpy()
-        pieces = max(1, round(rows.sum() / rows_a_piece))
-        numbers = (rows.cumsum() - rows) * pieces // max(rows.sum(), 1)
-        behind = np.full(len(wanted.over), pieces, np.int64)
-        return _Places(pa.concat_arrays([counts.field("values"), wanted.over]), np.concatenate([numbers, behind]), pieces)
+        files = max(1, round(rows.sum() / rows_per_file))
+        numbers = (rows.cumsum() - rows) * files // max(rows.sum(), 1)
+        behind = np.full(len(wanted.over), files, np.int64)
+        return _FilesOf(pa.concat_arrays([counts.field("values"), wanted.over]), np.concatenate([numbers, behind]), files)
 
     def parted(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         """Rows by the number of where they go; without those that go nowhere."""
@@ -118,7 +118,7 @@ class _Places:
 
 
 class OpenWriter:
-    """Collects rows of open streams of a table into files: pieces, where many rows come at once, and a rest."""
+    """Collects rows of open streams of a table into files: some at once where many rows come together, and one for the rest."""
 
     def __init__(self, lake: str, table: str, prefix: str) -> None:
         self._new = partial(TableWriter, lake, table, prefix)
@@ -127,12 +127,12 @@ class OpenWriter:
     def write(self, rows: pa.Table) -> None:
         """Append rows of the table's schema, as `TableWriter.write`."""
         self._octets += rows.nbytes
-        piece = max(WRITTEN_OCTETS, self._octets // MOST_PIECES)
-        if rows.nbytes < 2 * piece:
+        file_octets = max(WRITTEN_OCTETS, self._octets // MOST_FILES)
+        if rows.nbytes < 2 * file_octets:
             self._rest.write(rows)
             return
-        places = _Places.of(rows.column(ID).combine_chunks(), piece / rows.nbytes * rows.num_rows, OpenRows(""))
-        for _, some in places.parted(rows):
+        targets = _FilesOf.of(rows.column(ID).combine_chunks(), file_octets / rows.nbytes * rows.num_rows, OpenRows(""))
+        for _, some in targets.parted(rows):
             writer = self._new()
             writer.write(some)
             self._files.append(writer.close())

@@ -96,7 +96,7 @@ def profiles(
     rules = invariants.among(list(locations))
     sums = {rule.name: Sums() for rule in rules}
     empty = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
-    files = {(name, file.name): file for name, place in locations.items() for file in data_files.of(open_tables.table(place))}
+    files = {(name, file.name): file for name, uri in locations.items() for file in data_files.of(open_tables.table(uri))}
     found = Found(empty, sums, Measures(), {}, files)
     new = {key: file for key, file in files.items() if key not in known}
     made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), frozenset(searched), spark)}

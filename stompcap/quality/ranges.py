@@ -71,11 +71,11 @@ class Check:
         inside += [pc.less_equal(value, most)] if most is not None else []
         return pc.fill_null(pc.invert(inside[0] if len(inside) == 1 else pc.and_(*inside)), False)
 
-    def proved_by(self, group: pq.RowGroupMetaData, place: int, kind: pa.DataType) -> bool:
+    def proved_by(self, group: pq.RowGroupMetaData, column_index: int, kind: pa.DataType) -> bool:
         """Whether the statistics of a row group prove that all its rows pass; those of DOUBLE leave NaN out."""
         if self.lesser is not None or kind != self.column.type or not (pa.types.is_integer(kind) or kind == TIMESTAMP):
             return False
-        bounds = group.column(place).statistics
+        bounds = group.column(column_index).statistics
         if bounds is None or not bounds.has_min_max:
             return bounds is not None and bounds.has_null_count and bounds.null_count == group.num_rows
         least, most = self.column.least, self.column.most
@@ -92,11 +92,11 @@ def undecided(file: pq.ParquetFile, among: Iterable[Check]) -> list[Check]:
     """The checks that the statistics of a file leave open."""
     metadata, schema = file.metadata, file.schema_arrow
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    places = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
+    column_indices = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
     return [
         check for check in among
-        if places.keys() >= set(check.columns)  # a file older than a column does not have it
-        and not all(check.proved_by(group, places[check.column.name], schema.field(check.column.name).type) for group in groups)
+        if column_indices.keys() >= set(check.columns)  # a file older than a column does not have it
+        and not all(check.proved_by(group, column_indices[check.column.name], schema.field(check.column.name).type) for group in groups)
     ]  # fmt: skip
 
 

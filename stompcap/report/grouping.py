@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 Rows = list[dict[str, Any]]
-Place = tuple[str, str, int]
+FrameKey = tuple[str, str, int]
 
 DIRECTIONS = {"c2s": "client to server", "s2c": "server to client"}
 TEXTS = 20  # of ERROR frames, on the page
@@ -35,6 +35,6 @@ def lists(rows: Rows, name: str) -> dict[str, Rows]:
     return found
 
 
-def by_place(rows: Rows) -> dict[Place, dict[str, Any]]:
+def by_frame_key(rows: Rows) -> dict[FrameKey, dict[str, Any]]:
     """Rows by their place: stream, direction, offset."""
     return {(row["stream_id"], row["direction"], row["stream_offset"]): row for row in rows}

@@ -175,7 +175,7 @@ def _part(answers: dict[str, Rows], lake_word: str) -> str:
         SPELLED=SPELLED,
         BREAKERS=BREAKERS,
         findings=findings,
-        packets=grouping.by_place(answers.get("packets", [])),
+        packets=grouping.by_frame_key(answers.get("packets", [])),
         errors=grouping.errors(answers["errors"]),
         sessions_shown={row["stream_id"] for row in answers["sessions"]},
         rules_shown={row["rule_id"] for row in broken} & set(findings),

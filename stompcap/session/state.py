@@ -30,15 +30,15 @@ NAME = b"stompcap.state"
 FIRST_VERSION = b"1"
 
 
-def _placed(table: str, *numbers: str) -> pa.Schema:
+def _without_raw(table: str, *numbers: str) -> pa.Schema:
     """The columns of a table without its octets, and numbers."""
     columns = [field.with_nullable(True) for field in TABLES[table].arrow if field.name != "raw"]
     return pa.schema([*columns, *(pa.field(name, pa.int64()) for name in numbers)])
 
 
-FRAMES = _placed("frames", PLACE, "ordinal", EARLIER)
-ROWS = _placed("raw_frames", PLACE, EARLIER)
-SEGMENTS = _placed("segments")
+FRAMES = _without_raw("frames", PLACE, "ordinal", EARLIER)
+ROWS = _without_raw("raw_frames", PLACE, EARLIER)
+SEGMENTS = _without_raw("segments")
 RECORDS: Mapping[str, Layout[Any]] = {
     "counters": COUNTERS, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
     "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT, "clocks": clocks.LAYOUT,

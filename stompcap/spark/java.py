@@ -17,7 +17,7 @@ from pathlib import Path
 
 VERSIONS = (17, 21)
 MODULE = "jdk.incubator.vector"
-PLACES = (
+JAVA_HOMES = (
     "/usr/lib/jvm/*",
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
     "/opt/homebrew/opt/openjdk@*/libexec/openjdk.jdk/Contents/Home",
@@ -78,7 +78,7 @@ def selected() -> Java | None:
 
 def elsewhere() -> Iterator[Java]:
     """The runtimes in the usual folders, in order of name."""
-    for pattern in PLACES:
+    for pattern in JAVA_HOMES:
         for home in sorted(Path("/").glob(pattern.lstrip("/"))):
             java = inspect(home)
             if java is not None:

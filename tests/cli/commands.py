@@ -17,7 +17,7 @@ from stompcap.cli.signals import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_S = 600
-WITHOUT_JAVA = "from stompcap.spark import java; java.PLACES = (); from stompcap.cli.entry import main; main()"
+WITHOUT_JAVA = "from stompcap.spark import java; java.JAVA_HOMES = (); from stompcap.cli.entry import main; main()"
 """The command on a machine where no Java lies in the usual places either."""
 
 

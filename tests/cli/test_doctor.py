@@ -30,7 +30,7 @@ def found(name: str, lake: str | None = None) -> Check:
 
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(java, "PLACES", ())
+    monkeypatch.setattr(java, "JAVA_HOMES", ())
 
 
 def unreachable(*_: object, **__: object) -> None:

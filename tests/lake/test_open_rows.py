@@ -52,8 +52,8 @@ def commit(lake: Path, number: int, new: list[pa.Table], over: list[pa.Table]) -
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With small pieces."""
-    monkeypatch.setattr(open_rows, "PIECE_OCTETS", 6_000)
+    """With small files."""
+    monkeypatch.setattr(open_rows, "FILE_OCTETS", 6_000)
     monkeypatch.setattr(open_rows, "WRITTEN_OCTETS", 20_000)
     lakes.create(str(tmp_path))
     return tmp_path
@@ -63,7 +63,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_stream_has_the_rows_of_its_latest_batch_in_a_bounded_number_of_files(
     seed: int, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_rows, "MOST_PIECES", 10)
+    monkeypatch.setattr(open_rows, "MOST_FILES", 10)
     monkeypatch.setattr(commits, "MOST_SMALL", 4)
     chance, is_open, final = random.Random(seed), dict[int, pa.Table](), list[pa.Table]()
     for number in range(30):
@@ -82,7 +82,7 @@ def test_every_stream_has_the_rows_of_its_latest_batch_in_a_bounded_number_of_fi
             assert len(files) <= 2 * 10 + open_rows.MOST_SMALL + 2
 
 
-def test_a_stream_that_is_computed_again_has_a_piece_written_again_and_not_all(lake: Path) -> None:
+def test_a_stream_that_is_computed_again_has_one_file_written_again_and_not_all(lake: Path) -> None:
     together = commit(lake, 0, [rows(stream, 0) for stream in range(100)], [])
     again = [commit(lake, number, [rows(number * 7, number)], []) for number in range(1, 12)]
     assert max(again) < together / 5

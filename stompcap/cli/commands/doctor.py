@@ -146,13 +146,13 @@ def _maven() -> tuple[bool, str]:
 def _disk(lake: str | None) -> Check:
     if lake is not None and "://" in lake and not lake.startswith("file:"):
         return Check("disk", True, f"{lake} is not on a disk of this machine")
-    place = Path((lake or ".").removeprefix("file://")).absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    found = f"{free / 1024**3:.1f} GiB free at {place}"
-    if not os.access(place, os.W_OK | os.X_OK):
-        return Check("disk", False, f"{place} cannot be written", "use a --lake in a folder that this user may write")
+    folder = Path((lake or ".").removeprefix("file://")).absolute()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 1024**3:.1f} GiB free at {folder}"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Check("disk", False, f"{folder} cannot be written", "use a --lake in a folder that this user may write")
     return Check("disk", free >= LEAST_FREE_OCTETS, found, "free some space, or use a --lake on another disk")
 
 
@@ -185,9 +185,9 @@ def _clocks(lake: str) -> Check:
 
 
 def _temporary() -> Check:
-    place = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
-    free = shutil.disk_usage(place.split(",")[0]).free
-    found = f"{free / 1024**3:.1f} GiB free at {place}"
+    folder = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    free = shutil.disk_usage(folder.split(",")[0]).free
+    found = f"{free / 1024**3:.1f} GiB free at {folder}"
     return Check("temporary folder", free >= LEAST_FREE_OCTETS, found, "set SPARK_LOCAL_DIRS to a larger folder")
 
 
@@ -198,15 +198,15 @@ def _kernels() -> Check:
     from stompcap import kernel_cache
     from stompcap.prepare import compiled
 
-    shipped, place = kernel_cache.shipped_folder(), kernel_cache.own_folder()
+    shipped, folder = kernel_cache.shipped_folder(), kernel_cache.own_folder()
     if compiled():
-        return Check("compiled kernels", True, f"numba {numba.__version__}, all in {shipped or place}")
-    nearest = place
+        return Check("compiled kernels", True, f"numba {numba.__version__}, all in {shipped or folder}")
+    nearest = folder
     while not nearest.exists():
         nearest = nearest.parent
     if not os.access(nearest, os.W_OK | os.X_OK):
         remedy = "set NUMBA_CACHE_DIR or XDG_CACHE_HOME to a folder that this user may write"
-        return Check("compiled kernels", False, f"{place} cannot be written", remedy)
+        return Check("compiled kernels", False, f"{folder} cannot be written", remedy)
     return Check("compiled kernels", True, "not yet, so the first run takes a minute longer; compile them now with: stompcap prepare")
 
 

@@ -103,12 +103,12 @@ def dialogues(tables: Mapping[str, pa.Table], captures: Mapping[str, str]) -> li
 
 def _lines(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> list[Line]:
     """All lines of one session; each finding is at the line that has its octet, or at the last before its time."""
-    placed = [*_octets(of, order)][::-1]  # by offset where the place is the same
+    ordered = [*_octets(of, order)][::-1]  # by offset where the moment is the same
     for row in of["heartbeat_violations"]:
-        placed.append(((row["gap_end_ns"] or 0, -1), _silence(row)))
-    placed += [((line.ns or 0, LAST[0]), line) for line in _closes(of["streams"][0], of["sessions"][0])]
-    placed.sort(key=lambda one: one[0])
-    return _with_findings(_joined(line for _, line in placed), of["compliance_findings"])
+        ordered.append(((row["gap_end_ns"] or 0, -1), _silence(row)))
+    ordered += [((line.ns or 0, LAST[0]), line) for line in _closes(of["streams"][0], of["sessions"][0])]
+    ordered.sort(key=lambda one: one[0])
+    return _with_findings(_joined(line for _, line in ordered), of["compliance_findings"])
 
 
 def _closes(stream: Row, session: Row) -> Iterator[Line]:
@@ -130,14 +130,14 @@ def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[t
     frames = {(row["direction"], row["stream_offset"]): row for row in of["frames"]}
     notes = _notes(of["deliveries"])
     rows = sorted(of["raw_frames"], key=lambda row: (row["direction"], row["stream_offset"]))
-    place, behind = LAST, None
+    moment, behind = LAST, None
     for number in range(len(rows) - 1, -1, -1):
         row = rows[number]
         key = row["direction"], row["stream_offset"]
         if row["last_packet"] is not None:
-            place = row["last_ns"] or 0, order.get(row["last_capture_id"], 0) << 40 | row["last_packet"]
+            moment = row["last_ns"] or 0, order.get(row["last_capture_id"], 0) << 40 | row["last_packet"]
         elif key[0] != behind:
-            place = LAST
+            moment = LAST
         behind, kind = key[0], row["kind"]
         if kind == "eol":
             before = rows[number - 1] if number and rows[number - 1]["direction"] == key[0] else None
@@ -145,7 +145,7 @@ def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[t
                 continue  # the line end behind a frame
             kind = "heartbeats"
         arrived = row["last_capture_id"], row["last_packet"]
-        yield place, Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), notes.get(key, ""))
+        yield moment, Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), notes.get(key, ""))
 
 
 def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:

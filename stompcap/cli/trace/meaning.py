@@ -21,7 +21,7 @@ from stompcap.stomp.syntax import Syntax
 KNOWN = {
     "connected": "CONNECTED names it", "assumed_1_0": "CONNECTED names none", "inferred": "what frames show", "unknown": "nothing shows it",
 }  # fmt: skip
-Place = tuple[str, int]
+FrameKey = tuple[str, int]
 
 
 def sections(of: Connection) -> Iterator[Section]:
@@ -89,31 +89,31 @@ def _frames(of: Connection) -> list[Row]:
     meant, frames = _meant(of), {(row["direction"], row["stream_offset"]): row for row in of.tables.get("frames", ())}
     found: list[Row] = []
     for raw in sorted(of.tables.get("raw_frames", ()), key=_order):
-        place = raw["direction"], raw["stream_offset"]
-        if place not in frames:
+        key = raw["direction"], raw["stream_offset"]
+        if key not in frames:
             continue
-        frame = frames[place]
+        frame = frames[key]
         found.append({
             "ns": frame["last_ns"], "way": frame["direction"], "offset": frame["stream_offset"], "packet": frame["last_packet"],
             "command": frame["command"] or frame["command_raw"], "decode_errors": " ".join(frame["decode_errors"] or ()),
-            "meaning": "; ".join(meant.get(place, ())),
+            "meaning": "; ".join(meant.get(key, ())),
         })  # fmt: skip
     return found
 
 
-def _meant(of: Connection) -> dict[Place, list[str]]:
+def _meant(of: Connection) -> dict[FrameKey, list[str]]:
     """What frames did, by direction and offset."""
-    meant: dict[Place, list[str]] = defaultdict(list)
+    meant: dict[FrameKey, list[str]] = defaultdict(list)
     for row in of.tables.get("frames", ()):
-        place = row["direction"], row["stream_offset"]
+        key = row["direction"], row["stream_offset"]
         if row["command"] in ("CONNECT", "STOMP", "CONNECTED") and of.session is not None:
-            meant[place].append(f"outcome: {of.session['outcome']}")
+            meant[key].append(f"outcome: {of.session['outcome']}")
         if row["command"] == "UNSUBSCRIBE":
-            meant[place].append(f"of subscription {row['id'] or row['destination']}")
+            meant[key].append(f"of subscription {row['id'] or row['destination']}")
         if row["transaction"] is not None and row["command"] != "BEGIN":
-            meant[place].append(f"in transaction {row['transaction']}")
+            meant[key].append(f"in transaction {row['transaction']}")
         if row["receipt_id"] is not None:
-            meant[place].append(f"answers receipt {row['receipt_id']}")
+            meant[key].append(f"answers receipt {row['receipt_id']}")
     for row in of.tables.get("subscriptions", ()):
         text = f"subscription {row['subscription']}: {row['status']}, mode {row['ack_mode']}, {row['delivered']} delivered"
         meant["c2s", row["subscribe_offset"]].append(text)

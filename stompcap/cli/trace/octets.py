@@ -85,7 +85,7 @@ def _stretches(of: Connection, way: str) -> list[Row]:
     """The octets of a direction by offset: captured, captured again, or missing."""
     found, side = of.reassembly, words.DIRECTIONS.index(way) ^ of.client
     packet, capture = (of.segments.column(name).to_numpy() for name in ("packet", "capture"))
-    placed: list[tuple[int, int, Row]] = []
+    rows: list[tuple[int, int, Row]] = []
     upto = 0
     for kind, extents in (("new", found.extents), ("again", found.overlaps)):
         mine: I64 = np.flatnonzero((extents.stream == of.stream) & (extents.side == side))
@@ -93,15 +93,15 @@ def _stretches(of: Connection, way: str) -> list[Row]:
             offset, length, row = int(extents.offset[at]), int(extents.length[at]), int(extents.row[at])
             if kind == "new":
                 if offset > upto:
-                    placed.append((upto, 0, _stretch(upto, offset - upto, "gap")))
+                    rows.append((upto, 0, _stretch(upto, offset - upto, "gap")))
                 upto = offset + length
             where = {"capture": of.capture(int(capture[row])), "packet": int(packet[row])}
-            place = int(extents.order[at]) or None
-            placed.append((offset, 1 if kind == "new" else 2, _stretch(offset, length, kind) | where | {"wire_order": place}))
+            wire_order = int(extents.order[at]) or None
+            rows.append((offset, 1 if kind == "new" else 2, _stretch(offset, length, kind) | where | {"wire_order": wire_order}))
     end = int(found.streams.sides.octets[of.stream, side])
     if end > upto:
-        placed.append((upto, 0, _stretch(upto, end - upto, "gap")))
-    return [row for _, _, row in sorted(placed, key=lambda one: one[:2])]
+        rows.append((upto, 0, _stretch(upto, end - upto, "gap")))
+    return [row for _, _, row in sorted(rows, key=lambda one: one[:2])]
 
 
 def _stretch(offset: int, octets: int, kind: str) -> dict[str, object]:

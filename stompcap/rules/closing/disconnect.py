@@ -107,12 +107,12 @@ def ds_03(ctx: RuleContext) -> Judged:
     the server closed first, the client gave up after `receipt_wait_s` ({receipt_wait_s}), or the clocks of both directions do not tell.
     """
     index = _asking(ctx)
-    session, asked, answered, place = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns", "answered_order"))
+    session, asked, answered, order = (ctx.receipts[name][index] for name in ("session", "asked_ns", "answered_ns", "answered_order"))
     closed = np.where(ctx.ends.closed_by_client, ctx.sessions.closed_ns, -1)[session]
     ordinal = np.where(answered >= 0, ctx.receipts["answered_ordinal"][index], LAST)
     before, behind = ctx.clocks.order(session, Moment(np.full(len(index), LAST), closed), Moment(ordinal, answered))
     shut = ctx.sessions.close_order[session, CLIENT]
-    before, behind = (np.where(shut >= 0, by_order, by_clock) for by_order, by_clock in ((place > shut, before), (place <= shut, behind)))
+    before, behind = np.where(shut >= 0, order > shut, before), np.where(shut >= 0, order <= shut, behind)
     waited = (answered >= 0) & ((closed < 0) | behind)
     patient = closed - asked > ctx.limits.ns("receipt_wait_s")
     certain = (answered >= 0) | ctx.ends.whole[session, SERVER]
