@@ -68,6 +68,7 @@ class StreamRows:
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         self.layered = np.zeros(len(self.carried), np.bool_)
         self.layered[list(detected.stacks)] = True
+        self.stacks = detected.stacks
         segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
@@ -173,8 +174,9 @@ class StreamRows:
         # inside TLS or WebSocket that nothing was read through, no octets are known
         octets = np.where(((self.transport == codes.TRANSPORT_TCP) | self.layered)[:, None], self.carried.octets, 0)
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, a.options.source, a.batch_id
-        )
+            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, self.stacks,
+            a.options.source, a.batch_id,
+        )  # fmt: skip
 
     def _learn(self, window: Window) -> None:
         """Client, protocol and version of the window's streams, from their frames."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,6 +16,10 @@ from stompcap.tables import words
 from stompcap.tcp import history_for
 from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
+from stompcap.transport.proxy import LOCAL, PROXY, origin_of
+from stompcap.transport.state import Stack
+
+SOURCES = {PROXY: "proxy", LOCAL: "proxy_local"}
 
 
 def stream_rows(
@@ -25,12 +31,13 @@ def stream_rows(
     octets: I64,
     conflicts: I64,
     final: Bools,
+    stacks: Mapping[int, Stack],
     source: str,
     batch_id: str,
 ) -> pa.Table:
     """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams.
 
-    `octets` are what the innermost layer gives, or TCP where there is none.
+    `octets` are what the innermost layer gives, or TCP where there is none; `stacks` are the layers.
     """
     s = reassembly.streams
     low_is_client = client[which] == 0
@@ -48,6 +55,7 @@ def stream_rows(
         "client_port": pa.array(np.where(low_is_client, s.low_port[which], s.high_port[which])),
         "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
         "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
+        **_origins(which, stacks),
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
         "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
         "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
@@ -74,6 +82,17 @@ def stream_rows(
         side = client[which].astype(np.int64) ^ index
         columns |= _side(reassembly, which, side, suffix, octets, conflicts)
     return as_table("streams", columns)
+
+
+def _origins(which: I64, stacks: Mapping[int, Stack]) -> dict[str, pa.Array]:
+    """Who opened the connections, where a PROXY header says so."""
+    headers = [origin_of(stacks.get(stream, ())) for stream in which.tolist()]
+    named = [one if one and one.address else None for one in headers]
+    return {
+        "origin_ip": pa.array([one and addresses.text(one.address) for one in named], pa.string()),
+        "origin_port": pa.array([one and one.port for one in named], pa.int32()),
+        "origin_source": pa.array([one and SOURCES[one.command] for one in headers], pa.string()),
+    }
 
 
 def _side(reassembly: Reassembly, which: I64, side: I64, suffix: str, octets: I64, conflicts: I64) -> dict[str, pa.Array]:

@@ -159,7 +159,7 @@ def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, count
     left = first["disconnect"].there
     ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
     missing = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
-    names = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "transport")
+    names = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "origin_ip", "origin_port", "origin_source", "transport")
     columns = {name: flat(streams.column(name)) for name in names} | _version(dialogue, first)
     columns["version_source"] = pc.coalesce(columns["version_source"], pa.scalar("unknown"))
     columns |= {

@@ -73,6 +73,13 @@ ENDPOINTS = (
     integer("server_port", "Port of the server", most=65535),
 )
 
+ORIGIN = (
+    text("origin_ip", "Address of who opened the connection, as a PROXY header names it; null if none does"),
+    integer("origin_port", "Port of who opened it", most=65535),
+    text("origin_source", "What names the origin: a PROXY header, or one that says that the balancer opened the connection itself",
+         *words.ORIGIN_SOURCES),
+)  # fmt: skip
+
 BOUNDS = (
     big("clock_difference_min_us", "Least that the clock of s2c can be ahead of that of c2s, by what segments acknowledge, since the "
         "connection began or a clock stepped; null if unknown. Where 0 is outside, durations between both directions are null", least=None),
@@ -88,6 +95,7 @@ STREAMS = Table(
         STREAM_ID,
         text("source", "The capture point", nullable=False),
         *ENDPOINTS,
+        *ORIGIN,
         text("community_id", "Community ID 1 of the connection, seed 0"),
         text("encapsulation", "Layers around the inner IP header of its first captured packet, outermost first: vlan/vxlan; null if none"),
         text("vlan", "VLAN ids of that packet, at most the innermost two: 100.7; null if none"),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from stompcap.tables import words
-from stompcap.tables.bronze import BATCH_ID, DIRECTION, ENDPOINTS, LINEAGE, STREAM_ID
+from stompcap.tables.bronze import BATCH_ID, DIRECTION, ENDPOINTS, LINEAGE, ORIGIN, STREAM_ID
 from stompcap.tables.schema import HEADER_MAP, HEADERS, Column, Table, big, flag, moment, text
 
 VERSION = text("version", "The session's protocol version; null if unknown", *words.VERSIONS)
@@ -62,6 +62,7 @@ SESSIONS = Table(
     (
         STREAM_ID,
         *ENDPOINTS,
+        *ORIGIN,
         text("transport", "What carries STOMP", *words.TRANSPORTS, nullable=False),
         big("opened_ns", "Time of the stream's first captured packet"),
         big("closed_ns", "Time of the FIN or RST that ended it; null while open"),

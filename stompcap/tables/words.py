@@ -16,6 +16,7 @@ ROLES = (
 """What the first octets of a direction show its sender to be, by the codes of stompcap.stomp.prefixes."""
 
 TRANSPORTS = ("tcp", "tls", "websocket", "wss", "sockjs")
+ORIGIN_SOURCES = ("proxy", "proxy_local")
 PROTOCOLS = ("stomp", "tls", "http", "amqp", "mqtt", "openwire", "core", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
 STALLS = ("zero_window", "retransmission", "clock_step")

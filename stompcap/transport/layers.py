@@ -10,6 +10,7 @@ import numpy as np
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
+from stompcap.transport.proxy import Proxy
 from stompcap.transport.state import Arrays, LayerState, Stack
 
 
@@ -38,7 +39,7 @@ class Layer(Protocol):
         """
 
 
-LAYERS: tuple[Layer, ...] = ()
+LAYERS: tuple[Layer, ...] = (Proxy(),)
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8
