@@ -32,7 +32,7 @@ from stompcap.columns import I8, Bools, Octets, column
 from stompcap.stomp.grammar import CONNECTED
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
-from stompcap.transport import detect
+from stompcap.transport import detect, proxy
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
 from stompcap.wire_order import END
 
@@ -104,6 +104,9 @@ class Flows:
             ended = (~unknown & ~kept)[:, None] & np.isin(detection.roles, (ROLE_UNKNOWN, ROLE_EOLS))
             roles = np.where(ended, np.int8(ROLE_OTHER), detection.roles)
             self.as_they_stand = AsTheyStand(replace(together, reassembly=reassembly), kept, roles)
+            opened = {stream: stack for stream, stack in detection.stacks.items() if not together.stacks.get(stream)}
+            headers = proxy.headers_of(outer.stretches, opened)  # no table shows them
+            self.as_they_stand.take(headers, outer.read(headers))
         rows = StreamRows(a, reassembly, replace(detection, carried=carried), conflicts, self.as_they_stand, step.lasting, listing)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts

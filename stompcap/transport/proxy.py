@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.state import Arrays, Stack
+from stompcap.transport.stretches import Stretches
 
 KIND = "proxy"
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
@@ -133,6 +135,17 @@ def origin_of(stack: Stack) -> Header | None:
         if one.kind == KIND
     ]
     return next((one for one in reversed(found) if one.address), found[-1] if found else None)
+
+
+def headers_of(stretches: Stretches, stacks: Mapping[int, Stack]) -> Stretches:
+    """What of the octets of TCP are headers, of streams with these layers; those of layers below others are not looked for."""
+    length = np.zeros(2 * (int(stretches.stream.max(initial=-1)) + 1), np.int64)
+    for stream, stack in stacks.items():
+        for one in takewhile(lambda layer: layer.kind == KIND, stack):
+            if 2 * stream < length.size:
+                length[2 * stream + int(one.kept["side"])] += int(one.kept["length"])
+    mine = stretches.take(stretches.offset < length[stretches.direction])
+    return mine.between(0, length[mine.direction])
 
 
 def _first(octets: Octets) -> bytes:

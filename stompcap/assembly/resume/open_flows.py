@@ -24,6 +24,7 @@ from stompcap.options import Options
 from stompcap.tcp.idle import lives, over
 from stompcap.tcp.octets import captured_twice
 from stompcap.tcp.results import Reassembly
+from stompcap.transport import proxy
 from stompcap.transport.detect import Detected
 from stompcap.transport.stretches import Stretches
 
@@ -93,6 +94,8 @@ class OpenFlows:
 
     def part(self, capture_ids: pa.Array, sources: Mapping[int, Source], client: I8) -> Part:
         """The rows of table stream_state, when all octets were taken. `client` is the side of each stream's client."""
+        headers = proxy.headers_of(Stretches.of_extents(self.reassembly.extents), self.detected.stacks)  # no table shows them
+        self._octets.take(headers, self.detected.carried.read(headers))
         equal = self._octets.complete(self.reassembly, sources)
         plain = np.ones(len(self.streams), np.bool_)
         plain[list(self.detected.stacks)] = False  # offsets in raw_frames are TCP's
