@@ -73,7 +73,7 @@ def _held(of: Values) -> Any:
 
 
 def _segments(of: Values) -> Any:
-    wrong = [of[f"segments.new_octets_{way}"] != of[f"streams.outer_octets_{way}"] - of[f"streams.gap_octets_{way}"] for way in WAYS]
+    wrong = [of[f"segments.new_octets_{way}"] != of[f"streams.octets_{way}"] - of[f"streams.gap_octets_{way}"] for way in WAYS]
     more = [of[f"segments.rows_{way}"] > of[f"streams.segments_{way}"] for way in WAYS]
     return np.logical_or.reduce(wrong + more) & (of["streams.stomp"] > 0)
 
@@ -144,7 +144,7 @@ BALANCES: tuple[Balance, ...] = (
     Balance("streams", "segments", "expect_segments_to_bring_octets",
             "The new bytes of a STOMP stream's segments are those of the TCP stream, without those missing",
             ("streams.stomp", *(f"{part}_{way}" for way in WAYS for part in (
-                "segments.new_octets", "segments.rows", "streams.outer_octets", "streams.gap_octets", "streams.segments"))), _segments),
+                "segments.new_octets", "segments.rows", "streams.octets", "streams.gap_octets", "streams.segments"))), _segments),
     Balance("streams", "raw_frames", "expect_gaps_to_match_streams",
             "The gaps of a stream on plain TCP are as long as streams.gap_octets says",
             ("streams.tcp", "raw_frames.rows", *(f"{table}.gap_{way}" for way in WAYS for table in ("raw_frames", "streams"))), _gaps),

@@ -47,7 +47,7 @@ def _bounds(column: str, last: str = "") -> list[Part]:
 STREAMS = (
     *[Quantity(f"{table}.rows", table, STREAM) for table in ("streams", *OF_STREAMS)],
     *_of("streams", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("first_ns"), _sum("last_ns"), *_bounds("first_ns", "last_ns"),
-         *(_sum(f"{name}_{way}", STOMP) for way in WAYS for name in ("outer_octets", "gap_octets", "segments")),
+         *(_sum(f"{name}_{way}", STOMP) for way in WAYS for name in ("octets", "gap_octets", "segments")),
          *(_sum(f"gap_{way}", TCP, column=f"gap_octets_{way}") for way in WAYS), _count("stomp", STOMP), _count("tcp", TCP)),
     *_of("sessions", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("opened_ns"), _sum("last_ns"), _sum("gap_octets"),
          _sum("complete_start"), _sum("given_up"), ("opened_ts", ("opened_ts",), LEAST, ()),
