@@ -6,8 +6,8 @@ stand there several times, the one of the balancer next to the server first; who
 
 from __future__ import annotations
 
+import ipaddress
 import re
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -60,10 +60,10 @@ def _line(first: bytes) -> Header | None:
         return None
     if found[1] is None:
         return Header(found.end())
-    family = socket.AF_INET if found[1] == b"TCP4" else socket.AF_INET6
+    kind = ipaddress.IPv4Address if found[1] == b"TCP4" else ipaddress.IPv6Address
     try:
-        source, _ = (socket.inet_pton(family, found[at].decode()) for at in (2, 3))
-    except OSError:
+        source, _ = (kind(found[at].decode()).packed for at in (2, 3))
+    except ValueError:
         return None
     port = int(found[4])
     return Header(found.end(), PROXY, _mapped(source), port) if max(port, int(found[5])) < 1 << 16 else None
