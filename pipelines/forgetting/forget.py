@@ -20,7 +20,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import refresh
 from stompcap import units
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import damage, data_files, delta_log, open_tables, removal
+from stompcap.lake import damage, data_files, delta_log, open_tables, removal, replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE
 from stompcap.lake.paths import location
@@ -112,6 +112,9 @@ def _held(job: Job, wait_s: float) -> Iterator[None]:
     """Lock the lake, and add the tables and columns that it lacks because an older version made it."""
     lakes.demand(job.lake)
     with open_tables.kept(job.lake), lock.held(job.lake, wait_s, job.progress):
+        for name in TABLES:  # files that runs have replaced go first, for the disk may be full
+            if open_tables.is_there(location(job.lake, name)):
+                replaced.drop(job.lake, name)
         lakes.create(job.lake)
         lakes.bring_up(job.lake)
         damage.demand_whole(job.lake)

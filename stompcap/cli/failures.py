@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import shutil
+import tempfile
 
 from stompcap.errors import LakeBusy, StompcapError, UsageError
 
@@ -47,12 +50,22 @@ def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
         return found.group(1).strip(), UNREADABLE
     for sign, remedy in _ENVIRONMENT_SIGNS:
         if sign in text:
-            return remedy, ENVIRONMENT
+            where = _place(text, lake, full=remedy == _FULL)
+            return f"{where}: {remedy}" if where else remedy, ENVIRONMENT
     from stompcap.lake import stores
 
     if why := stores.problem(error):
         return f"an object store failed: {why}; run again", ENVIRONMENT
     return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the traceback)", UNFORESEEN
+
+
+def _place(text: str, lake: str | None, *, full: bool) -> str | None:
+    """The path that an error of the system is about: as its text has it, else the folder with the least space, or the lake."""
+    named = re.search(r"['\"\s(:](/[^'\"\s:),]+)", f" {text}")
+    if named is not None:
+        return named[1]
+    places = [place for place in (lake, os.environ.get("SPARK_LOCAL_DIRS"), tempfile.gettempdir()) if place and os.path.isdir(place)]
+    return min(places, key=lambda place: shutil.disk_usage(place).free) if full and places else lake
 
 
 def _usage(error: Exception) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pipelines.result import Result
     from pipelines.watching.rotating import Due
     from stompcap.cli.common import Verbosity
+
+COUNTED = {"streams": "connection", "sessions": "session", "frames": "frame", "compliance_findings": "finding"}
+"""Tables whose new rows are told, and what a row is called."""
 
 CLEAR = "\r\x1b[K"  # ECMA-48: erase in line
 
@@ -34,6 +37,8 @@ class Rounds:
         self._rewrites = sys.stdout.isatty() and not verbosity.as_json
         self._warned: set[str] = set()
         self._began = time.monotonic()
+        self.new: dict[str, int] | None = None
+        """By table, the rows that the lake has more after a round than before it; None where nobody counted them."""
 
     def begin(self) -> None:
         """A round begins its work."""
@@ -46,7 +51,7 @@ class Rounds:
         if self._verbosity.as_json:
             self._object(result.public() | {"seconds": round(passed, 3)})
         elif not self._verbosity.quiet:
-            print(f"{_now()}  {news(result)} in {duration(passed * 1e6)}", flush=True)
+            print(f"{_now()}  {news(result, self.new)} in {duration(passed * 1e6)}", flush=True)
 
     def idle(self, due: Due) -> None:
         """Print a round that found nothing new, where somebody looks at it."""
@@ -92,17 +97,17 @@ class Rounds:
         print(json.dumps({"time": _now("T") + "Z", **values}), flush=True)
 
 
-def news(result: Result) -> str:
-    """What a round brought, in a few words."""
+def news(result: Result, more: Mapping[str, int] | None = None) -> str:
+    """What a round brought, in a few words. `more` are new rows by table; without it rows count that were written, some of them again."""
     new = [one for one in result.captures if one["status"] not in ("known", UNREADABLE)]
     words, rows = [_things(len(new), "capture")], result.rows
+    counts = rows if more is None else more
     if not new and not result.captures and rows.keys() <= {"quality_results"}:
         return "expectations checked"  # those of rounds before, which were left out where they came close after each other
     if "sessions" in rows or not rows.get("streams"):
-        words += [_things(rows.get("sessions", 0), "session"), _things(rows.get("frames", 0), "frame")]
-        words.append(_things(rows.get("compliance_findings", 0), "finding"))
+        words += [_things(counts.get(table, 0), name) for table, name in COUNTED.items() if table != "streams"]
     else:
-        words.append(f"{_things(rows['streams'], 'connection')}, none of STOMP")
+        words.append(f"{_things(counts.get('streams', 0), 'connection')}, none of STOMP")
     return visible(", ".join(words))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.data_files import File, Files
 from stompcap.lake.history import expire
 from stompcap.lake.manifest import MANIFEST, as_manifest, collected
-from stompcap.lake.paths import OPEN, DataFile, location
+from stompcap.lake.paths import OPEN, DataFile, filesystem, location
 from stompcap.lake.query import opened
 from stompcap.lake.replaced import drop
 from stompcap.lake.table_writer import TableWriter
@@ -85,6 +86,23 @@ def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_ho
     after = data_files.of(open_tables.at(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
     return Maintained(table, len(before), len(after), len(removed) + dropped, *octets)
+
+
+def free(lake: str, table: str, retain_hours: int) -> int:
+    """Delete files that no version of the last `retain_hours` uses, and write nothing, as on a full disk; how many."""
+    where = location(lake, table)
+    system, folder = filesystem(where)
+    old = open_tables.at(where).vacuum(retain_hours, dry_run=True, full=True, enforce_retention_duration=retain_hours >= DELTAS_LEAST_HOURS)
+    there = [f"{folder}/{unquote(path)}" for path in old]
+    found = [info for info in system.get_file_info(there) if info.is_file]
+    for info in found:
+        system.delete_file(info.path)
+    return len(found)
+
+
+def free_all(lake: str, retain_hours: int) -> dict[str, int]:
+    """Do so in each table that is there; how many files, by table."""
+    return {name: free(lake, name, retain_hours) for name in TABLES if open_tables.is_there(location(lake, name))}
 
 
 def clustering(table: str) -> list[str]:

@@ -1,6 +1,7 @@
 """What a capture is, by magic; errors that say what to do."""
 
 import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -119,3 +120,13 @@ def test_an_empty_file_is_nothing_to_do(tmp_path):
 def test_octets_are_those_of_the_file(tmp_path, write):
     path = write(tmp_path / "a", [Frame(b"x" * 60)])
     assert np.array_equal(octets(str(path)), np.frombuffer(path.read_bytes(), np.uint8))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: pathlib.Path) -> None:
+    pipe = tmp_path / "pipe.pcap"
+    os.mkfifo(pipe)
+    with pytest.raises(CaptureError, match="can be read only once"):
+        find([str(pipe)])
+    with pytest.raises(CaptureError, match="can be read only once"):
+        find(["/dev/zero"])
+    assert find([str(tmp_path)]) == []

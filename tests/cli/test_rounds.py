@@ -37,6 +37,12 @@ def test_the_news_of_a_round(found: Result, words: str) -> None:
     assert news(found) == words
 
 
+def test_rows_written_again_are_no_news() -> None:
+    """Those of open connections are written in each round; what the tables have more counts."""
+    found = result(sessions=9, frames=99, streams=9)
+    assert news(found, {"streams": 1, "sessions": 1, "frames": 3, "compliance_findings": 0}) == "1 capture, 1 session, 3 frames, 0 findings"
+
+
 def test_into_a_pipe_only_news(capsys: Said) -> None:
     rounds = Rounds(Verbosity())
     rounds.idle(Due())

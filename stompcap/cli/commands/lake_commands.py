@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -72,12 +73,15 @@ def maintain(
     lakes.demand(lake)
     with on_stderr(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
         session, done = common.session(where.master, where.conf), []
+        progress.begin("freeing space")  # before anything is written: the disk may be full
+        freed = maintenance.free_all(lake, retain_hours)
         lakes.create(lake)
         lakes.bring_up(lake)
         damage.demand_whole(lake)
         for name in TABLES:
             progress.begin(f"maintaining {name}")
-            done.append(maintenance.maintain(session, lake, name, retain_hours))
+            one = maintenance.maintain(session, lake, name, retain_hours)
+            done.append(replace(one, removed=one.removed + freed.get(name, 0)))
     total = maintenance.total(done)
     if verbosity.as_json:
         print(json.dumps({"status": "done", "lake": lake, "tables": [vars(one) for one in done], "total": vars(total)}))

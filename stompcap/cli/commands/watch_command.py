@@ -12,9 +12,10 @@ import typer
 from stompcap.cli import common, signals
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
-from stompcap.cli.rounds import Rounds
+from stompcap.cli.rounds import COUNTED, Rounds
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
+from stompcap.lake.query import whole
 from stompcap.options import Options
 
 if TYPE_CHECKING:
@@ -82,7 +83,10 @@ def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, 
         with on_stderr(_steps_are_hidden(verbosity)) as progress:
             job = Job(session, lake, options, progress, uninterrupted=signals.put_off)
             try:
-                return execute(job, stages, paths, wait_s=where.wait or every_s)
+                before = counted(lake)
+                result = execute(job, stages, paths, wait_s=where.wait or every_s)
+                tell.new = {table: max(0, rows - before[table]) for table, rows in counted(lake).items()}
+                return result
             except Exception:
                 signals.raise_if_interrupted()
                 raise
@@ -92,6 +96,11 @@ def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, 
         watched.forever()
     finally:
         tell.end()
+
+
+def counted(lake: str) -> dict[str, int]:
+    """How many rows the tables have that a round's line counts, by their logs."""
+    return {table: whole(lake, table).rows for table in COUNTED}
 
 
 def _steps_are_hidden(verbosity: common.Verbosity) -> bool:
