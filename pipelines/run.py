@@ -16,7 +16,7 @@ from pipelines.intake import intake
 from pipelines.locking import lock
 from pipelines.metrics import gold
 from pipelines.metrics.aggregates import aggregate
-from pipelines.validation import validate
+from pipelines.validation.validate import validate
 from stompcap.errors import StompcapError
 from stompcap.lake import damage, open_tables
 from stompcap.lake import tables as lakes

@@ -92,7 +92,7 @@ def forget_later(job: Job) -> None:
     streams, left = remembered.come_later(job.lake, job.options)
     if streams is not None:
         _take_out(job, streams, Forgotten())
-    if left.held != remembered.load(job.lake).held:
+    if left is not None:
         remembered.save(job.lake, left)
 
 

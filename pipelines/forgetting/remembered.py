@@ -75,15 +75,15 @@ def remember(lake: str, streams: Streams) -> None:
         save(lake, what)
 
 
-def come_later(lake: str, options: Options) -> tuple[Streams | None, Remembered]:
-    """The streams that go on with forgotten connections, if any, and what is to be remembered once they are gone.
+def come_later(lake: str, options: Options) -> tuple[Streams | None, Remembered | None]:
+    """The streams that go on with forgotten connections, if any, and what is to be remembered once they are gone; None: what it is.
 
     A connection has ended with a SYN that begins another one between its endpoints, when nothing came for the idle timeout, or when
     what came of it is final.
     """
     what = load(lake)
     if not what.held:
-        return None, what
+        return None, None
     sql = f"SELECT {', '.join(COLUMNS)} FROM streams WHERE coalesce(last_ns, 0) >= {min(what.held.values())} ORDER BY first_ns"  # noqa: S608
     later, left = [], dict(what.held)
     for row in _rows(lake, sql):
@@ -99,7 +99,7 @@ def come_later(lake: str, options: Options) -> tuple[Streams | None, Remembered]
             del left[name]
     latest = max((time or 0 for time in lakes.small(lake, "captures", ["last_ns"]).column("last_ns").to_pylist()), default=0)
     left = {name: last_ns for name, last_ns in left.items() if latest - last_ns <= options.idle_ns}
-    return _streams(later), Remembered(what.key, left)
+    return _streams(later), Remembered(what.key, left) if left != what.held else None
 
 
 def _streams(rows: Iterable[Mapping[str, Any]]) -> Streams | None:

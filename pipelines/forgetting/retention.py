@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest.unfinished import unfinished
-from pipelines.validation import data_docs
+from pipelines.validation.validate import data_docs
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, read, replace_files

@@ -7,7 +7,7 @@ next run finishes exactly that batch first: the same octets of the same files, w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -90,18 +90,18 @@ def unfinished(lake: str) -> list[Unfinished]:
     """The batches that were begun and are not in table captures, in the order in which they were begun."""
     begun = lakes.small(lake, "batches", ["batch_id"]).column("batch_id").to_pylist()
     names = {name for name in lakes.lacking(lake, "captures", frozenset(begun)) if lakes.has_committed(lake, "batches", name)}
-    return [batch for batch in all_begun(lake) if batch.batch_id in names] if names else []
+    return all_begun(lake, names) if names else []
 
 
-def all_begun(lake: str) -> list[Unfinished]:
-    """All batches, those in table captures too, in the order in which they were begun."""
+def all_begun(lake: str, names: Collection[str] | None = None) -> list[Unfinished]:
+    """All batches, or those with some names, in the order in which they were begun, whether or not they are in table captures."""
     rows = sorted(lakes.small(lake, "batches").to_pylist(), key=lambda row: row["begun_ts"])
     return [
         Unfinished(
             row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],
             row["again"] or (), row["slice"], row["raw_version"],
         )
-        for row in rows
+        for row in rows if names is None or row["batch_id"] in names
     ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import forget_sources, refresh_all
 from pipelines.recompute import old_captures, reprocess
 from pipelines.recompute.reprocess import Wanted
-from pipelines.validation import validate
+from pipelines.validation.validate import validate
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import damage, mending, open_tables, stores
 from stompcap.lake import tables as lakes

@@ -14,9 +14,9 @@ TCP = 6
 
 
 def text(address: bytes) -> str:
-    """An address of 16 octets as text; IPv4 mapped ones (RFC 4291, 2.5.5.2) as IPv4."""
-    if address.startswith(MAPPED):
-        return socket.inet_ntop(socket.AF_INET, address[12:])
+    """An address of 4 or 16 octets as text; IPv4 mapped ones (RFC 4291, 2.5.5.2) as IPv4."""
+    if len(address) == 4 or address.startswith(MAPPED):
+        return socket.inet_ntop(socket.AF_INET, address[-4:])
     return socket.inet_ntop(socket.AF_INET6, address)
 
 

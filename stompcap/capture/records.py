@@ -23,7 +23,7 @@ Search = Callable[[Octets, int, bool], tuple[int, int]]  # (octets, start, wheth
 NAMED_FLAWS = 8
 LARGEST_SNAPLEN = (1 << 31) - 1  # larger ones mean no limit: no packet is so long
 TIMELESS = f"packets whose time is {IMPOSSIBLE} and counts as none"
-PIECE_OCTETS = 1 << 16  # octets that are looked at for zeros at a time
+ZEROS_OCTETS = 1 << 16  # octets that are looked at for zeros at a time
 SMALLEST_BLOCK = 12  # octets of a pcapng block
 DOUBT_OCTETS = 1 << 22  # how far a better record is searched for where one is doubtful
 
@@ -255,7 +255,7 @@ def finder(stop: int, layout: chains.Layout, seconds: int) -> Search:
     """A search for pcap records before `stop`. Zeros are passed over: no record begins in them, and writers that die leave many."""
 
     def find(octets: Octets, at: int, final: bool) -> tuple[int, int]:
-        while (end := min(at + PIECE_OCTETS, stop, len(octets) - layout.head + 1)) > at:
+        while (end := min(at + ZEROS_OCTETS, stop, len(octets) - layout.head + 1)) > at:
             if octets[at : end + layout.head - 1].any():
                 state, found = chains.find_pcap(octets, at, end, layout, seconds, final)
                 if state == chains.HOLDS or (state == chains.OPEN and found < end):
@@ -270,8 +270,8 @@ def block_finder(big: bool) -> Search:
     """A search for pcapng blocks; zeros at its beginning are passed over."""
 
     def find(octets: Octets, at: int, final: bool) -> tuple[int, int]:
-        while at + PIECE_OCTETS + SMALLEST_BLOCK <= len(octets) and not octets[at : at + PIECE_OCTETS + SMALLEST_BLOCK].any():
-            at += PIECE_OCTETS
+        while at + ZEROS_OCTETS + SMALLEST_BLOCK <= len(octets) and not octets[at : at + ZEROS_OCTETS + SMALLEST_BLOCK].any():
+            at += ZEROS_OCTETS
         state, found = chains.find_pcapng(octets, at, big, final)
         return int(state), int(found)
 

@@ -109,7 +109,10 @@ def _used(where: str) -> bool:
 
 
 def examined(lake: str, *, thorough: bool = True) -> list[Damage]:
-    """All that is wrong, table by table. `thorough`: the end of each data file is read too, else its size is compared."""
+    """All that is wrong, table by table.
+
+    `thorough`: each commit and the end of each data file is read too, else names and sizes are compared, which costs a listing or two.
+    """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         lost = frozenset(_lost(lake))
         return [one for found in pool.map(lambda name: list(_of_table(lake, name, name in lost, thorough)), TABLES) for one in found]
@@ -131,13 +134,15 @@ def _of_table(lake: str, table: str, lost: bool, thorough: bool) -> Iterator[Dam
         if lost or held:
             yield Damage(table, "_delta_log" if held else "", "is gone")
         return
-    if broken := culprit(system, f"{path}/_delta_log", log):
-        yield Damage(table, f"_delta_log/{broken[0]}", broken[1])
-        return
+    broken = culprit(system, f"{path}/_delta_log", log, thorough=thorough)
     try:
-        delta = open_tables.at(where)
+        delta = None if broken else open_tables.at(where) if thorough else open_tables.table(where)
     except DeltaError as error:
-        yield Damage(table, "_delta_log", f"cannot be read ({' '.join(str(error).split())[:LONGEST]})")
+        broken = culprit(system, f"{path}/_delta_log", log) or ("", f"cannot be read ({' '.join(str(error).split())[:LONGEST]})")
+        delta = None
+    if broken:
+        yield Damage(table, f"_delta_log/{broken[0]}".rstrip("/"), broken[1])
+    if delta is None:
         return
     for file, what in unreadable(delta, thorough=thorough):
         yield Damage(table, file.name, what, file.rows)
@@ -149,19 +154,21 @@ def listing(system: fs.FileSystem, path: str) -> dict[str, fs.FileInfo]:
     return {one.base_name: one for one in found if one.type == fs.FileType.File}
 
 
-def culprit(system: fs.FileSystem, folder: str, log: Mapping[str, fs.FileInfo]) -> tuple[str, str] | None:
+def culprit(
+    system: fs.FileSystem, folder: str, log: Mapping[str, fs.FileInfo], *, thorough: bool = True
+) -> tuple[str, str] | None:
     """The first entry of a log that keeps its latest version from being read, and what is wrong with it.
 
-    Only what a reader needs counts: the last checkpoint, and the commits since.
+    Only what a reader needs counts: the last checkpoint, and the commits since; by names and sizes alone if not `thorough`.
     """
-    if "_last_checkpoint" in log:
+    if thorough and "_last_checkpoint" in log:
         says = _json(system, f"{folder}/_last_checkpoint")
         if says is None or not any(name.startswith(f"{says[0].get('version', -1):020d}.checkpoint") for name in log):
             return "_last_checkpoint", "names no checkpoint that is there"
     entries = sorted((int(found[1]), name, found) for name in log if (found := ENTRY.fullmatch(name)))
     checkpoints = [(version, name) for version, name, found in entries if found[3]]
     for _, name in checkpoints[-1:]:
-        if problem := footer(system, f"{folder}/{name}"):
+        if thorough and (problem := footer(system, f"{folder}/{name}")):
             return name, problem
     commits = {version: name for version, name, found in entries if found[2]}
     begin = checkpoints[-1][0] + 1 if checkpoints else 0
@@ -171,7 +178,7 @@ def culprit(system: fs.FileSystem, folder: str, log: Mapping[str, fs.FileInfo]) 
             return name, "is missing"
         if not log[name].size:
             return name, "is empty"
-        if _json(system, f"{folder}/{name}") is None:
+        if thorough and _json(system, f"{folder}/{name}") is None:
             return name, "is cut"
     return None
 
@@ -218,7 +225,7 @@ def explained(lake: str, error: Exception) -> Exception:
     try:
         with stores.explained(lake):
             demand_tables(lake)
-            found = examined(lake)
+            found = examined(lake, thorough=False) or examined(lake)
     except EnvironmentProblem as known:
         return known
     except Exception:  # noqa: BLE001 - what is examined for an error must not hide it

@@ -67,24 +67,23 @@ def era(table: DeltaTable) -> str:
     where, table_id = _root(table), str(table.metadata().id)
     with _LOCK:
         found = _ERAS.get(where)
-    same = found is not None and found[3]() is table  # nobody restores a table while it is kept open
-    if found is not None and same and found[1] == table.version():
-        return found[0]
-    folder = _folder(table)
-    if found is not None and same:
-        word = found[0]
-    elif found is None or not found[0].startswith(table_id) or found[1] > table.version() or _told(folder, found[1]) != found[2]:
-        word = f"{table_id} {uuid.uuid4()}"
-    else:
-        word = found[0]
+    word, folder = f"{table_id} {uuid.uuid4()}", _folder(table)
+    if found is not None:
+        before, version, commit, kept = found
+        if kept() is table:  # nobody restores a table while it is kept open
+            if version == table.version():
+                return before
+            word = before
+        elif before.startswith(table_id) and version <= table.version() and _identity(folder, version) == commit:
+            word = before
     with _LOCK:
-        _ERAS[where] = word, table.version(), _told(folder, table.version()), ref(table)
+        _ERAS[where] = word, table.version(), _identity(folder, table.version()), ref(table)
         if len(_ERAS) > TABLES:
             del _ERAS[next(iter(_ERAS))]
     return word
 
 
-def _told(folder: str, version: int) -> tuple[int, int]:
+def _identity(folder: str, version: int) -> tuple[int, int]:
     """What tells the file of a commit from another of its name: when it was written, and its octets; zeros where there is none."""
     system, path = filesystem(f"{folder}/{version:020d}.json")
     info = system.get_file_info(path)
@@ -154,11 +153,11 @@ def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
 
     Commits that the log no longer has are left out.
     """
-    table_id, folder, root = table.metadata().id, _folder(table), _root(table)
+    word, folder, root = era(table), _folder(table), _root(table)
     found = []
     for number in range(table.version(), since, -1):
         try:
-            commit = _commit(table_id, f"{folder}/{number:020d}.json")
+            commit = _commit(word, f"{folder}/{number:020d}.json")
         except FileNotFoundError:
             break
         if not commit.ours and commit.removed:

@@ -46,7 +46,7 @@ def mend(lake: str, damaged: list[str], run_id: str) -> list[Lost]:
         tables.make_tables(lake, pool)
     tables.bring_up(lake)
     for table in damaged:
-        found += _drop(lake, table, open_tables.table(location(lake, table)), run_id)
+        found += _drop(table, open_tables.table(location(lake, table)), run_id)
     return found
 
 
@@ -92,9 +92,8 @@ def _opens(where: str, version: int | None = None) -> bool:
     return True
 
 
-def _drop(lake: str, table: str, delta: DeltaTable, run_id: str) -> Iterator[Lost]:
+def _drop(table: str, delta: DeltaTable, run_id: str) -> Iterator[Lost]:
     """Take the data files out of a table that cannot be read, in one commit."""
-    del lake
     time = clustering(table)
     gone = [file for file, _ in unreadable(delta, time)]
     if not gone:

@@ -27,7 +27,7 @@ from stompcap.views import VIEWS
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -133,12 +133,13 @@ def has_committed(lake: str, table: str, app_id: str) -> bool:
 
 
 def commit(
-    lake: str, table: str, files: Iterable[DataFile], app_ids: Sequence[str], run_id: str, open_rows: OpenRows | None = None
+    lake: str, table: str, files: Iterable[DataFile], app_ids: Sequence[str], run_id: str, open_rows: OpenRows | None = None,
+    sources: Mapping[str, int] | None = None,
 ) -> int:
     """Add files to a table in one transaction that bears application ids, such as the name of their batch; rows added.
 
     Where the table has these ids already, nothing is added. A batch without rows is entered all the same. `open_rows`: what becomes of
-    rows of open streams with it.
+    rows of open streams with it; `sources`: the versions of the tables that its rows were made from.
     """
     listed = list(files)
     delta = open_tables.table(location(lake, table))
@@ -146,7 +147,7 @@ def commit(
         return 0
     made, gone = rewritten(lake, table, delta, open_rows) if open_rows else ([], [])
     before = delta.version()
-    replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids)))
+    replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids), sources or {}))
     if listed or made:
         compact(lake, table)
     if due(before):
@@ -154,9 +155,11 @@ def commit(
     return sum(f.rows for f in listed)
 
 
-def append(lake: str, table: str, rows: pa.Table, app_ids: Sequence[str], run_id: str) -> int:
-    """Append a small Arrow table that the driver already holds, in one transaction; rows added."""
-    return commit(lake, table, written(lake, table, rows), app_ids, run_id)
+def append(
+    lake: str, table: str, rows: pa.Table, app_ids: Sequence[str], run_id: str, sources: Mapping[str, int] | None = None
+) -> int:
+    """Append a small Arrow table that the driver already holds, in one transaction as `commit` does; rows added."""
+    return commit(lake, table, written(lake, table, rows), app_ids, run_id, sources=sources)
 
 
 def small(lake: str, table: str, columns: list[str] | None = None, filters: list[tuple[str, str, Any]] | None = None) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,7 +138,3 @@ def touched(fresh: Iterable[Entries], failing: Iterable[int]) -> U64:
     """The hashes of some entries, and some more, ascending."""
     return np.unique(np.concatenate([np.array(sorted(failing), np.uint64), *(one.keys for one in fresh)]))
 
-
-def summed(values: Mapping[str, int]) -> str:
-    """Quantities in words; those that nothing adds up to are left out."""
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value not in EMPTY.values() or value == 0)

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from stompcap.columns import Bools
 from stompcap.lake.tables import small
 from stompcap.quality.ranges import Faults, add_faults
-from stompcap.stomp.grammar import LENIENT_NAMES, SECRET
-from stompcap.stomp.secret_names import STEMS, WORDS, letters_of
+from stompcap.stomp.single_values import is_secret_name
 from stompcap.tables import Table
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ SEARCHED_ROWS = 1 << 15
 """Rows of a table that a validation searches, or one row group."""
 
 LIKELY = "(?i)" + "|".join(("pass", "pwd", "secret", "token", "api.{0,1}key", "auth", "cookie", "credential", "jwt", "session.{0,1}id"))
+"""What octets with a secret name have: one of its stems or words, each by its first part, for a name may have separators anywhere in it."""
 HEAD_OCTETS = 1 << 14
 """Octets of a row in which its head is looked for."""
 
@@ -73,7 +73,7 @@ def _in_headers(values: pa.Array) -> Bools:
     broken = np.zeros(len(values), np.bool_)
     headers = pc.list_flatten(values)
     names = pc.struct_field(headers, "name").dictionary_encode()
-    secret = pa.array([name for name in names.dictionary.to_pylist() if _secret(name)], pa.string())
+    secret = pa.array([name for name in names.dictionary.to_pylist() if is_secret_name(name)], pa.string())
     value = pc.struct_field(headers, "value")
     shown = pc.and_(pc.is_in(names.cast(pa.string()), value_set=secret), pc.not_equal(pc.if_else(pc.equal(value, ""), "***", value), "***"))
     broken[pc.list_parent_indices(values).filter(pc.fill_null(shown, False)).to_numpy()] = True
@@ -87,13 +87,6 @@ def _in_octets(values: pa.Array) -> Bools:
     for at in np.flatnonzero(pc.fill_null(pc.match_substring_regex(heads, LIKELY), False).to_numpy(zero_copy_only=False)):
         lines = heads[int(at)].as_py().replace(b"\r", b"").partition(b"\n\n")[0].split(b"\n")
         pairs = [line.partition(b":") for line in lines[1:]]
-        broken[at] = any(value.strip(b"*\0") and _secret(name.decode("latin-1")) for name, _, value in pairs)
+        broken[at] = any(value.strip(b"*\0") and is_secret_name(name.decode("latin-1")) for name, _, value in pairs)
     return broken
 
-
-def _secret(name: str) -> bool:
-    """Whether the name of a header is secret by default."""
-    letters = letters_of(name)
-    if letters == SECRET:
-        return True
-    return letters not in {letters_of(one) for one in LENIENT_NAMES} and (any(stem in letters for stem in STEMS) or letters in WORDS)

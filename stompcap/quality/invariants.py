@@ -37,6 +37,11 @@ class Condition:
         return f"coalesce({self.column} {'NOT ' if self.negated else ''}IN ({among}), false)"
 
 
+def where(column: str, *words: str, negated: bool = False) -> Condition:
+    """The condition that a column has one of these words, or none of them."""
+    return Condition(column, words, negated)
+
+
 @dataclass(frozen=True)
 class Points:
     """The points of a table's rows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stompcap.quality.invariants import ASKS, CLIENTS, SERVERS, Condition
+from stompcap.quality.invariants import ASKS, CLIENTS, SERVERS, Condition, where
 from stompcap.quality.ledgers import LEAST, MOST, SUM, Quantity
 
 WAYS = (CLIENTS, SERVERS)
@@ -11,14 +11,10 @@ CAPTURE, BATCH = "capture_id", ("batch_id",)
 Part = tuple[str, tuple[str, ...], str, tuple[Condition, ...]]
 
 
-def _where(column: str, *words: str) -> Condition:
-    return Condition(column, words)
-
-
-STOMP, TCP, SEND = _where("protocol", "stomp"), _where("transport", "tcp"), _where("command", "SEND")
-FROM_CLIENT, MESSAGES = _where("direction", CLIENTS), (_where("direction", SERVERS), _where("command", "MESSAGE"))
-ANSWERS, SETTLED = _where("command", "ACK", "NACK"), _where("status", "settled")
-OPEN = _where("status", "unsettled", "open", "voided")
+STOMP, TCP, SEND = where("protocol", "stomp"), where("transport", "tcp"), where("command", "SEND")
+FROM_CLIENT, MESSAGES = where("direction", CLIENTS), (where("direction", SERVERS), where("command", "MESSAGE"))
+ANSWERS, SETTLED = where("command", "ACK", "NACK"), where("status", "settled")
+OPEN = where("status", "unsettled", "open", "voided")
 OF_STREAMS = (
     "raw_frames", "frames", "segments", "stalls", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
     "heartbeat_violations", "compliance", "compliance_findings",
@@ -52,15 +48,15 @@ STREAMS = (
     *_of("sessions", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("opened_ns"), _sum("last_ns"), _sum("gap_octets"),
          _sum("complete_start"), _sum("given_up"), ("opened_ts", ("opened_ts",), LEAST, ()),
          *(_sum(f"heartbeat_{way}_ms") for way in WAYS)),
-    *_of("segments", STREAM, *_bounds("ts_ns"), *(_sum(f"new_octets_{way}", _where("direction", way), column="new_octets") for way in WAYS),
-         *(_count(f"rows_{way}", _where("direction", way)) for way in WAYS)),
+    *_of("segments", STREAM, *_bounds("ts_ns"), *(_sum(f"new_octets_{way}", where("direction", way), column="new_octets") for way in WAYS),
+         *(_count(f"rows_{way}", where("direction", way)) for way in WAYS)),
     *_of("raw_frames", STREAM, *_bounds("first_ns", "last_ns"),
-         *(_sum(f"gap_{way}", _where("kind", "gap"), _where("direction", way), column="length_octets") for way in WAYS),
-         *(_sum(f"frames_{name}", _where("kind", "frame"), column=name) for name in ("first_ns", "last_ns", "length_octets"))),
+         *(_sum(f"gap_{way}", where("kind", "gap"), where("direction", way), column="length_octets") for way in WAYS),
+         *(_sum(f"frames_{name}", where("kind", "frame"), column=name) for name in ("first_ns", "last_ns", "length_octets"))),
     *_of("frames", STREAM, *(_sum(name) for name in ("first_ns", "last_ns", "length_octets")),
          _sum("messages_last_ns", *MESSAGES, column="last_ns"), _sum("messages_body_octets", *MESSAGES, column="body_octets"),
          _sum("asked_ns", *ASKS, column="first_ns"),
-         *(_sum(f"{word.lower()}_ns", FROM_CLIENT, _where("command", word), column="first_ns") for word in ("SUBSCRIBE", "BEGIN")),
+         *(_sum(f"{word.lower()}_ns", FROM_CLIENT, where("command", word), column="first_ns") for word in ("SUBSCRIBE", "BEGIN")),
          _count("messages", *MESSAGES), _count("timed", Condition("first_ns")),
          _count("sends_in", FROM_CLIENT, SEND, Condition("transaction")),
          _count("answers_in", FROM_CLIENT, ANSWERS, Condition("transaction")),
@@ -71,12 +67,12 @@ STREAMS = (
     *_of("receipts", STREAM, _sum("requested_ns")),
     *_of("subscriptions", STREAM, _sum("subscribed_ns"), _sum("delivered")),
     *_of("transactions", STREAM, _sum("begun_ns"), _sum("sends"), _sum("acks"), _sum("nacks"), _sum("body_octets")),
-    *_of("heartbeats", STREAM, *(_sum(f"interval_{way}", _where("direction", way), column="interval_ms") for way in WAYS),
+    *_of("heartbeats", STREAM, *(_sum(f"interval_{way}", where("direction", way), column="interval_ms") for way in WAYS),
          *(_sum(name) for name in ("late", "violations", "dead")), ("max_gap_ms", ("max_gap_ms",), MOST, ())),
-    *_of("heartbeat_violations", STREAM, *(_count(name, _where("severity", word)) for name, word in
+    *_of("heartbeat_violations", STREAM, *(_count(name, where("severity", word)) for name, word in
                                            (("late", "late"), ("violations", "violation"), ("dead", "dead"))),
          ("gap_ms", ("gap_ms",), MOST, ())),
-    *_of("compliance", STREAM, *(_sum(f"{rule}_passed", _where("rule_id", rule), column="passed")
+    *_of("compliance", STREAM, *(_sum(f"{rule}_passed", where("rule_id", rule), column="passed")
                                  for rule in ("SN-02", "TX-05", "MS-04")),
          ("opened_first", ("opened_ts",), LEAST, ()), ("opened_last", ("opened_ts",), MOST, ())),
 )
@@ -93,12 +89,12 @@ CAPTURES = (
 BATCHES = (*_of("captures", BATCH, _count("rows")), *_of("batches", BATCH, _count("rows"), _sum("captures")))
 SUBSCRIPTIONS = (
     *_of("subscriptions", SUBSCRIPTION, _count("rows"), *(_sum(name) for name in ("delivered", "acked", "nacked", "unsettled"))),
-    *_of("deliveries", SUBSCRIPTION, _count("delivered"), _count("acked", SETTLED, _where("settlement", "ack")),
-         _count("nacked", SETTLED, _where("settlement", "nack")), _count("unsettled", OPEN)),
+    *_of("deliveries", SUBSCRIPTION, _count("delivered"), _count("acked", SETTLED, where("settlement", "ack")),
+         _count("nacked", SETTLED, where("settlement", "nack")), _count("unsettled", OPEN)),
 )
 TRANSACTIONS = (
     *_of("transactions", TRANSACTION, _count("rows"), *(_sum(name) for name in ("sends", "acks", "nacks", "body_octets"))),
-    *_of("frames", TRANSACTION, *(_count(f"{word.lower()}s", FROM_CLIENT, _where("command", word)) for word in ("SEND", "ACK", "NACK")),
+    *_of("frames", TRANSACTION, *(_count(f"{word.lower()}s", FROM_CLIENT, where("command", word)) for word in ("SEND", "ACK", "NACK")),
          _sum("body_octets", FROM_CLIENT, SEND)),
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools
-from stompcap.quality.invariants import Condition
+from stompcap.quality.invariants import Condition, where
 from stompcap.quality.sums import Rows
 from stompcap.tables import TABLES
 
@@ -53,10 +53,6 @@ def _instant(table: str, column: str, of: str) -> RowRule:
         return (null != other) | (~null & ~other & (rows.numbers(column) != rows.numbers(of) // 1000))
 
     return RowRule(table, column, f"expect_column_values_to_be_{of}_in_microseconds", f"not {of} in microseconds", (column, of), broken)
-
-
-def _where(column: str, *words: str, **rest: bool) -> Condition:
-    return Condition(column, words, **rest)
 
 
 def _implies(table: str, column: str, name: str, fault: str, given: Condition, *then: Condition) -> RowRule:
@@ -123,7 +119,7 @@ def _positive(table: str, column: str) -> RowRule:
 def _verdict(rows: Rows) -> Any:
     counts: dict[str, I64] = {name: rows.numbers(name) for name in ("late", "violations", "dead")}
     worst = {"dead": counts["dead"] > 0, "violation": counts["violations"] > 0, "late": counts["late"] > 0}
-    wrong = [rows.meet(_where("verdict", word)) & ~there for word, there in worst.items()]
+    wrong = [rows.meet(where("verdict", word)) & ~there for word, there in worst.items()]
     return np.logical_or.reduce(wrong)
 
 
@@ -133,27 +129,27 @@ ROW_RULES: tuple[RowRule, ...] = (
     RowRule("captures", "packets", "expect_packets_to_add_up", "not tcp_segments and all of skipped",
             ("packets", "tcp_segments", "skipped"), _packets),
     _only_where("streams", "rst_ns", "there without rst_by", Condition("rst_by")),
-    _only_where("streams", "closed_by", "there though the connection is open", _where("close_kind", "open", negated=True)),
-    _implies("raw_frames", "delimited_by", "expect_frames_to_be_delimited", "null of a frame", _where("kind", "frame"),
+    _only_where("streams", "closed_by", "there though the connection is open", where("close_kind", "open", negated=True)),
+    _implies("raw_frames", "delimited_by", "expect_frames_to_be_delimited", "null of a frame", where("kind", "frame"),
              Condition("delimited_by")),
-    _only_where("raw_frames", "delimited_by", "there of what is no frame", _where("kind", "frame")),
+    _only_where("raw_frames", "delimited_by", "there of what is no frame", where("kind", "frame")),
     _positive("segments", "new_octets"),
-    _only_where("sessions", "closed_ns", "there though the session is open", _where("end_kind", "open", negated=True)),
+    _only_where("sessions", "closed_ns", "there though the session is open", where("end_kind", "open", negated=True)),
     _difference("deliveries", "ack_latency_us", "settled_ns", "delivered_ns", 1000),
     _implies("deliveries", "settle_offset", "expect_settling_frames_where_settled", "null of a settled delivery",
-             _where("status", "settled"), Condition("settle_offset"), Condition("settlement"), Condition("settled_by")),
-    _only_where("deliveries", "settlement", "there of a delivery that nothing settled", _where("status", "settled", "voided", "unknown")),
-    _only_where("deliveries", "settled_ns", "there of a delivery that nothing settled", _where("status", "settled", "voided", "unknown")),
+             where("status", "settled"), Condition("settle_offset"), Condition("settlement"), Condition("settled_by")),
+    _only_where("deliveries", "settlement", "there of a delivery that nothing settled", where("status", "settled", "voided", "unknown")),
+    _only_where("deliveries", "settled_ns", "there of a delivery that nothing settled", where("status", "settled", "voided", "unknown")),
     _only_where("deliveries", "ack_latency_us", "there without settled_ns", Condition("settled_ns")),
-    _only_where("deliveries", "commit_latency_us", "there without a commit", _where("transaction_outcome", "committed")),
+    _only_where("deliveries", "commit_latency_us", "there without a commit", where("transaction_outcome", "committed")),
     _difference("transactions", "duration_us", "ended_ns", "begun_ns", 1000),
     _difference("receipts", "latency_us", "answered_ns", "requested_ns", 1000),
-    _implies("receipts", "answer", "expect_receipts_where_answered", "not RECEIPT of an answered request", _where("status", "answered"),
-             _where("answer", "RECEIPT")),
-    _implies("receipts", "answer", "expect_errors_where_refused", "not ERROR of a refused request", _where("status", "refused"),
-             _where("answer", "ERROR")),
-    _only_where("receipts", "answer", "there of a request without an answer", _where("status", "answered", "refused")),
-    _only_where("receipts", "answered_ns", "there of a request without an answer", _where("status", "answered", "refused")),
+    _implies("receipts", "answer", "expect_receipts_where_answered", "not RECEIPT of an answered request", where("status", "answered"),
+             where("answer", "RECEIPT")),
+    _implies("receipts", "answer", "expect_errors_where_refused", "not ERROR of a refused request", where("status", "refused"),
+             where("answer", "ERROR")),
+    _only_where("receipts", "answer", "there of a request without an answer", where("status", "answered", "refused")),
+    _only_where("receipts", "answered_ns", "there of a request without an answer", where("status", "answered", "refused")),
     RowRule("ack_latency", "hour_ts", "expect_whole_hours", "no whole hour", ("hour_ts",), _hours),
     _sum("ack_latency", "deliveries", ("settled", "unsettled", "unknown")),
     RowRule("heartbeats", "verdict", "expect_verdict_to_have_gaps", "worse than its gaps",

@@ -17,7 +17,7 @@ from stompcap.stomp.octets import equals, matching
 from stompcap.stomp.secret_lines import cover, line_end
 from stompcap.stomp.secret_names import ALWAYS, CLASS_OF, LEFT_OUT, OTHER, SecretNames, is_secret, verdict
 
-COMMA, EQUALS, AMPERSAND, GREATER, DOT, LETTER_C = 44, 61, 38, 62, 46, 99
+COMMA, EQUALS, GREATER, DOT, LETTER_C = 44, 61, 62, 46, 99
 DOUBLE, SINGLE, SQUARE, CURLY, ROUND = 34, 39, 91, 123, 40
 CLOSING = np.zeros(256, np.uint8)
 CLOSING[[SQUARE, CURLY, ROUND]] = [93, 125, 41]

@@ -27,7 +27,6 @@ FIXED = 16
 LONGEST_LINE = 107
 """Octets of a header of version 1, CRLF included (2.1)."""
 LINE = re.compile(rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|(TCP4|TCP6) ([0-9A-Fa-f:.]{2,39}) ([0-9A-Fa-f:.]{2,39}) ([0-9]{1,5}) ([0-9]{1,5}))\r\n")
-MAPPED = bytes(10) + b"\xff\xff"
 LOCAL, PROXY = range(2)
 """Commands of version 2: a connection of the balancer's own, such as a health check; one that it passes on. Version 1 has the latter."""
 IPV4, IPV6 = 0x1, 0x2
@@ -37,7 +36,7 @@ SIZES = {IPV4: 12, IPV6: 36}
 
 @dataclass(frozen=True)
 class Header:
-    """A header: how many octets it has, its command, and the address (16 octets, IPv4 mapped) and port of who opened the connection.
+    """A header: how many octets it has, its command, and the address (4 or 16 octets) and port of who opened the connection.
 
     `address` is empty where it names none: UNKNOWN, LOCAL, and families other than IP.
     """
@@ -66,7 +65,7 @@ def _line(first: bytes) -> Header | None:
     except ValueError:
         return None
     port = int(found[4])
-    return Header(found.end(), PROXY, _mapped(source), port) if max(port, int(found[5])) < 1 << 16 else None
+    return Header(found.end(), PROXY, source, port) if max(port, int(found[5])) < 1 << 16 else None
 
 
 def _binary(first: bytes) -> Header | None:
@@ -83,11 +82,7 @@ def _binary(first: bytes) -> Header | None:
         return Header(FIXED + size)
     width = (wanted - 4) // 2
     port = int.from_bytes(first[FIXED + 2 * width : FIXED + 2 * width + 2], "big")
-    return Header(FIXED + size, PROXY, _mapped(first[FIXED : FIXED + width]), port)
-
-
-def _mapped(address: bytes) -> bytes:
-    return address if len(address) == 16 else MAPPED + address
+    return Header(FIXED + size, PROXY, first[FIXED : FIXED + width], port)
 
 
 class Proxy:

@@ -10,14 +10,14 @@ import pytest
 
 from stompcap.capture import chains, examine
 from stompcap.capture.checkpoint import NO_END
-from stompcap.capture.records import PIECE_OCTETS, block_finder, finder
+from stompcap.capture.records import ZEROS_OCTETS, block_finder, finder
 from tests.e2e.truth import DATA
 
 CAPTURES = [DATA / "activemq_habits.pcap", DATA / "artemis_aftermath.pcapng"]
 LAYOUT = chains.Layout(False, 16, 1_000_000, 1 << 18)
 
 
-@pytest.mark.parametrize("zeros", [PIECE_OCTETS * 3, PIECE_OCTETS * 100 + 7])
+@pytest.mark.parametrize("zeros", [ZEROS_OCTETS * 3, ZEROS_OCTETS * 100 + 7])
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.suffix)
 def test_few_octets_are_searched(capture: Path, zeros: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, searched = tmp_path / "capture", 0
@@ -41,11 +41,11 @@ def test_few_octets_are_searched(capture: Path, zeros: int, tmp_path: Path, monk
     found = examine(str(path), "default")
     assert before is not None
     assert found is not None
-    assert searched <= 3 * PIECE_OCTETS
+    assert searched <= 3 * ZEROS_OCTETS
     assert (found.row["packets"], found.row["used_octets"]) == (before.row["packets"], before.row["used_octets"])
 
 
-@pytest.mark.parametrize("zeros", [0, 1, 15, 16, PIECE_OCTETS - 20, PIECE_OCTETS - 1, PIECE_OCTETS, PIECE_OCTETS + 5, 3 * PIECE_OCTETS])
+@pytest.mark.parametrize("zeros", [0, 1, 15, 16, ZEROS_OCTETS - 20, ZEROS_OCTETS - 1, ZEROS_OCTETS, ZEROS_OCTETS + 5, 3 * ZEROS_OCTETS])
 @pytest.mark.parametrize("final", [True, False])
 @pytest.mark.parametrize("shown", [0, 3, 16, 40, None])
 def test_records_behind_zeros_are_found_as_by_looking_at_each_octet(zeros: int, final: bool, shown: int | None) -> None:

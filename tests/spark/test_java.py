@@ -38,7 +38,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without Java; returns the folder where runtimes are looked for."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setattr(java, "PLACES", (f"{tmp_path}/jvm/*",))
+    monkeypatch.setattr(java, "JAVA_HOMES", (f"{tmp_path}/jvm/*",))
     return tmp_path / "jvm"
 
 

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipelines import validation_figures, validation_versions
 from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
-from stompcap.lake import open_tables
+from pipelines.validation import figures, versions
 from stompcap.lake import tables as lakes
-from stompcap.lake.commits import CommitInfo, compact, replace_files, written
-from stompcap.lake.paths import location
 
 if TYPE_CHECKING:
     from pipelines.job import Job
@@ -31,7 +28,7 @@ def validate(job: Job, *, whole: bool = False) -> None:
 
     batches = [*ledger.pending(job.lake, ["quality_results"]), *ledger.computed_again(job.lake, "quality_results")]
     since = ""
-    new = batches or validation_versions.validated(job.lake) != validation_versions.current(job.lake)
+    new = batches or versions.validated(job.lake) != versions.current(job.lake)
     if whole or new or job.options.settings.quality.newest_packet_s is not None:
         results = _judge(job, batches, not whole)
         failed = [row for row in results if not row["success"]]
@@ -54,18 +51,15 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     with job.stage("validate", batches) as rows:
         waiting = ledger.pending(job.lake, (*extract.TABLES, *silver.TABLES, *gold.TABLES))
         run_id = job.result.run_id
-        versions, before = validation_versions.current(job.lake), validation_versions.validated(job.lake)
+        judged_versions, before = versions.current(job.lake), versions.validated(job.lake)
         judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
-        figures = validation_figures.result(job.lake, run_id, job.spark, before if new else None)
-        gone = validation_versions.rows_gone(job.lake, run_id, before)
-        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), figures, gone])
+        made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
+        gone = versions.rows_gone(job.lake, run_id, before)
+        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
-        entered = open_tables.table(location(job.lake, "quality_results"))
-        replace_files(entered, written(job.lake, "quality_results", results), [], CommitInfo(run_id, tuple(units), versions))
-        compact(job.lake, "quality_results")
-        rows["quality_results"] = results.num_rows
+        rows["quality_results"] = lakes.append(job.lake, "quality_results", results, units, run_id, judged_versions)
         judged: list[dict[str, Any]] = results.to_pylist()
         if docs := data_docs(job.lake):
             write_checks(job.lake, docs, judged)
