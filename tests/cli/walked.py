@@ -30,7 +30,7 @@ COMMANDS = {
     "sql": ("validate", ["sql", "SELECT count(*) FROM frames", "--lake", "LAKE", "--format", "csv"]),
     "register": ("validate", ["register", "--lake", "LAKE", "--quiet"]),
     "report": ("validate", ["report", "--lake", "LAKE", "-o", "OUT/report.html", "--quiet"]),
-    "repair": ("validate", ["repair", "--lake", "LAKE", "--yes", "--quiet"]),
+    "repair": ("validate", ["repair", "--lake", "LAKE", "--quiet"]),
     "maintain": ("validate", ["maintain", "--lake", "LAKE", "--quiet"]),
     "forget": ("validate", ["forget", "--lake", "LAKE", "--before", "2100-01-01", "--yes", "--quiet"]),
     "export": ("validate", ["export", "STREAM", "--lake", "LAKE", "-o", "OUT/stream.pcap", "--quiet"]),
