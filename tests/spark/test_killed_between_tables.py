@@ -53,6 +53,11 @@ def captured(lake: Path) -> pa.Table:
     return DeltaTable(str(lake / "raw_frames")).to_pyarrow_table().select(CAPTURED)
 
 
+def batches(lake: Path) -> set[str]:
+    """The batches that are in table captures."""
+    return set(DeltaTable(str(lake / "captures")).to_pyarrow_table().column("batch_id").to_pylist())
+
+
 def test_the_next_run_finishes_it(run: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
     lake, (second, third) = begun(run, tmp_path / "a")
@@ -77,13 +82,13 @@ def test_where_it_cannot_be_finished_no_octet_of_the_first_capture_is_lost(run: 
     """The run that was killed had made final what the states go on with."""
     lake, (second, third) = begun(run, tmp_path)
     a_day_later(second)
-    known = set(DeltaTable(str(lake / "captures")).to_pyarrow_table().column("batch_id").to_pylist())
+    known = batches(lake)
     before = captured(lake).filter(pa.compute.field("kind") == "frame").to_pylist()
     with killed_between("raw_frames", "stream_state"), pytest.raises(Killed):
         run(lake, second)
     shutil.move(second, tmp_path / "away")
     assert [line for line in run(lake, third).warnings if "put these files back" in line]
     rows = DeltaTable(str(lake / "raw_frames")).to_pyarrow_table()
-    (batch,) = set(DeltaTable(str(lake / "captures")).to_pyarrow_table().column("batch_id").to_pylist()) - known
+    (batch,) = batches(lake) - known
     after = rows.filter(pa.compute.field("batch_id") == batch).select(CAPTURED)
     assert {repr(row) for row in before} <= {repr(row) for row in after.to_pylist()}
