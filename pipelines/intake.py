@@ -149,7 +149,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     if superseded:
         says = "later captures were taken in before: stompcap run --reprocess completes the connections that were open then"
         warn(f"run {batch.run_id}: {says}")
-    _ingest_batch(job, ranked(captures, ()), replace(before, superseded=superseded, anew=True), whole=whole, old=old)
+    _ingest_batch(job, ranked(captures, ()), replace(before, superseded=superseded, anew=batch.anew), whole=whole, old=old)
 
 
 def _ingest_batch(job: Job, captures: Sequence[Survey], before: Baseline, *, whole: bool, old: OldCaptures | None = None) -> None:

@@ -133,10 +133,13 @@ def _warn_of_unused(job: Job, stage: str, batches: Sequence[str], *, alone: bool
 
 
 def _by_session(job: Job, batch: str, tables: Sequence[str], rows: dict[str, int]) -> None:
-    """Compute and commit tables that are made session by session."""
+    """Compute and commit those of some tables, made session by session, that lack a batch."""
+    lacking = [table for table in tables if not lakes.has_committed(job.lake, table, batch)]
+    if not lacking:
+        return
     prefix = _open_prefix(job, batch)
-    files = silver.correlate(job, [batch], ledger.captures(job.lake), prefix, tables)
-    job.commit(files, batch, rows, tables, of_stage(job, batch, prefix))
+    files = silver.correlate(job, [batch], ledger.captures(job.lake), prefix, lacking)
+    job.commit(files, batch, rows, lacking, of_stage(job, batch, prefix))
 
 
 def _open_prefix(job: Job, batch: str) -> str:

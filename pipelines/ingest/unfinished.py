@@ -56,6 +56,9 @@ class Unfinished:
     raw_version: int | None = None
     """Of table raw_frames, which has octets of the connections that the batch goes on with; None in lakes of older versions."""
 
+    anew: bool = True
+    """Whether it computes all open connections again, as older versions did with each batch that they finished."""
+
     @property
     def files(self) -> list[str]:
         """The paths of all captures that it reads."""
@@ -82,6 +85,7 @@ def begin(
         "again": _named(reread),
         "slice": connections,
         "raw_version": baseline.raw_version,
+        "anew": baseline.anew,
     }
     lakes.append(job.lake, "batches", pa.Table.from_pylist([row], schema=TABLES["batches"].arrow), [batch], job.result.run_id)
 
@@ -99,7 +103,7 @@ def all_begun(lake: str, names: Collection[str] | None = None) -> list[Unfinishe
     return [
         Unfinished(
             row["batch_id"], row["run_id"], row["captures"], from_json(row["options"]), row["state_version"], row["streams_version"],
-            row["again"] or (), row["slice"], row["raw_version"],
+            row["again"] or (), row["slice"], row["raw_version"], row["anew"] is not False,
         )
         for row in rows if names is None or row["batch_id"] in names
     ]  # fmt: skip

@@ -45,6 +45,7 @@ BATCHES = Table(
         Column("again", pa.list_(CAPTURE), "Captures of earlier batches that are read again for these connections"),
         text("slice", "Of a batch that only computes connections again, which these are, as JSON; else null"),
         big("raw_version", "Version of table raw_frames that has octets of the open connections that the batch goes on with"),
+        flag("anew", "Whether it computes all open connections again, as the batch before it was not finished"),
     ),
     key=("batch_id",),
     statistics=("batch_id", "begun_ts"),

@@ -21,7 +21,7 @@ from stompcap.lake.paths import OPEN
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.capture.packaging import Frame, pcap
-from tests.killed import Killed, killed_at
+from tests.killed import Killed, killed_at, killed_between
 from tests.spark.test_rotated_runs import rows_of
 from tests.tcp.wire import START_NS
 
@@ -147,6 +147,27 @@ def test_files_of_connections_without_packets_stay_until_they_are_over(run: Star
     final = {name: [row.replace("'final': False", "'final': True") for row in found] for name, found in rows.items()}
     now = rows_of(lake)
     assert all(set(final[name]) <= set(now[name]) for name in ("streams", "frames", "sessions", "deliveries", "compliance", "receipts"))
+
+
+def test_a_killed_batch_is_finished_with_the_connections_that_it_had(run: Start, tmp_path: Path) -> None:
+    """All rows of a connection without packets stay those of its batch, of which a stage may still have to take them."""
+    lake, quiet, busy = tmp_path / "lake", Talk(1), Talk(2)
+    quiet.says(SECOND)
+    busy.says(2 * SECOND)
+    parts = [capture(tmp_path / "0.pcap", [quiet, busy])]
+    with killed_between("captures", "ack_latency"), suppress(Killed):
+        run(lake, *parts)
+    for number, (done, lacking) in enumerate([("raw_frames", "frames"), ("captures", "ack_latency")], 1):
+        busy.says(number * 60 * SECOND)
+        parts.append(capture(tmp_path / f"{number}.pcap", [busy]))
+        with killed_between(done, lacking), suppress(Killed):
+            run(lake, parts[-1])
+    held = [lakes.small(str(lake), name, ["stream_id", "batch_id"]).to_pylist() for name in ("streams", "raw_frames", "frames", "segments")]
+    assert {tuple(row.values()) for row in held[0]} == {tuple(row.values()) for rows in held for row in rows}
+    assert len({row["batch_id"] for row in held[0]}) == 2
+    run(lake, *parts)
+    run(tmp_path / "one", *parts)
+    assert rows_of(lake) == rows_of(tmp_path / "one")
 
 
 @pytest.mark.slow
