@@ -42,6 +42,7 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@for name in tables rules; do \
 		text=$$($(PY) -m stompcap.$$name.$${name}_page) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
+	@$(PY) -m stompcap.quality.catalogue >docs/quality.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs
 	@lake=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lake --quiet && $(PY) -m tests.sql.document $$lake >docs/sql.md; rm -rf $$lake

@@ -6,7 +6,7 @@ With `reprocess`, what the lake has of the source is computed again from its cap
 from __future__ import annotations
 
 from airflow.sdk import Param, dag
-from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
+from stompcap_jobs import ASSETS, CAPTURES, COMMON, FAIL_ON, FAIL_ON_ARGS, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
 
 TIME = "A date, or a time without zone for UTC; empty for no bound"
 NARROWED = "(['--reprocess'] + (['--from', params.since] if params.since else []) + (['--to', params.until] if params.until else []))"
@@ -17,7 +17,7 @@ NARROWED = "(['--reprocess'] + (['--from', params.since] if params.since else []
     doc_md=__doc__,
     **COMMON,
     params={
-        **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS,
+        **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS, "fail_on": FAIL_ON,
         "reprocess": Param(False, type="boolean", description="Compute connections that the lake has anew"),
         "since": Param("", type="string", description=f"Begin of what is reprocessed. {TIME}"),
         "until": Param("", type="string", description=f"End of what is reprocessed. {TIME}"),
@@ -28,7 +28,8 @@ def stompcap_backfill() -> None:
     Job(
         task_id="run",
         job="run",
-        arguments="['--source', params.source] + " + SETTINGS_ARGS + " + (" + NARROWED + " if params.reprocess else []) + params.captures",
+        arguments="['--source', params.source] + " + SETTINGS_ARGS + " + " + FAIL_ON_ARGS
+        + " + (" + NARROWED + " if params.reprocess else []) + params.captures",
         outlets=list(ASSETS.values()),
     )
 

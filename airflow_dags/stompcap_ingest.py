@@ -15,7 +15,7 @@ from pathlib import Path
 
 from airflow.sdk import CronDataIntervalTimetable, Param, dag, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
-from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
+from stompcap_jobs import ASSETS, CAPTURES, COMMON, FAIL_ON, FAIL_ON_ARGS, PARAMS, SETTINGS, SETTINGS_ARGS, SOURCE, Job
 
 
 @dag(
@@ -23,7 +23,7 @@ from stompcap_jobs import ASSETS, CAPTURES, COMMON, PARAMS, SETTINGS, SETTINGS_A
     doc_md=__doc__,
     **COMMON,
     params={
-        **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS,
+        **PARAMS, "captures": CAPTURES, "source": SOURCE, "settings": SETTINGS, "fail_on": FAIL_ON,
         "all": Param(False, type="boolean", description="Take all captures, as a run by hand does, not those of the data interval"),
     },
 )
@@ -60,7 +60,7 @@ def stompcap_ingest() -> None:
     run = Job(
         task_id="run",
         job="run",
-        arguments="['--source', params.source] + " + SETTINGS_ARGS + " + ti.xcom_pull('find')",
+        arguments="['--source', params.source] + " + SETTINGS_ARGS + " + " + FAIL_ON_ARGS + " + ti.xcom_pull('find')",
         outlets=list(ASSETS.values()),
     )
     found >> run  # type: ignore[operator]

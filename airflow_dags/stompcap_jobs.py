@@ -6,6 +6,7 @@ Environment variables of the scheduler give the defaults of the parameters:
 - STOMPCAP_CAPTURES, STOMPCAP_LAKE, STOMPCAP_REPORT: captures, lake and report; default: the bundled captures, `lake`, `report.html`.
 - STOMPCAP_SCHEDULE: when `stompcap_ingest` runs, as cron has it; default: `@hourly`.
 - STOMPCAP_SETTINGS: the settings file of rules and thresholds; default: none.
+- STOMPCAP_FAIL_ON: quality, must or should, for runs to fail on; default: on none of these.
 - STOMPCAP_KEEP_DAYS: days after which maintenance forgets connections; default: they stay.
 - STOMPCAP_POOL: the pool of tasks that write, with one slot, for a lake has one writer; default: `default_pool`.
 - STOMPCAP_HOME: the folder of `jobs`; default: the folder of this one.
@@ -64,6 +65,11 @@ CAPTURES = Param(
 SOURCE = Param("default", type="string", description="Capture point")
 SETTINGS = Param(os.environ.get("STOMPCAP_SETTINGS", ""), type="string", description="Settings file of rules and thresholds, if any")
 SETTINGS_ARGS = "(['--settings', params.settings] if params.settings else [])"
+FAIL_ON = Param(
+    os.environ.get("STOMPCAP_FAIL_ON", ""), type="string", enum=["", "quality", "must", "should"],
+    description="Fail where checks of the lake do (quality), or where a connection that the run wrote broke rules (must, should)",
+)
+FAIL_ON_ARGS = "(['--fail-on', params.fail_on] if params.fail_on else [])"
 
 
 class Job(SparkSubmitOperator):

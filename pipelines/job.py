@@ -98,6 +98,7 @@ class Job:
         `removed` leave it.
         """
         lock.demand(self.lake)
+        self.result.batches.append(batch)
         if self._commits is not None:
             self._commits.enter_context(self._uninterrupted())
             self._commits = None

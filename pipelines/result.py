@@ -48,6 +48,9 @@ class Result:
     abandoned: int = 0
     """Open connections that nothing could go on with."""
 
+    batches: list[str] = field(default_factory=list)
+    """The batches that it committed rows of."""
+
     data_docs: str | None = None
     began: float = field(default_factory=time.monotonic)
     """When the run began (time.monotonic)."""

@@ -30,6 +30,8 @@ from typing import Any
 
 from stompcap.errors import UsageError
 
+SEVERITIES = ("error", "warning")
+
 LEVEL = re.compile(r"M|S|I|M/S|M/I|S/I")
 HEADER = re.compile(r"[-_.]*[A-Za-z0-9][A-Za-z0-9_.-]*|\*[-_.]*[A-Za-z0-9][A-Za-z0-9_.-]*\*")
 MOST_HEADERS = 256
@@ -85,11 +87,20 @@ def filled_in(text: str) -> str:
 
 
 @dataclass(frozen=True)
+class Weight:
+    """A user's setting of one expectation; a severity of None keeps ours."""
+
+    enabled: bool = True
+    severity: str | None = None
+
+
+@dataclass(frozen=True)
 class Quality:
     """Thresholds of the lake's quality, which trip the gate of `--fail-on quality`; None is no threshold."""
 
     newest_packet_s: float | None = _threshold(None, "the newest packet of each source is no older when the lake is validated")
     lost_ratio: float | None = _threshold(None, "of the bytes of STOMP streams no more than this part is missing from the captures")
+    expectations: tuple[tuple[str, Weight], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -212,10 +223,26 @@ def _numbers(outer: str, table: Mapping[str, object], kind: type) -> dict[str, f
 
 
 def _quality(table: Mapping[str, object]) -> Quality:
-    found = Quality(**_numbers("quality", table, Quality))
+    numbers = {name: value for name, value in table.items() if name != "expectations"}
+    found = Quality(**_numbers("quality", numbers, Quality), expectations=_expectations(table.get("expectations", {})))
     if found.lost_ratio is not None and found.lost_ratio > 1:
         raise _Invalid(("quality", "lost_ratio"), "must be 1 or less, as in 0.01 for one byte of a hundred")
     return found
+
+
+def _expectations(value: object) -> tuple[tuple[str, Weight], ...]:
+    """The weights of expectations by name; whether there are such is for who knows them."""
+    outer, found = ("quality", "expectations"), []
+    for name, given in _table(outer, value).items():
+        table = _table((*outer, name), given)
+        _only((*outer, name), table, ("enabled", "severity"))
+        enabled, severity = table.get("enabled", True), table.get("severity")
+        if not isinstance(enabled, bool):
+            raise _Invalid((*outer, name, "enabled"), "must be true or false")
+        if severity not in (None, *SEVERITIES):
+            raise _Invalid((*outer, name, "severity"), f"must be {' or '.join(SEVERITIES)}")
+        found.append((name, Weight(enabled, None if severity is None else str(severity))))
+    return tuple(found)
 
 
 def _thresholds(table: Mapping[str, object]) -> Thresholds:

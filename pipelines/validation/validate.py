@@ -12,6 +12,8 @@ from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
 from pipelines.validation import figures, versions
 from stompcap.lake import tables as lakes
+from stompcap.quality.catalogue import name_of
+from stompcap.settings import Quality, Weight
 
 if TYPE_CHECKING:
     from pipelines.job import Job
@@ -33,7 +35,7 @@ def validate(job: Job, *, whole: bool = False) -> None:
         results = _judge(job, batches, not whole)
         failed = [row for row in results if not row["success"]]
     else:
-        results = last(job.lake)
+        results = weighed(last(job.lake), job.options.settings.quality)
         failed = [row for row in results if not row["success"] and row["severity"] == "error"]
         since = f" (run {failed[0]['run_id']} found so; stompcap validate checks again)" if failed else ""
     job.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
@@ -58,12 +60,20 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
+        judged = weighed(results.to_pylist(), job.options.settings.quality)
+        results = pa.Table.from_pylist(judged, schema=results.schema)
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(job.lake, "quality_results", results, units, run_id, judged_versions)
-        judged: list[dict[str, Any]] = results.to_pylist()
         if docs := data_docs(job.lake):
             write_checks(job.lake, docs, judged)
     return judged
+
+
+def weighed(results: list[dict[str, Any]], quality: Quality) -> list[dict[str, Any]]:
+    """Rows of `quality_results` without those of expectations that the user has switched off, with the severities that the user has set."""
+    weights = dict(quality.expectations)
+    named = [(weights.get(name_of(row["table_name"], row["column_name"], row["expectation"]), Weight()), row) for row in results]
+    return [row | {"severity": weight.severity or row["severity"]} for weight, row in named if weight.enabled]
 
 
 def data_docs(lake: str) -> str | None:

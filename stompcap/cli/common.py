@@ -175,7 +175,15 @@ def options(
         return found
     from stompcap.rules import settings_of
 
-    return replace(found, settings=settings_of(settings))
+    chosen = settings_of(settings)
+    if chosen.quality.expectations:
+        from stompcap.quality.catalogue import derived, told
+
+        known = derived().keys() | told().keys()
+        for name, _ in chosen.quality.expectations:
+            if name not in known:
+                raise UsageError(f'{settings}: quality.expectations."{visible(name, 80)}": no such expectation; docs/quality.md lists them')
+    return replace(found, settings=chosen)
 
 
 def with_seconds(words: Sequence[str]) -> list[str]:

@@ -62,7 +62,7 @@ def evaluated(found: Profiled, quality: Quality, run_id: str) -> pa.Table:
             rule, both = rules[result.expectation], found.sums[result.expectation]
             sides = {rule.names[0]: both.left[0], rule.names[1]: both.right[0]}
             rows.append(_row(result, sides | found.offenders.get(rule.name, {})))
-    if quality != Quality() and {"captures", "streams"} <= set(found.profiles):
+    if (quality.newest_packet_s, quality.lost_ratio) != (None, None) and {"captures", "streams"} <= set(found.profiles):
         moment = int(now.timestamp()) * 10**9
         for result in validator.validate(suites.thresholds_suite(quality), suites.measured(found.measures, moment)):
             rows.append(_row(result, _measured(found.measures, quality, result.expectation, moment)))

@@ -52,7 +52,8 @@ receipt_wait_s = 30
 {thresholds}
 
 Table `quality` has thresholds of the lake's quality, for `stompcap run`, `stompcap watch` and `stompcap validate`. Without one nothing is
-judged by it; one that is exceeded trips the gate `--fail-on quality`.
+judged by it; one that is exceeded trips the gate `--fail-on quality`. It also weighs single expectations, switches them off and adds your
+own: [quality.md](quality.md#switch-off-or-weigh).
 
 ```toml
 [quality]
@@ -80,7 +81,7 @@ def document() -> str:
 def _settings() -> str:
     return SETTINGS.format(
         thresholds="\n".join(f"| `{f.name}` | {f.default:g} | {f.metadata['meaning']} |" for f in fields(Thresholds)),
-        quality="\n".join(f"| `{f.name}` | {f.metadata['meaning']} |" for f in fields(Quality)),
+        quality="\n".join(f"| `{f.name}` | {f.metadata['meaning']} |" for f in fields(Quality) if f.metadata),
     )
 
 

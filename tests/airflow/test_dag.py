@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jinja2.nativetypes import NativeEnvironment
 
 from stompcap.spark import jars
 from tests.airflow.server import PATIENCE_S, end, states, variables, wait_until_healthy
@@ -43,6 +44,15 @@ def test_every_job_of_the_dags_is_there() -> None:
     named = {name for path in DAGS.glob("*.py") for name in re.findall(r'\bjob="(\w+)"', path.read_text())}
     assert named == {"run", "report", "validate", "forget", "maintain"}
     assert [name for name in named if not (ROOT / "jobs" / f"{name}.py").is_file()] == []
+
+
+@pytest.mark.parametrize(("given", "expected"), [("", []), ("must", ["--fail-on", "must"])])
+def test_runs_are_given_the_gate_that_is_set(given: str, expected: list[str]) -> None:
+    shared = (DAGS / "stompcap_jobs.py").read_text()
+    template = re.search(r'^FAIL_ON_ARGS = "(.*)"$', shared, re.MULTILINE)
+    assert template
+    assert NativeEnvironment().from_string("{{ " + template[1] + " }}").render(params={"fail_on": given}) == expected
+    assert [name for name in ("ingest", "backfill") if '+ FAIL_ON_ARGS' not in (DAGS / f"stompcap_{name}.py").read_text()] == []
 
 
 def test_the_dags_name_the_jars_that_fit() -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,11 +20,14 @@ from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.lake import open_tables
 from stompcap.lake import tables as lakes
-from stompcap.options import Options
+from stompcap.options import Options, one_of
 from stompcap.tables import words
+from stompcap.tables.levels import SPELLED
+from stompcap.units import count
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
+    from pipelines.job import Job
     from pipelines.recompute.reprocess import Wanted
 
 Captures = Annotated[list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs.", show_default=False)]
@@ -32,6 +35,14 @@ Some = Annotated[
     list[str] | None,
     typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; optional with --reprocess.", show_default=False),
 ]
+RunFailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on", show_default=False,
+        help="Exit with code 1 if checks of the lake fail, now or when last made (quality); if a connection that this run wrote broke a "
+        "MUST rule (must), or a MUST or SHOULD rule (should); repeatable. Choices: quality, must, should.",
+    ),
+]  # fmt: skip
 FailOn = Annotated[
     list[str] | None,
     typer.Option("--fail-on", help="Exit with code 1 if its checks fail, now or when last made. Choices: quality.", show_default=False),
@@ -47,6 +58,7 @@ METRICS = {
 }
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)
+RUN_GATES = (*GATES, "must", "should")
 READING, WHERE, VERBOSITY, AGAIN = common.Reading(), common.Where(), common.Verbosity(), common.Again()
 
 
@@ -66,7 +78,7 @@ def run(
     ack_scope: common.AckScope = Options.ack_scope,
     settings: common.SettingsFile = None,
     where: common.Where = WHERE,
-    fail_on: FailOn = None,
+    fail_on: RunFailOn = None,
     verbosity: common.Verbosity = VERBOSITY,
 ) -> None:
     """Run all stages (extract, decode, correlate, metrics, validate) on what is new to the lake.
@@ -179,9 +191,10 @@ def perform(
     wanted: Wanted | None = None,
 ) -> None:
     """Run stages, print their results and end with the right code."""
+    gates = RUN_GATES if len(stages) > 1 else GATES
     for gate in fail_on or ():
-        if gate not in GATES:
-            raise UsageError(f"--fail-on {gate}: must be {' or '.join(GATES)}")
+        if gate not in gates:
+            raise UsageError(f"--fail-on {gate}: must be {one_of(gates)}")
     as_json, quiet = verbosity.as_json, verbosity.quiet
     session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
@@ -196,6 +209,7 @@ def perform(
     with on_stderr(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
         job = Job(session, lake, options, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
+        broken, listed = _findings(job, fail_on or ())
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
         if readable and not as_json and not quiet and "metrics" in stages:
@@ -205,13 +219,27 @@ def perform(
             found = overview(lake, session)
             job.result.lap("summary")
     outcome = result.public()
+    if broken is not None:
+        outcome |= {"finding_counts": broken, "findings": listed}
     if as_json:
         print(json.dumps(outcome))
     elif not quiet:
         render.show(summary(outcome | {"overview": found} if found is not None else outcome))
     for line in result.refused:
         to_stderr(line)
+    if broken and not as_json:
+        counts = ", ".join(f"{SPELLED[level]} {count(number)}" for level, number in broken.items())
+        to_stderr(f"connections that this run wrote broke rules: {counts}; --json lists the findings, as does table compliance_findings")
     if result.refused:
         raise SystemExit(UNREADABLE)
-    if "quality" in (fail_on or ()) and result.failed_expectations:
+    if broken or ("quality" in (fail_on or ()) and result.failed_expectations):
         raise SystemExit(TRIPPED)
+
+
+def _findings(job: Job, fail_on: Sequence[str]) -> tuple[dict[str, int] | None, list[dict[str, Any]]]:
+    """The findings by which the gates must and should go: their numbers by level, and the first; None where neither is asked for."""
+    from pipelines.run_findings import GATES as LEVELS_OF
+    from pipelines.run_findings import findings
+
+    levels = sorted({level for gate in fail_on for level in LEVELS_OF.get(gate, ())})
+    return findings(job.lake, set(job.result.batches), levels, job.spark) if levels else (None, [])

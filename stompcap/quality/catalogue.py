@@ -1,0 +1,104 @@
+"""All expectations by the names that settings and docs/quality.md have for them, with what they say: `table.column expectation`."""
+
+from __future__ import annotations
+
+import sys
+
+from stompcap.quality.across import BALANCES
+from stompcap.quality.clear_secrets import COLUMNS, MASKED
+from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
+from stompcap.quality.invariants import INVARIANTS
+from stompcap.quality.measures import FEW, RECENT
+from stompcap.quality.ranges import checks
+from stompcap.quality.report import checked
+from stompcap.quality.row_rules import ROW_RULES
+from stompcap.quality.wording import FIGURES, GOES_ON, ONE_POINT, STAY
+from stompcap.tables import TABLES, Table
+
+KEYS = "expect_compound_columns_to_be_unique"
+
+
+def name_of(table: str, column: str | None, expectation: str) -> str:
+    """The name of an expectation."""
+    return f"{table}.{column} {expectation}" if column else f"{table} {expectation}"
+
+
+def derived() -> dict[str, str]:
+    """Expectations that follow from what the tables declare: keys, words, null, ranges, orders."""
+    return {name: said for table in TABLES.values() for name, said in _of_table(table).items()}
+
+
+def _of_table(table: Table) -> dict[str, str]:
+    found = {name_of(table.name, None, KEYS): f"No two rows have the same {', '.join(table.key)}"}
+    found |= {name_of(table.name, one.name, IN_SET): f"{one.name} is one of {', '.join(one.words)}" for one in table.enumerations}
+    found |= {name_of(table.name, one.name, NOT_NULL): f"{one.name} is never null" for one in checked(table) if not one.nullable}
+    return found | {name_of(table.name, one.column.name, one.expectation): f"{one.column.name} is not {one.fault}" for one in checks(table)}
+
+
+def told() -> dict[str, str]:
+    """Expectations that stand for a sentence of their own."""
+    found = {name_of(one.table, None, one.name): one.statement for one in INVARIANTS}
+    found |= {name_of(one.table, None, one.name): one.statement for one in BALANCES}
+    found |= {name_of(one.table, one.column, one.expectation): f"Never: {one.column} is {one.fault}" for one in ROW_RULES}
+    found |= {name_of(table, column, MASKED): "Secrets are masked" for table, column in COLUMNS.items()}
+    for table in TABLES.values():
+        if table.layer in ("bronze", "silver"):
+            found[name_of(table.name, None, STAY)] = "No other program has removed rows"
+    for table_name in ("ack_latency", "compliance_summary"):
+        found[name_of(table_name, None, FIGURES)] = "Figures are those that the rows come to"
+    found[name_of(WHOLE_FILES[0], WHOLE_FILES[1], WHOLE)] = f"{WHOLE_FILES[1]} is {WHOLE_FILES[2]}"
+    found[name_of("captures", "source", ONE_POINT)] = "A source is one capture point"
+    found[name_of("streams", None, GOES_ON)] = "Open connections go on in the next run"
+    found[name_of("captures", "last_ns", RECENT)] = "The newest packet of each source is recent (a threshold)"
+    found[name_of("streams", None, FEW)] = "Few bytes of STOMP streams are missing (a threshold)"
+    return found
+
+
+def page() -> str:
+    """docs/quality.md."""
+    rows = [f"| `{name}` | {said.replace('|', '/')} |" for name, said in sorted(told().items())]
+    return HEAD.format(derived=len(derived()), told=len(rows)) + "\n".join(rows)
+
+
+HEAD = """# What a validation expects
+
+`stompcap run` and `stompcap validate` hold the lake against these expectations; their results are in table `quality_results`. What is
+told of a failure names the key of a row: of a check across tables the first row of the stream, capture or name that does not agree.
+
+{derived} expectations follow from what [tables.md](tables.md) says of single columns: keys are unique, enumerations have their words only,
+columns that are never null are not, numbers and times are in range and in order. {told} more stand for sentences of their own:
+
+- *One row*: times, durations, counts and words agree with each other.
+- *Across tables*: what the rows of several tables add up to agrees for each stream, capture, batch, subscription or transaction. Each data
+  file is added up once, and the sums of all files are put together bucket by bucket of the keys' hashes.
+- *Figures*: `ack_latency` and `compliance_summary` are made once more from the rows. `validate` makes all groups; a run, and
+  `validate --new`, those of the hours and days that changed, and some 200 others, drawn anew each time.
+- *Secrets*: headers with a secret name are masked. Of large tables some row groups are searched, drawn anew; whole lakes are by
+  `stompcap doctor --secrets FILE`. Nothing is judged where a run was given `--keep-credentials` or names that are not secret.
+- *Rows that are gone*: a commit of another program that left fewer rows than there were. To compact, optimise or vacuum is none.
+
+A table that another program has written since the last validation has another Delta version: then `run` and `validate --new` validate,
+though no capture is new.
+
+## Switch off or weigh
+
+In the settings file, by name; an unknown name is refused:
+
+```toml
+[quality.expectations."streams expect_rows_to_stay"]
+severity = "warning"
+
+[quality.expectations."captures.status expect_column_distinct_values_to_be_in_set"]
+enabled = false
+```
+
+A warning is told and does not trip the gate `--fail-on quality`.
+
+## Expectations with a sentence of their own
+
+| expectation | what it says |
+| --- | --- |
+"""
+
+if __name__ == "__main__":
+    sys.stdout.write(page() + "\n")
