@@ -9,6 +9,8 @@ Environment variables of the scheduler give the defaults of the parameters:
 - STOMPCAP_FAIL_ON: quality, must or should, for runs to fail on; default: on none of these.
 - STOMPCAP_KEEP_DAYS: days after which maintenance forgets connections; default: they stay.
 - STOMPCAP_POOL: the pool of tasks that write, with one slot, for a lake has one writer; default: `default_pool`.
+- STOMPCAP_CONF: settings of Spark, as JSON: {"spark.executor.memory": "4g", "spark.executor.instances": "8"}; default: none.
+- STOMPCAP_JARS_OF_JOBS: JARs beside Delta's, by path or URI, comma-separated; default: none.
 - STOMPCAP_HOME: the folder of `jobs`; default: the folder of this one.
 - STOMPCAP_ENV: the environment of stompcap, not Airflow's, with spark-submit and the driver's Python; default: `.venv` of a
   checkout, or the environment that this file was installed into.
@@ -17,12 +19,14 @@ Environment variables of the scheduler give the defaults of the parameters:
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +57,26 @@ COMMON: dict[str, Any] = {
 }
 """What all DAGs are declared with."""
 
+
+def coordinates() -> str:
+    """Delta's JARs as Maven coordinates, for the versions of pyspark and delta-spark in the environment of stompcap."""
+    folders = [str(folder) for folder in ENVIRONMENT.glob("lib/python*/site-packages")]
+    found = {one.name.lower().replace("_", "-"): one.version for one in distributions(path=folders)}
+    spark, delta = found.get("pyspark", "4.2.0"), found.get("delta-spark", "4.4.0")
+    return f"io.delta:delta-spark_{'.'.join(spark.split('.')[:2])}_2.13:{delta}"
+
+
+MEMORY = r"^([0-9]+[kmgt]b?)?$"
 PARAMS = {
     "lake": Param(os.environ.get("STOMPCAP_LAKE", str(HOME / "lake")), type="string", description="Directory or URI of the lake"),
     "python": Param(os.environ.get("STOMPCAP_PYTHON", PYTHON), type="string", description="The Python of the workers, with stompcap"),
-    "packages": Param("io.delta:delta-spark_4.2_2.13:4.4.0", type="string", description="Delta's JARs, as Maven coordinates"),
+    "packages": Param(coordinates(), type="string", description="Delta's JARs, as Maven coordinates"),
+    "jars": Param(os.environ.get("STOMPCAP_JARS_OF_JOBS", ""), type="string", description="Other JARs, comma-separated"),
+    "conf": Param(json.loads(os.environ.get("STOMPCAP_CONF", "{}")), type="object", description="Settings of Spark"),
+    "driver_memory": Param("", type="string", pattern=MEMORY, description="spark.driver.memory, such as 4g"),
+    "executor_memory": Param("", type="string", pattern=MEMORY, description="spark.executor.memory, such as 4g"),
+    "instances": Param(0, type="integer", minimum=0, description="spark.executor.instances; 0: as the cluster has it"),
+    "deploy_mode": Param("client", enum=["client"], description="The driver runs beside Airflow's worker; docs/cluster.md says why"),
 }
 CAPTURES = Param(
     [os.environ.get("STOMPCAP_CAPTURES", str(HOME / "data"))], type="array", items={"type": "string"},
@@ -72,6 +92,10 @@ FAIL_ON = Param(
 FAIL_ON_ARGS = "(['--fail-on', params.fail_on] if params.fail_on else [])"
 
 
+SETTINGS_OF = {"spark.driver.memory": "driver_memory", "spark.executor.memory": "executor_memory", "spark.executor.instances": "instances"}
+"""Settings of Spark that have a parameter, which counts where it says something."""
+
+
 class Job(SparkSubmitOperator):
     """A job of stompcap; an exit code that another attempt would not change fails the task at once."""
 
@@ -83,6 +107,7 @@ class Job(SparkSubmitOperator):
             application_args="{{ ['--lake', params.lake] + " + arguments + " }}",  # type: ignore[arg-type]  # native, so it is a list
             name=f"stompcap {job}",
             packages="{{ params.packages }}",
+            jars="{{ params.jars or None }}",
             spark_binary=str(ENVIRONMENT / "bin" / "spark-submit"),
             env_vars={"PYSPARK_DRIVER_PYTHON": PYTHON, "PYSPARK_PYTHON": "{{ params.python }}"},
             **{"pool": POOL} if writes else {},
@@ -93,6 +118,8 @@ class Job(SparkSubmitOperator):
 
     def execute(self, context: Context) -> None:
         """Run the job and wait for its end."""
+        given = context.get("params", {})
+        self.conf = {**given.get("conf", {}), **{key: given[name] for key, name in SETTINGS_OF.items() if given.get(name)}}
         try:
             BaseHook.get_connection(CONNECTION)
         except AirflowNotFoundException:
@@ -107,7 +134,8 @@ class Job(SparkSubmitOperator):
 
     def here(self) -> tuple[int, str]:
         """The exit code of the command of the job's name, and its last line that says something; all lines go to the log."""
-        command = [str(ENVIRONMENT / "bin" / "stompcap"), self.job, *map(str, self.application_args or [])]
+        settings = [word for key, value in dict(self.conf or {}).items() for word in ("--conf", f"{key}={value}")]
+        command = [str(ENVIRONMENT / "bin" / "stompcap"), self.job, *map(str, self.application_args or []), *settings]
         self.running = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True,
@@ -120,6 +148,7 @@ class Job(SparkSubmitOperator):
 
     def there(self, context: Context) -> int:
         """The exit code of spark-submit, which in client mode is that of the job."""
+        self.conf = {**(self.conf or {}), "spark.submit.deployMode": context["params"]["deploy_mode"]}
         try:
             super().execute(context)
         except AirflowException as error:

@@ -69,8 +69,14 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
 
     Uses the given session, the active one or a new one. Raises StompcapError; unreadable inputs are named in the result.
     """
-    from pipelines.job import Job
-    from pipelines.run import STAGES, execute
+    from stompcap.errors import EnvironmentProblem
+    from stompcap.neighbour import hidden
+
+    try:
+        from pipelines.job import Job
+        from pipelines.run import STAGES, execute
+    except ImportError as error:
+        raise EnvironmentProblem(why) if (why := hidden(error)) else error from error
     from stompcap.options import Options
     from stompcap.spark.session import LazySession, active, get_session
 

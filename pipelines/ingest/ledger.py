@@ -8,6 +8,9 @@ that each stage was given.
 from __future__ import annotations
 
 import datetime
+import resource
+import socket
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,9 +114,24 @@ def record(
         "options": list(options.items()),
         "tool_version": version(),
         "error": error,
+        "peak_memory_octets": _peak_octets(),
+        "host": socket.gethostname(),
+        **_read(lake, inputs),
     }
     table = pa.Table.from_pylist([entry], schema=TABLES["runs"].arrow)
     lakes.append(lake, "runs", table, [f"{run_id}:{stage}"], run_id)
+
+
+def _read(lake: str, inputs: Sequence[str]) -> dict[str, int | None]:
+    """Octets and packets of the captures that are named by their ids."""
+    rows = lakes.small(lake, "captures", ["capture_id", "used_octets", "packets"])
+    mine = rows.filter(pc.is_in(rows.column("capture_id"), pa.array(inputs, pa.string())))
+    return {"octets": pc.sum(mine.column("used_octets")).as_py(), "packets": pc.sum(mine.column("packets")).as_py()}
+
+
+def _peak_octets() -> int:
+    """The most memory that this process has held: macOS counts it in octets, Linux in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def now() -> datetime.datetime:

@@ -39,7 +39,7 @@ def held(lake: str, wait_s: float = 0, progress: Progress | None = None) -> Iter
             yield
         return
     try:
-        handle = os.open(os.path.join(lake, NAME), os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(os.path.join(lake, NAME), os.O_RDWR | os.O_CREAT, 0o666)  # less what the umask takes
     except OSError as error:
         raise EnvironmentProblem(f"{lake}: the lake cannot be written ({error.strerror}); check its permissions") from error
     try:

@@ -52,6 +52,10 @@ def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
         if sign in text:
             where = _place(text, lake, full=remedy == _FULL)
             return f"{where}: {remedy}" if where else remedy, ENVIRONMENT
+    from stompcap.neighbour import hidden
+
+    if why := hidden(error):
+        return why, ENVIRONMENT
     from stompcap.lake import stores
 
     if why := stores.problem(error):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
 def replace(path: Path, page: str) -> None:
-    """Write beside the file, then rename: a reader never sees half a page."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Write beside the file, then rename: a reader never sees half a page. The umask says who may read it, as of any file."""
+    name = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(name, "x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(page)
-        os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise

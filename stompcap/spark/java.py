@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VERSIONS = (17, 21)
+PASSED_OVER = "STOMPCAP_PASSED_OVER_JAVA_HOME"
+"""Where this process keeps the JAVA_HOME that it had, for what is said of it."""
+
 MODULE = "jdk.incubator.vector"
 JAVA_HOMES = (
     "/usr/lib/jvm/*",
@@ -85,6 +88,12 @@ def elsewhere() -> Iterator[Java]:
                 yield java
 
 
+def passed_over() -> Path | None:
+    """The runtime that JAVA_HOME named when `use` took another one; None where it did not."""
+    named = os.environ.get(PASSED_OVER)
+    return Path(named) if named else None
+
+
 def use() -> Java | None:
     """See to it that Spark starts on a runtime that fits; returns it, or None where there is none on this machine.
 
@@ -95,6 +104,8 @@ def use() -> Java | None:
         return java
     for java in elsewhere():
         if java.fits:
+            if named := os.environ.get("JAVA_HOME"):
+                os.environ[PASSED_OVER] = named
             os.environ["JAVA_HOME"] = str(java.home)
             return java
     return None

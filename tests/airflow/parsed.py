@@ -29,13 +29,14 @@ import stompcap_jobs  # noqa: E402
 command = made / "bin" / "stompcap"
 ends = {}
 for code in (0, 1, 2, 3, 4, 5, 70, 137):
-    command.write_text(f"#!/bin/sh\nexit {code}\n")
+    given = "--conf spark.eventLog.enabled=true --conf spark.executor.memory=4g"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "run {given}" ] || exit 99\nexit {code}\n')
     command.chmod(0o755)
     job = stompcap_jobs.Job(task_id="run", job="run", arguments="[]")
     job.application_args = []
     with mock.patch.object(stompcap_jobs.BaseHook, "get_connection", side_effect=AirflowNotFoundException("none")):
         try:
-            job.execute({})
+            job.execute({"params": {"conf": {"spark.eventLog.enabled": "true"}, "executor_memory": "4g", "instances": 0}})
             ends[code] = "done"
         except Exception as error:  # noqa: BLE001  its class is what counts
             ends[code] = type(error).__name__

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,21 @@ def test_runs_are_given_the_gate_that_is_set(given: str, expected: list[str]) ->
     assert [name for name in ("ingest", "backfill") if '+ FAIL_ON_ARGS' not in (DAGS / f"stompcap_{name}.py").read_text()] == []
 
 
-def test_the_dags_name_the_jars_that_fit() -> None:
-    assert f'"{jars.coordinates()}"' in (DAGS / "stompcap_jobs.py").read_text()
+def test_the_dags_name_the_jars_that_fit(tmp_path: Path) -> None:
+    """Those of the versions in the environment of stompcap; where there is none, of the tested ones."""
+    tree = ast.parse((DAGS / "stompcap_jobs.py").read_text())
+    (function,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "coordinates"]
+    names: dict[str, object] = {"distributions": distributions, "ENVIRONMENT": Path(sys.prefix)}
+    exec(compile(ast.Module([function], []), "coordinates", "exec"), names)
+    assert eval("coordinates()", names) == jars.coordinates()
+    names["ENVIRONMENT"] = tmp_path
+    assert eval("coordinates()", names) == "io.delta:delta-spark_4.2_2.13:4.4.0"
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    for name in ("pyspark-4.1.1", "delta_spark-4.1.0"):
+        (packages / f"{name}.dist-info").mkdir(parents=True)
+        project, version = name.split("-")
+        (packages / f"{name}.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n")
+    assert eval("coordinates()", names) == "io.delta:delta-spark_4.1_2.13:4.1.0"
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,18 @@ def runtime(home: Path, version: str, modules: str = "java.base jdk.incubator.ve
     return home
 
 
+def test_a_java_home_that_is_passed_over_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stompcap.cli.commands import doctor
+
+    monkeypatch.setenv(java.PASSED_OVER, "")
+    monkeypatch.setattr(java, "JAVA_HOMES", (str(tmp_path / "jvm" / "*"),))
+    good, old = runtime(tmp_path / "jvm" / "b", "17.0.1"), runtime(tmp_path / "old", "11.0.2")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    found = doctor._java()
+    assert (found.ok, java.passed_over()) == (True, old)
+    assert found.found == f"17 at {good}, as JAVA_HOME={old} is no Java 17 or 21 with the module jdk.incubator.vector"
+
+
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without Java; returns the folder where runtimes are looked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,10 @@ def test_a_copy_of_a_capture_is_not_another_complete_one(spark: SparkSession, tm
         shutil.copy(DATA / "rabbitmq_midstream.pcap", tmp_path / name)
     result = stompcap.run([str(tmp_path)], str(tmp_path / "lake"), spark=spark)
     assert [one["status"] for one in result.captures] == ["complete", "known"]
+    [row] = lakes.small(str(tmp_path / "lake"), "runs", filters=[("stage", "=", "extract")]).to_pylist()
+    [capture] = lakes.small(str(tmp_path / "lake"), "captures").to_pylist()
+    assert (row["octets"], row["packets"], row["host"]) == (capture["used_octets"], capture["packets"], socket.gethostname())
+    assert 50_000_000 < row["peak_memory_octets"] < 8_000_000_000
 
 
 def test_an_unknown_table_is_said_with_those_there_are(spark: SparkSession, empty: str) -> None:

@@ -107,6 +107,8 @@ def _java() -> Check:
         named = os.environ.get("JAVA_HOME")
         return Check("Java", False, f"none in JAVA_HOME={named}" if named else "none in PATH", remedy)
     found = f"{runtime.version} at {runtime.home}"
+    if (other := java.passed_over()) is not None:
+        found += f", as JAVA_HOME={other} is no Java {wanted} with the module {java.MODULE}"
     if not runtime.vector:
         found += f", without the module {java.MODULE}"
     return Check("Java", runtime.fits, found, remedy)
