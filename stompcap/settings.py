@@ -22,6 +22,7 @@ The defaults are here and nowhere else. A TOML file overrides them:
 from __future__ import annotations
 
 import math
+import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
@@ -101,6 +102,8 @@ class Quality:
     newest_packet_s: float | None = _threshold(None, "the newest packet of each source is no older when the lake is validated")
     lost_ratio: float | None = _threshold(None, "of the bytes of STOMP streams no more than this part is missing from the captures")
     expectations: tuple[tuple[str, Weight], ...] = ()
+    suites: tuple[tuple[str, str], ...] = ()
+    """Tables with the files of the suites that are the user's own (stompcap.quality.own)."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Settings:
 
     rules: tuple[tuple[str, RuleSetting], ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
-    quality: Quality = field(default_factory=Quality)
+    quality: Quality = field(default_factory=Quality, compare=False)  # no row that a run makes differs by it
     secrets: Secrets = field(default_factory=Secrets)
 
     def of(self, rule_id: str) -> RuleSetting:
@@ -163,7 +166,7 @@ def load(path: str, known: Collection[str]) -> Settings:
         _only((), document, names)
         rules, thresholds, quality, secrets = (_table((name,), document.get(name, {})) for name in names)
         by_rule = tuple((name, _rule(name, rules[name], known)) for name in rules)
-        return Settings(by_rule, _thresholds(thresholds), _quality(quality), _secrets(secrets))
+        return Settings(by_rule, _thresholds(thresholds), _quality(quality, os.path.dirname(path)), _secrets(secrets))
     except _Invalid as error:
         key = ".".join(part if re.fullmatch(r"\w+", part) else f'"{part}"' for part in error.key)
         raise UsageError(f"{path}, line {_line(text, error.key)}: {key}: {error}") from error
@@ -222,9 +225,10 @@ def _numbers(outer: str, table: Mapping[str, object], kind: type) -> dict[str, f
     return values
 
 
-def _quality(table: Mapping[str, object]) -> Quality:
-    numbers = {name: value for name, value in table.items() if name != "expectations"}
-    found = Quality(**_numbers("quality", numbers, Quality), expectations=_expectations(table.get("expectations", {})))
+def _quality(table: Mapping[str, object], folder: str) -> Quality:
+    numbers = {name: value for name, value in table.items() if name not in ("expectations", "suites")}
+    weights, suites = _expectations(table.get("expectations", {})), _suites(table.get("suites", {}), folder)
+    found = Quality(**_numbers("quality", numbers, Quality), expectations=weights, suites=suites)
     if found.lost_ratio is not None and found.lost_ratio > 1:
         raise _Invalid(("quality", "lost_ratio"), "must be 1 or less, as in 0.01 for one byte of a hundred")
     return found
@@ -242,6 +246,16 @@ def _expectations(value: object) -> tuple[tuple[str, Weight], ...]:
         if severity not in (None, *SEVERITIES):
             raise _Invalid((*outer, name, "severity"), f"must be {' or '.join(SEVERITIES)}")
         found.append((name, Weight(enabled, None if severity is None else str(severity))))
+    return tuple(found)
+
+
+def _suites(value: object, folder: str) -> tuple[tuple[str, str], ...]:
+    """Tables and the files of their suites, which lie beside the settings unless their paths are absolute."""
+    outer, found = ("quality", "suites"), []
+    for table, path in _table(outer, value).items():
+        if not isinstance(path, str) or not path:
+            raise _Invalid((*outer, table), 'must be a file, as in deliveries = "deliveries.json"')
+        found.append((table, os.path.join(folder, path)))
     return tuple(found)
 
 

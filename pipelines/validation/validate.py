@@ -46,7 +46,7 @@ def validate(job: Job, *, whole: bool = False) -> None:
 
 def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     """The results of a validation, entered; batches that have been through all stages are done with."""
-    from stompcap.quality import began_anew, validate
+    from stompcap.quality import began_anew, own, validate
     from stompcap.report.checks import write_checks
 
     job.progress.begin("checking expectations")
@@ -60,7 +60,10 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
-        judged = weighed(results.to_pylist(), job.options.settings.quality)
+        quality = job.options.settings.quality
+        judged = weighed(results.to_pylist(), quality)
+        if quality.suites:
+            judged += own.results(job.lake, run_id, quality.suites, job.spark)
         results = pa.Table.from_pylist(judged, schema=results.schema)
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(job.lake, "quality_results", results, units, run_id, judged_versions)

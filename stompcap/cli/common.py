@@ -183,6 +183,11 @@ def options(
         for name, _ in chosen.quality.expectations:
             if name not in known:
                 raise UsageError(f'{settings}: quality.expectations."{visible(name, 80)}": no such expectation; docs/quality.md lists them')
+    if chosen.quality.suites:
+        from stompcap.quality.own import load
+
+        for table, path in chosen.quality.suites:
+            load(table, path)
     return replace(found, settings=chosen)
 
 

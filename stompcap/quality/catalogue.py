@@ -9,6 +9,7 @@ from stompcap.quality.clear_secrets import COLUMNS, MASKED
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
+from stompcap.quality.own import DRIVER_ROWS
 from stompcap.quality.ranges import checks
 from stompcap.quality.report import checked
 from stompcap.quality.row_rules import ROW_RULES
@@ -57,7 +58,7 @@ def told() -> dict[str, str]:
 def page() -> str:
     """docs/quality.md."""
     rows = [f"| `{name}` | {said.replace('|', '/')} |" for name, said in sorted(told().items())]
-    return HEAD.format(derived=len(derived()), told=len(rows)) + "\n".join(rows)
+    return HEAD.format(derived=len(derived()), told=len(rows), rows=DRIVER_ROWS) + "\n".join(rows)
 
 
 HEAD = """# What a validation expects
@@ -93,6 +94,37 @@ enabled = false
 ```
 
 A warning is told and does not trip the gate `--fail-on quality`.
+
+## Your own expectations
+
+Suites of Great Expectations 1.x, JSON files as it writes them, are named in the settings, one for a table; their paths start at the folder
+of the settings file. A run and `validate` judge them on all rows of their tables whenever they judge ours.
+
+```toml
+[quality.suites]
+deliveries = "deliveries.json"
+```
+
+```json
+{{
+  "name": "house",
+  "expectations": [
+    {{
+      "type": "expect_column_values_to_be_between",
+      "kwargs": {{"column": "ack_latency_us", "max_value": 5000000}},
+      "severity": "warning",
+      "description": "An ACK takes five seconds at most"
+    }}
+  ],
+  "meta": {{"great_expectations_version": "1.24.1"}}
+}}
+```
+
+Their results are rows of `quality_results` whose `expectation` begins with the name of the suite, here `house: `; a second one of the same
+type and column ends in ` 2`. Of the severities `critical`, the default, is `error`; `warning` and `info` are `warning`. A failure is told
+with the number of rows and the keys of the first, without text from the wire. A table of up to {rows:,} rows is judged by pandas, and only
+the columns are read that the suite names; a larger one is judged by Spark. `unexpected_rows_expectation` needs a database and is refused,
+as is a suite that names a column that its table has not, before anything is read.
 
 ## Expectations with a sentence of their own
 

@@ -7,13 +7,14 @@ with the evidence of the last time, the same words in each column: then their re
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stompcap.quality import suites
 from stompcap.quality.great_expectations import gx
+from stompcap.quality.ranges import EXAMPLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,16 @@ class Validator:
         definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=self._context.suites.add(suite))
         added = self._context.validation_definitions.add(definition)
         return [_result(one) for one in added.run(batch_parameters={"dataframe": frame}, result_format="COMPLETE").results]
+
+    def of_rows(self, suite: gx.ExpectationSuite, rows: Any, keys: Sequence[str]) -> list[ExpectationValidationResult]:
+        """The results of a suite on rows of a table, a frame of pandas or Spark; of those not expected they have the `keys` of some."""
+        sources = self._context.data_sources
+        source = sources.add_or_update_spark("rows", persist=False) if hasattr(rows, "sparkSession") else self._pandas
+        batch = source.add_dataframe_asset(suite.name).add_batch_definition_whole_dataframe("all")
+        definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=self._context.suites.add(suite))
+        added = self._context.validation_definitions.add(definition)
+        shown = {"result_format": "SUMMARY", "unexpected_index_column_names": list(keys), "partial_unexpected_count": EXAMPLES}
+        return list(added.run(batch_parameters={"dataframe": rows}, result_format=shown).results)
 
     @cached_property
     def _pandas(self) -> PandasDatasource:

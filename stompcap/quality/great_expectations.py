@@ -18,8 +18,9 @@ sys.modules.update(dict.fromkeys(_HIDDEN))  # type: ignore[arg-type]  # None hid
 try:
     import great_expectations as gx
     import great_expectations.expectations as gxe
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 finally:
     for _name in _HIDDEN:
         sys.modules.pop(_name, None)
 
-__all__ = ["gx", "gxe"]
+__all__ = ["ExpectationConfiguration", "gx", "gxe"]

@@ -26,6 +26,9 @@ ONE_POINT = "expect_one_capture_point_per_source"
 STAY, FIGURES = "expect_rows_to_stay", "expect_figures_to_be_those_of_rows"
 """What pipelines compare: rows with those that other programs removed, figures with those made once more."""
 
+OWN = "own"
+"""What a user's own expectation says, in what was observed (stompcap.quality.own)."""
+
 GOES_ON = "expect_open_connections_to_go_on"
 """What a run itself notes (stompcap.quality.noted)."""
 
@@ -38,6 +41,8 @@ def failure(row: Mapping[str, Any]) -> str:
     observed = json.loads(row["observed"] or "{}")
     table, expectation = row["table_name"], row["expectation"]
     where = f"{table}.{row['column_name']}" if row["column_name"] else table
+    if OWN in observed:
+        return _of_own(observed, where, str(expectation).rpartition(": ")[0], table)
     if "error" in observed:
         return f"{where}: {expectation} could not be judged"
     if "broken" not in observed and expectation not in STATEMENTS:  # as older versions have it
@@ -89,6 +94,16 @@ def _compared(row: Mapping[str, Any], observed: Mapping[str, Any], where: str, e
         places = f"; {count(observed['broken'])} {_differing(balance.things, observed['broken'])}"
         return f"{where}: violated: {balance.statement}{places}{example}"
     return None
+
+
+def _of_own(observed: Mapping[str, Any], where: str, suite: str, table: str) -> str:
+    """Text for a user's own expectation: what it says, of a suite."""
+    said = f"{suite}: {visible(observed[OWN], 3 * LONGEST)}"
+    if "error" in observed:
+        return f"{where}: {said}: could not be judged ({observed['error']})"
+    if observed["broken"] is None:
+        return f"{where}: {said}: is not met" + (f", for it is {observed['value']:g}" if "value" in observed else "")
+    return f"{where}: {said}: not so of {_of(observed, _noun(table))}{_example(table, observed)}"
 
 
 def _of(observed: Mapping[str, Any], noun: str) -> str:

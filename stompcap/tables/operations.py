@@ -63,7 +63,7 @@ QUALITY_RESULTS = Table(
         text("run_id", "The run", nullable=False),
         text("table_name", "The table checked", nullable=False),
         text("column_name", "The column checked; null for the whole table"),
-        text("expectation", "The expectation's type", nullable=False),
+        text("expectation", "The expectation's type; of a suite of yours, behind the suite's name", nullable=False),
         text("severity", "How bad a failure is", *words.SEVERITIES, nullable=False),
         flag("success", "Whether the expectation was met", nullable=False),
         text("observed", "What was observed, as JSON"),
