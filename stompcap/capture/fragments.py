@@ -7,6 +7,7 @@ given up. The state can be saved at any packet and restored, so a capture can be
 from __future__ import annotations
 
 import pickle
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -38,31 +39,34 @@ class Datagram:
     ts_ns: int
     header: bytes = b""
     total: int = -1  # known from the last fragment
-    pieces: list[tuple[int, int, bytes]] = field(default_factory=list)  # offset, length, octets; in order of capture
+    pieces: dict[tuple[int, int], bytes] = field(default_factory=dict)  # by offset and length their octets; in order of capture
+    begins: list[int] = field(default_factory=list)  # of the stretches without a hole, ascending
+    ends: list[int] = field(default_factory=list)
     captured: int = 0
-    wire: int = 0  # lengths of all fragments
     overlapped: bool = False
     packets: list[int] = field(default_factory=list)  # numbers of those that brought them
 
-    def overlaps(self, fragment: Fragment) -> bool:
-        """Whether a fragment brings octets that are already there."""
+    def add(self, fragment: Fragment) -> bool:
+        """Take the octets of a fragment, which is none that is there; whether some of its octets are."""
         begin, end = fragment.offset, fragment.offset + fragment.length
-        return any(at < end and begin < at + length for at, length, _ in self.pieces)
+        self.pieces[begin, fragment.length] = fragment.octets
+        self.captured += len(fragment.octets)
+        first, last = bisect_left(self.ends, begin), bisect_right(self.begins, end)
+        overlap = any(at < end and begin < to for at, to in zip(self.begins[first:last], self.ends[first:last], strict=True))
+        if first < last:
+            begin, end = min(begin, self.begins[first]), max(end, self.ends[last - 1])
+        self.begins[first:last], self.ends[first:last] = [begin], [end]
+        self.overlapped |= overlap
+        return overlap
 
     def completed(self) -> tuple[bytes, int] | None:
         """The octets captured without a hole and their length on the wire; None while fragments are missing."""
-        if self.total < 0 or not self.header or self.wire < self.total:
+        if self.total < 0 or not self.header or len(self.begins) > 1 or self.begins[0] > 0 or self.ends[0] < self.total:
             return None
-        out, reached, cut = bytearray(self.total), 0, self.total
-        for at, length, octets in sorted(self.pieces, key=lambda fragment: fragment[0]):
-            if at > reached:
-                return None
+        out, cut = bytearray(self.total), self.total
+        for (at, length), octets in reversed(self.pieces.items()):  # so that the octets captured first are kept
             if len(octets) < length:
                 cut = min(cut, at + len(octets))
-            reached = max(reached, at + length)
-        if reached < self.total:
-            return None
-        for at, _, octets in reversed(self.pieces):  # so that the octets captured first are kept
             out[at : at + len(octets)] = octets[: max(0, self.total - at)]
         return bytes(out[:cut]), self.total
 
@@ -104,14 +108,10 @@ class Defragmenter:
             known = None
         if known is None:
             known = self.datagrams[fragment.key] = Datagram(ts_ns)
-        if any((at, length) == (fragment.offset, fragment.length) for at, length, _ in known.pieces):
+        if (fragment.offset, fragment.length) in known.pieces:
             return False, None  # a duplicate
-        overlap = known.overlaps(fragment)
-        known.overlapped |= overlap
-        known.pieces.append((fragment.offset, fragment.length, fragment.octets))
-        known.captured += len(fragment.octets)
+        overlap = known.add(fragment)
         known.packets += packets
-        known.wire += fragment.length
         self.octets += len(fragment.octets)
         if fragment.offset == 0:
             known.header = known.header or fragment.header
@@ -170,7 +170,7 @@ def fragment_of_6(packet: bytes, vlans: int) -> Fragment | None:
     protocol, at, end = packet[6], 40, 40 + int.from_bytes(packet[4:6], "big")
     while protocol in EXTENSIONS and at + 2 <= len(packet):
         protocol, at = packet[at], at + ((packet[at + 1] + 2) * 4 if protocol == 51 else (packet[at + 1] + 1) * 8)
-    if protocol != 44 or at + 8 > min(len(packet), end):
+    if protocol != 44 or at + 8 > len(packet) or at + 8 >= end:  # one without octets is none (Linux discards it too)
         return None
     position = int.from_bytes(packet[at + 2 : at + 4], "big")
     header = packet[:6] + packet[at : at + 1] + packet[7:40]

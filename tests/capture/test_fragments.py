@@ -169,6 +169,23 @@ def test_other_protocols_in_fragments_are_no_tcp(tmp_path):
     assert read(tmp_path, pieces) == ([], {"ip_fragment": len(pieces) - 1, "not_tcp": 1})
 
 
+def test_a_fragment_is_compared_with_its_neighbours_alone():
+    """Overlapping fragments cost what others do: those that touch each other stand as one stretch."""
+    begun = Defragmenter()
+    for number in range(8000):
+        overlap, whole = begun.add(Fragment((1,), b"\x45" + bytes(19), number * 8, 16, bytes(16), last=False), T + number)
+        assert (overlap, whole) == (number > 0, None)
+    [datagram] = begun.datagrams.values()
+    assert (datagram.begins, datagram.ends) == ([0], [8001 * 8])
+
+
+def test_fragments_without_octets_are_none(tmp_path):
+    empty = ETHER / IPv6() / IPv6ExtHdrFragment(id=9, offset=8, m=1, nh=6)
+    found, skipped = read(tmp_path, [empty, *pieces6()])
+    assert [payload for _, payload, _ in found] == [LONG]
+    assert sum(skipped.values()) == len(pieces6())
+
+
 def test_memory_is_bounded():
     defragmenter = Defragmenter()
     for number in range(3 * MAX_DATAGRAMS):
