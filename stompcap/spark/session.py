@@ -112,6 +112,8 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
         settings.update(_own(named_master(master) or "local[*]"))
     settings.update(conf or {})
     spark = _started(settings, submitted=submitted)
+    if submitted:
+        _demand_client_mode(spark)
     if "spark.log.level" not in settings:
         spark.sparkContext.setLogLevel("ERROR")
     if submitted and (spark.sparkContext.master or "").startswith("local") and not spark.sparkContext.getConf().contains(PARTITIONS):
@@ -210,6 +212,14 @@ def _begin_jvm(settings: Mapping[str, str], output: IO[bytes] | None) -> None:
         return
     named = {"spark.app.name": "stompcap", **settings}
     SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=gateway.start(named, output))
+
+
+def _demand_client_mode(spark: SparkSession) -> None:
+    """Fail now where the driver runs in the cluster: nobody would get its exit code, its last line or its lock of a local lake."""
+    if spark.conf.get("spark.submit.deployMode", "client") == "cluster":
+        raise EnvironmentProblem(
+            "the deploy mode cluster is not supported, as it loses exit codes; use --deploy-mode client, in a container there if need be"
+        )
 
 
 def _demand_delta(spark: SparkSession) -> None:

@@ -10,9 +10,13 @@ from urllib.error import URLError
 
 import pytest
 
-from stompcap.cli.commands import doctor
-from stompcap.cli.commands.doctor import Check
+from stompcap import kernel_cache
+from stompcap.cli.commands import check_executors, check_places, doctor
+from stompcap.cli.commands.check import Check
 from stompcap.spark import jars, java
+from tests import s3
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -126,8 +130,57 @@ def test_disk_of_a_lake_that_is_not_there_yet(tmp_path: Path) -> None:
     assert str(tmp_path) in check.found
 
 
-def test_lake_on_an_object_store_has_no_disk_here() -> None:
-    assert found("disk", "s3a://bucket/lake").ok
+def test_lake_on_an_object_store_is_listed_and_written_and_nothing_stays() -> None:
+    with s3.store() as there:
+        check = found("store of the lake", "s3a://bucket/a/lake")
+        assert check == Check("store of the lake", True, "s3a://bucket/a/lake can be listed and written; no lake there yet")
+        assert [one["Key"] for one in there.client.list_objects_v2(Bucket="bucket").get("Contents", ())] in ([], ["a/"])
+        assert any(method == "PUT" for method, *_ in there.asked)
+        no_bucket = found("store of the lake", "s3://other/lake")
+        there.refusal = "AccessDenied"
+        denied = found("store of the lake", "s3://bucket/lake")
+    assert no_bucket == Check("store of the lake", False, "s3://other/lake: no such bucket", "make it first, or check the URI")
+    assert (denied.ok, denied.found) == (False, "s3://bucket/lake: no permission")
+    assert "AWS_ACCESS_KEY_ID" in denied.remedy
+
+
+def test_what_cannot_be_listed_is_not_read() -> None:
+    with s3.store():
+        names = [check.name for check in doctor.checks("s3://other/lake", start_spark=False)]
+    assert "store of the lake" in names
+    assert not {"disk", "rows of the lake"} & set(names)
+
+
+def test_captures_are_listed_and_opened(tmp_path: Path) -> None:
+    capture = (ROOT / "data" / "rabbitmq_midstream.pcap").read_bytes()
+    with s3.store() as there:
+        there.put("captures/a.pcap", capture)
+        there.put("notes/a.txt", b"no capture at all")
+        good, text, gone = (check_places.captures([f"s3://bucket/{name}"]) for name in ("captures", "notes/a.txt", "none"))
+    assert good == Check("captures", True, "1 file can be listed, and opened")
+    assert (text.ok, text.found) == (False, "s3://bucket/notes/a.txt: cannot be read")
+    assert (gone.ok, gone.remedy) == (False, "no such file or bucket; check the URI")
+    here = check_places.captures([str(tmp_path / "none.pcap")])
+    assert (here.ok, here.found) == (False, f"{tmp_path / 'none.pcap'}: cannot be read")
+
+
+def worker(**changed: object) -> dict[str, object]:
+    own = {"host": "a", "python": "Python", "sources": kernel_cache.name(), "compiled": True, "stompcap": "0.1", "numba": "0.60"}
+    return own | changed
+
+
+@pytest.mark.parametrize(
+    ("others", "fits", "says"),
+    [
+        ([worker(host="b")], True, "compiled on a, b"),
+        ([worker(host="b", compiled=False)], True, "not compiled on b, where"),
+        ([worker(host="b", sources="kernels-0")], False, "stompcap 0.1 with numba 0.60 on b is not what the driver has"),
+    ],
+)
+def test_kernels_of_executors(others: list[dict[str, object]], fits: bool, says: str) -> None:
+    check = check_executors.kernels([worker(), *others])
+    assert check.ok is fits
+    assert says in check.found
 
 
 def test_kernel_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,4 +194,4 @@ def test_kernel_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.spark
 def test_spark_and_its_workers(tmp_path: Path) -> None:
     checks = {check.name: check for check in doctor.checks(str(tmp_path), "local[1]")}
-    assert all(checks[name].ok for name in ("Spark", "time zone", "executors")), checks
+    assert all(checks[name].ok for name in ("Spark", "time zone", "executors", "executors' kernels")), checks

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import master
+from stompcap.spark import master, session
 
 
 @pytest.fixture
@@ -56,3 +56,16 @@ def test_a_host_that_is_not_there() -> None:
         master.demand("spark://no-such-host.invalid:7077")
     with pytest.raises(EnvironmentProblem):
         master.demand("spark://127.0.0.1:99999")
+
+
+@pytest.mark.parametrize("mode", [None, "client", "cluster"])
+def test_a_driver_in_the_cluster_is_refused(mode: str | None) -> None:
+    class Session:
+        class conf:  # noqa: N801  as Spark names it
+            get = staticmethod(lambda key, default: mode if mode and key == "spark.submit.deployMode" else default)
+
+    if mode != "cluster":
+        session._demand_client_mode(Session)  # type: ignore[arg-type]
+        return
+    with pytest.raises(EnvironmentProblem, match=r"^the deploy mode cluster is not supported.*use --deploy-mode client"):
+        session._demand_client_mode(Session)  # type: ignore[arg-type]

@@ -10,74 +10,58 @@ import os
 import platform
 import shutil
 import sys
-import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from stompcap.capture.uris import is_uri
+from stompcap.cli.commands import check_executors, check_places
+from stompcap.cli.commands.check import Check, first_line, guarded
 from stompcap.spark import jars, java
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 OLDEST_PYTHON = (3, 11)
 LEAST_FREE_OCTETS = 2 * 1024**3
-NEEDED_ON_EXECUTORS = ("numpy", "pandas", "pyarrow", "numba", "scapy", "stompcap")
 
 
-@dataclass(frozen=True)
-class Check:
-    """One check: its name, whether it passed, what was found, and what to do if it failed."""
-
-    name: str
-    ok: bool
-    found: str
-    remedy: str = ""
-
-
-def checks(lake: str | None = None, master: str | None = None, *, start_spark: bool = True) -> Iterator[Check]:
+def checks(
+    lake: str | None = None, master: str | None = None, captures: Sequence[str] = (), *, conf: list[str] | None = None,
+    start_spark: bool = True,
+) -> Iterator[Check]:
     """Every check in order, each as soon as its result is known.
 
-    `lake` is the lake whose disk is checked (the working folder where None), `master` the Spark master to try.
+    `lake` is the lake whose disk is checked (the working folder where None), `master` the Spark master to try,
+    `conf` settings for it, `captures` what a run would be given.
     `start_spark` says whether to start a session and its executors, which takes some seconds.
     """
-    yield _guarded("Python", _python)
-    yield _guarded("packages", _packages)
-    runtime = _guarded("Java", _java)
+    yield guarded("Python", _python)
+    yield guarded("packages", _packages)
+    runtime = guarded("Java", _java)
     yield runtime
-    delta = _guarded("Delta's JARs", _delta)
+    delta = guarded("Delta's JARs", _delta)
     yield delta
-    yield _guarded("disk", lambda: _disk(lake))
-    if lake is not None:
-        yield _guarded("files of the lake", lambda: _files(lake))
-        yield _guarded("rows of the lake", lambda: _rows(lake))
-        yield _guarded("clocks of the lake", lambda: _clocks(lake))
-    yield _guarded("temporary folder", _temporary)
-    yield _guarded("compiled kernels", _kernels)
+    if lake is None or not is_uri(lake):
+        yield guarded("disk", lambda: _disk(lake))
+        reached = True
+    else:
+        store = guarded("store of the lake", lambda: check_places.store(lake))
+        yield store
+        reached = store.ok
+    if captures:
+        yield guarded("captures", lambda: check_places.captures(captures))
+    if lake is not None and reached:
+        yield guarded("files of the lake", lambda: _files(lake))
+        yield guarded("rows of the lake", lambda: _rows(lake))
+        yield guarded("clocks of the lake", lambda: _clocks(lake))
+    yield guarded("temporary folder", _temporary)
+    yield guarded("compiled kernels", _kernels)
     if not start_spark:
         return
     if runtime.ok and delta.ok:
-        yield from _spark(master)
+        yield from _spark(master, conf)
     else:
         missing = "Java" if not runtime.ok else "Delta's JARs"
         yield Check("Spark", False, f"not started without {missing}", f"fix {missing} first")
-
-
-def _guarded(name: str, check: Callable[[], Check]) -> Check:
-    """The outcome of one check, also where it raises."""
-    try:
-        return check()
-    except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
-        return Check(name, False, _first_line(error), "see the message; this check must pass")
-
-
-def _first_line(error: Exception) -> str:
-    """The first line of an error's text, else its class."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def _python() -> Check:
@@ -142,12 +126,10 @@ def _maven() -> tuple[bool, str]:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):
             return True, "Maven Central can be reached, and the first run fetches them"
     except (urllib.error.URLError, OSError) as error:
-        return False, f"Maven Central cannot be reached ({_first_line(error)})"
+        return False, f"Maven Central cannot be reached ({first_line(error)})"
 
 
 def _disk(lake: str | None) -> Check:
-    if lake is not None and "://" in lake and not lake.startswith("file:"):
-        return Check("disk", True, f"{lake} is not on a disk of this machine")
     folder = Path((lake or ".").removeprefix("file://")).absolute()
     while not folder.exists():
         folder = folder.parent
@@ -212,63 +194,21 @@ def _kernels() -> Check:
     return Check("compiled kernels", True, "not yet, so the first run takes a minute longer; compile them now with: stompcap prepare")
 
 
-def _spark(master: str | None) -> Iterator[Check]:
-    """Start a session; check its time zone, and the Python version and packages of a worker."""
+def _spark(master: str | None, conf: list[str] | None) -> Iterator[Check]:
+    """Start a session; check its time zone, and the Python, packages and kernels of workers."""
     from stompcap.cli.common import session
 
     try:
-        spark = session(master, None)()  # in another thread: in the main thread Spark would handle Ctrl-C itself
+        spark = session(master, conf)()  # in another thread: in the main thread Spark would handle Ctrl-C itself
     except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
-        yield Check("Spark", False, _first_line(error), "see the message; spark-submit shows the whole log")
+        yield Check("Spark", False, first_line(error), "see the message; spark-submit shows the whole log")
         return
     yield Check("Spark", True, f"{spark.version}, master {spark.conf.get('spark.master', 'remote')}")
-    yield _guarded("time zone", lambda: _zone(str(spark.conf.get("spark.sql.session.timeZone"))))
-    yield _guarded("executors", lambda: _executors(spark))
+    yield guarded("time zone", lambda: _zone(str(spark.conf.get("spark.sql.session.timeZone"))))
+    yield from check_executors.executors(spark)
 
 
 def _zone(name: str) -> Check:
     """Timestamps of the tables are UTC; another zone shows them shifted."""
     fits = name in {"UTC", "Etc/UTC", "Z", "GMT"}
     return Check("time zone", fits, f"Spark works in {name}", "add --conf spark.sql.session.timeZone=UTC")
-
-
-def _executors(spark: SparkSession) -> Check:
-    """Run one task in a Python worker: whether it has the driver's Python version, and the packages.
-
-    Spark refuses a worker of another minor version, because it cannot unpickle what the driver sends.
-    """
-    here = sysconfig.get_python_version()
-    same_python = f"set PYSPARK_PYTHON to Python {here} on every executor, the driver's version"
-    try:
-        worker, lacking = _worker(spark)
-    except Exception as error:  # noqa: BLE001 - a check that fails is a finding, never a traceback
-        lines = [line.strip() for line in str(error).splitlines() if "PYTHON_VERSION_MISMATCH" in line]
-        found = lines[0] if lines else _first_line(error)
-        return Check("executors", False, found, same_python)
-    if lacking:
-        remedy = "install them there, or ship the environment with --archives stompcap-env.tar.gz#environment (make dist)"
-        return Check("executors", False, f"{worker} lacks {lacking}", remedy)
-    return Check("executors", True, worker)
-
-
-def _worker(spark: SparkSession) -> tuple[str, str]:
-    """The version and path of a worker's Python, and which of the needed packages it lacks, comma-separated.
-
-    The function sent is local: local functions are pickled whole, so it runs where stompcap is not installed.
-    """
-    needed = NEEDED_ON_EXECUTORS
-
-    def answer(batches: Any) -> Any:
-        import importlib.util
-        import platform
-        import sys
-
-        import pyarrow as pa
-
-        for _ in batches:
-            python = f"Python {platform.python_version()} at {sys.executable}"
-            lacking = ", ".join(name for name in needed if importlib.util.find_spec(name) is None)
-            yield pa.RecordBatch.from_pydict({"python": [python], "lacking": [lacking]})
-
-    row = spark.range(0, 1, 1, 1).mapInArrow(answer, "python STRING, lacking STRING").collect()[0]
-    return str(row["python"]), str(row["lacking"])

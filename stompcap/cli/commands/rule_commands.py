@@ -13,7 +13,13 @@ from stompcap.visible import visible
 
 RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
 Products = Annotated[list[str], typer.Argument(help="Brokers, as named in sessions.server_product.", show_default=False)]
-MaybeLake = Annotated[str | None, typer.Option("--lake", help="A lake to check too: its disk, its rows, its clocks.", show_default=False)]
+MaybeLake = Annotated[
+    str | None, typer.Option("--lake", help="A lake to check too: its disk or store, its rows, its clocks.", show_default=False)
+]
+Captures = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CAPTURE]...", help="What a run would be given: whether it can be listed and opened.", show_default=False),
+]
 SecretsFile = Annotated[
     str | None,
     typer.Option(
@@ -63,9 +69,10 @@ def compare(
 
 
 def doctor(
-    lake: MaybeLake = None, secrets: SecretsFile = None, master: common.Master = None, verbose: common.Verbose = False
+    captures: Captures = None, lake: MaybeLake = None, secrets: SecretsFile = None, master: common.Master = None,
+    conf: common.Conf = None, verbose: common.Verbose = False,
 ) -> None:
-    """Check Java, Spark, Delta's JARs, Python on the executors, disk and time zone; each failure with its remedy.
+    """Check Java, Spark, Delta's JARs, executors with their kernels, places on disk and S3, time zone; each failure with its remedy.
 
     With --secrets nothing else is checked than whether a file of the lake has one of these secrets.
     """
@@ -76,7 +83,7 @@ def doctor(
     from stompcap.cli.commands.doctor import checks
 
     well = True
-    for check in checks(lake, master):
+    for check in checks(lake, master, captures or (), conf=conf):
         print(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.found}", flush=True)
         if not check.ok:
             print(f"      remedy: {check.remedy}")
