@@ -14,6 +14,7 @@ from pipelines.ingest import ledger
 from pipelines.ingest.recorded_options import given_options
 from pipelines.locking import lock
 from pipelines.result import Refused, Result
+from stompcap import logs
 from stompcap.lake import removal
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo
@@ -76,7 +77,8 @@ class Job:
         started = ledger.now()
         rows: dict[str, int] = {}
         options = given_options(self.options, (name, *within))
-        with ExitStack() as self._commits:
+        began = time.monotonic()
+        with ExitStack() as self._commits, logs.about(run_id=self.result.run_id, lake=self.lake, stage=name):
             try:
                 yield rows
             except BaseException as error:
@@ -85,6 +87,7 @@ class Job:
                 raise
             ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options)
             self.result.lap(name)
+            logs.tell("run", "stage done", seconds=round(time.monotonic() - began, 3), rows=dict(rows))
             for table, count in rows.items():
                 self.result.rows[table] = self.result.rows.get(table, 0) + count
 

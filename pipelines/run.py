@@ -17,6 +17,7 @@ from pipelines.locking import lock
 from pipelines.metrics import gold
 from pipelines.metrics.aggregates import aggregate
 from pipelines.validation.validate import validate
+from stompcap import logs
 from stompcap.errors import StompcapError
 from stompcap.lake import damage, open_tables
 from stompcap.lake import tables as lakes
@@ -54,7 +55,11 @@ def execute(
         with lock.held(job.lake, wait_s, job.progress):
             lakes.bring_up(job.lake)
             damage.demand_whole(job.lake)
-            return _execute(job, stages, named, metric_tables, whole, wanted)
+            with logs.about(run_id=job.result.run_id, lake=job.lake):
+                logs.tell("run", "run begins", stages=list(stages))
+                result = _execute(job, stages, named, metric_tables, whole, wanted)
+                logs.tell("run", "run ends", status=result.status, seconds=result.seconds, rows=result.rows, captures=len(result.captures))
+            return result
 
 
 def _execute(

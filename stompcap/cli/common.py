@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap import units, zones
+from stompcap import logs, units, zones
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import ACK_SCOPES, LIMIT_VARIABLE, OVERLAPS, STOMP_PORTS, Options, one_of
 from stompcap.visible import visible
@@ -69,6 +69,22 @@ TimeZone = Annotated[
     str, typer.Option("--time-zone", metavar="ZONE", help="Time zone of the times shown: an IANA name such as Europe/Berlin, or local.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+
+
+def _known_format(value: str) -> str:
+    """The option --log-format, which takes effect before commands begin (`stompcap.cli.entry`); raises UsageError for another word."""
+    if value not in logs.FORMATS:
+        raise UsageError(f"--log-format {value}: must be {one_of(logs.FORMATS)}")
+    return value
+
+
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format", metavar="text|json", callback=_known_format,
+        help="json: standard error has one JSON object a line, and run and watch print no summary; docs/logs.md.",
+    ),
+]  # fmt: skip
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print more, with tracebacks of errors.")]
 
@@ -113,6 +129,7 @@ class Verbosity:
     as_json: Json = False
     quiet: Quiet = False
     verbose: Verbose = False
+    log_format: LogFormat = "text"
 
 
 Reprocess = Annotated[

@@ -49,6 +49,10 @@ def job(*words: str) -> None:
 
 def outcome(signals: Signals | None = None) -> int:
     """Run the command line and report errors; returns the exit code."""
+    if _named(sys.argv[1:], "--log-format") == "json":
+        from stompcap import logs
+
+        logs.begin("DEBUG" if "--verbose" in sys.argv else "WARNING" if "--quiet" in sys.argv else "INFO")
     try:
         return _command()
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user; --verbose shows it
@@ -56,12 +60,8 @@ def outcome(signals: Signals | None = None) -> int:
             raise signals.interrupted from None
         from stompcap.cli.failures import explain
 
-        if "--verbose" in sys.argv:
-            import traceback
-
-            traceback.print_exception(error)
-        line, code = explain(error, _lake(sys.argv[1:]))
-        _report(line, code)
+        line, code = explain(error, _named(sys.argv[1:], "--lake"))
+        _report(line, code, error if "--verbose" in sys.argv else None)
         return code
 
 
@@ -101,17 +101,24 @@ def _application() -> typer.Typer:
     return whole
 
 
-def _lake(words: list[str]) -> str | None:
-    """The lake that a command line names, if it does."""
+def _named(words: list[str], option: str) -> str | None:
+    """What a command line gives for an option, if it does."""
     for word, after in pairwise([*words, ""]):
-        if word == "--lake" or word.startswith("--lake="):
-            return (after if word == "--lake" else word.removeprefix("--lake=")) or None
+        if word == option or word.startswith(f"{option}="):
+            return (after if word == option else word.removeprefix(f"{option}=")) or None
     return None
 
 
-def _report(line: str, code: int) -> None:
+def _report(line: str, code: int, error: Exception | None = None) -> None:
+    """Tell how a command failed; an `error` with its traceback."""
+    from stompcap import logs
+
+    if error is not None and not logs.structured():
+        import traceback
+
+        traceback.print_exception(error)
     if line:
-        to_stderr(line)
+        to_stderr(line, "ERROR", exit_code=code, **({"error": error} if error is not None else {}))
     if "--json" in sys.argv:
         import json
 

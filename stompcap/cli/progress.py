@@ -1,4 +1,4 @@
-"""Progress as people see it: a bar with octets and an estimate on a terminal, plain lines elsewhere, all to standard error."""
+"""Progress: a bar with octets and an estimate on a terminal, plain lines or records of a log elsewhere, all to standard error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stompcap import logs
 from stompcap.progress import Progress
 from stompcap.units import duration, size
 
@@ -33,6 +34,21 @@ class Lines(Progress):
         if time.monotonic() - self._printed_at >= LINE_EVERY_S and (far := self._stage.far(octets)):
             self._printed_at = time.monotonic()
             print(f"{self._stage.text}: {far}", file=sys.stderr, flush=True)
+
+
+class Logged(Progress):
+    """A record for each step that begins, and one every half minute while it lasts."""
+
+    def begin(self, text: str, octets: int = 0) -> None:
+        """Log the step."""
+        self._text, self._octets, self._told_at = text, octets, time.monotonic()
+        logs.tell("progress", text, octets=octets or None)
+
+    def reached(self, octets: int) -> None:
+        """Log how far it is, now and then."""
+        if time.monotonic() - self._told_at >= LINE_EVERY_S:
+            self._told_at = time.monotonic()
+            logs.tell("progress", self._text, octets=self._octets, octets_done=octets)
 
 
 class Stage:
@@ -76,7 +92,9 @@ class Live(Progress):
 @contextmanager
 def on_stderr(quiet: bool) -> Iterator[Progress]:
     """The progress of a command, until it ends."""
-    if quiet:
+    if logs.structured():
+        yield Logged()
+    elif quiet:
         yield Progress()
     elif not sys.stderr.isatty():
         yield Lines()

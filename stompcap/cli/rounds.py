@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from stompcap import logs
 from stompcap.cli.stderr import to_stderr
 from stompcap.tables.words import UNREADABLE
 from stompcap.units import count, duration
@@ -34,7 +35,7 @@ class Rounds:
 
     def __init__(self, verbosity: Verbosity) -> None:
         self._verbosity = verbosity
-        self._rewrites = sys.stdout.isatty() and not verbosity.as_json
+        self._rewrites = sys.stdout.isatty() and not verbosity.as_json and not logs.structured()
         self._warned: set[str] = set()
         self._began = time.monotonic()
         self.new: dict[str, int] | None = None
@@ -50,6 +51,8 @@ class Rounds:
         passed = time.monotonic() - self._began
         if self._verbosity.as_json:
             self._object(result.public() | {"seconds": round(passed, 3)})
+        elif logs.structured():
+            logs.tell("watch", news(result, self.new), run_id=result.run_id, seconds=round(passed, 3))
         elif not self._verbosity.quiet:
             print(f"{_now()}  {news(result, self.new)} in {duration(passed * 1e6)}", flush=True)
 
@@ -60,6 +63,8 @@ class Rounds:
         if self._verbosity.as_json:
             if self._verbosity.verbose:
                 self._object({"status": "idle", "written": due.written})
+        elif logs.structured():
+            logs.tell("watch", "nothing new", "DEBUG", written=due.written)
         elif self._rewrites and not self._verbosity.quiet:
             print(CLEAR + line[: shutil.get_terminal_size().columns - 1], end="", flush=True)
         elif self._verbosity.verbose:
@@ -70,12 +75,13 @@ class Rounds:
         from stompcap.cli.failures import explain
 
         self.end()
-        if self._verbosity.verbose:
+        shown = {"error": error} if self._verbosity.verbose and logs.structured() else {}
+        if self._verbosity.verbose and not shown:
             import traceback
 
             traceback.print_exception(error)
         line, code = explain(error)
-        to_stderr(f"this round failed, the next one tries again: {line}")
+        to_stderr(f"this round failed, the next one tries again: {line}", "ERROR", exit_code=code, **shown)
         if self._verbosity.as_json:
             self._object({"status": "failed", "exit_code": code, "error": line})
 

@@ -42,7 +42,10 @@ def test_a_lake_is_registered_beside_temporary_views_of_its_names(spark: SparkSe
         spark.sql("DROP SCHEMA beside CASCADE")
 
 
-def test_a_copy_of_a_capture_is_not_another_complete_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_copy_of_a_capture_is_not_another_complete_one(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "stompcap")
     for name in ("a.pcap", "b.pcap"):
         shutil.copy(DATA / "rabbitmq_midstream.pcap", tmp_path / name)
     result = stompcap.run([str(tmp_path)], str(tmp_path / "lake"), spark=spark)
@@ -51,6 +54,11 @@ def test_a_copy_of_a_capture_is_not_another_complete_one(spark: SparkSession, tm
     [capture] = lakes.small(str(tmp_path / "lake"), "captures").to_pylist()
     assert (row["octets"], row["packets"], row["host"]) == (capture["used_octets"], capture["packets"], socket.gethostname())
     assert 50_000_000 < row["peak_memory_octets"] < 8_000_000_000
+    told = [(one.getMessage(), one.__dict__["fields"]) for one in caplog.records if one.name == "stompcap.run"]
+    assert {fields["run_id"] for _, fields in told} == {result.run_id}
+    assert [message for message, _ in (told[0], told[-1])] == ["run begins", "run ends"]
+    [rows] = [fields["rows"] for message, fields in told if message == "stage done" and fields["stage"] == "extract"]
+    assert rows.items() == dict(row["rows"]).items()
 
 
 def test_an_unknown_table_is_said_with_those_there_are(spark: SparkSession, empty: str) -> None:

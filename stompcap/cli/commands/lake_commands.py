@@ -44,9 +44,10 @@ def report(
     conf: common.Conf = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = False,
+    log_format: common.LogFormat = "text",
 ) -> None:
     """Write one self-contained HTML page: ack latencies, heart-beats, compliance; with a part for each capture point."""
-    del verbose
+    del verbose, log_format
     from stompcap.report import write
 
     in_zone = common.times_in(time_zone)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stompcap import logs
 from stompcap.cli import common, render, streams
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
 from stompcap.cli.moments import nanoseconds
 from stompcap.cli.progress import on_stderr
-from stompcap.cli.stderr import to_stderr
+from stompcap.cli.stderr import note, to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
 from stompcap.lake import open_tables
@@ -196,6 +197,7 @@ def perform(
         if gate not in gates:
             raise UsageError(f"--fail-on {gate}: must be {one_of(gates)}")
     as_json, quiet = verbosity.as_json, verbosity.quiet
+    summed = not (as_json or quiet or logs.structured())
     session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # in parallel with the imports that follow: everything is new to a lake that does not exist yet
@@ -204,7 +206,7 @@ def perform(
     from stompcap.prepare import compiled
 
     if "extract" in stages and not quiet and not as_json and not compiled():
-        print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
+        note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
     # spark-submit mixes standard error into standard output, where --json promises a single object
     with on_stderr(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
         job = Job(session, lake, options, progress, began)
@@ -212,7 +214,7 @@ def perform(
         broken, listed = _findings(job, fail_on or ())
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
         found = None
-        if readable and not as_json and not quiet and "metrics" in stages:
+        if readable and summed and "metrics" in stages:
             from stompcap.report import overview
 
             progress.begin("summing up")
@@ -223,9 +225,9 @@ def perform(
         outcome |= {"finding_counts": broken, "findings": listed}
     if as_json:
         print(json.dumps(outcome))
-    elif not quiet:
+    elif summed:
         render.show(summary(outcome | {"overview": found} if found is not None else outcome))
-    for line in result.refused:
+    for line in dict.fromkeys([*result.refused, *result.warnings]) if logs.structured() else result.refused:
         to_stderr(line)
     if broken and not as_json:
         counts = ", ".join(f"{SPELLED[level]} {count(number)}" for level, number in broken.items())

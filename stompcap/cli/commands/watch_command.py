@@ -13,6 +13,7 @@ from stompcap.cli import common, signals
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.rounds import COUNTED, Rounds
+from stompcap.cli.stderr import note
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
 from stompcap.lake.query import whole
@@ -75,7 +76,7 @@ def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, 
 
     lakes.create(lake)
     if not verbosity.quiet and not compiled():
-        print("compiling the kernels first, which takes a minute; stompcap prepare does it ahead", file=sys.stderr)
+        note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
     spark, tell = session(), Rounds(verbosity)
 
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
