@@ -16,6 +16,10 @@ from stompcap.quality.ledgers import EMPTY, LEAST, MOST
 from stompcap.quality.quantities import OF_STREAMS, WAYS
 
 Values = Mapping[str, I64]
+UNMEASURED = (
+    "sessions.unmeasured_connect", "deliveries.unmeasured_acks", "deliveries.unmeasured_commits", "receipts.unmeasured",
+    "transactions.unmeasured",
+)
 OF_SESSIONS = ("heartbeats", "compliance")
 
 
@@ -116,6 +120,15 @@ def _subscription(of: Values) -> Any:
     return (of["subscriptions.rows"] > 0) & np.logical_or.reduce([*more, *(part & same for part in parts)])
 
 
+def _unmeasured(of: Values) -> Any:
+    counted = [of[name] for name in UNMEASURED]
+    return (of["sessions.rows"] > 0) & (of["sessions.unmeasured"] != sum(counted))
+
+
+def _in_flight(of: Values) -> Any:
+    return (of["subscriptions.rows"] > 0) & (of["subscriptions.max_in_flight"] > of["deliveries.asking"])
+
+
 def _transaction(of: Values) -> Any:
     more = [of[f"transactions.{name}"] > of[f"frames.{name}"] for name in ("sends", "acks", "nacks", "body_octets")]
     bodies = (of["transactions.sends"] == of["frames.sends"]) & (of["transactions.body_octets"] != of["frames.body_octets"])
@@ -181,6 +194,12 @@ BALANCES: tuple[Balance, ...] = (
             "delivered, acked, nacked and unsettled of a subscription are those of its deliveries",
             ("subscriptions.rows", *(f"{table}.{name}" for table in ("subscriptions", "deliveries")
                                      for name in ("delivered", "acked", "nacked", "unsettled"))), _subscription),
+    Balance("subscriptions", "subscriptions", "expect_deliveries_in_flight_to_ask_for_an_ack",
+            "No more deliveries of a subscription were in flight than ask for an ACK",
+            ("subscriptions.rows", "subscriptions.max_in_flight", "deliveries.asking"), _in_flight),
+    Balance("streams", "sessions", "expect_unmeasured_to_count_durations",
+            "unmeasured of a session is the number of its latencies and durations that are null though both their frames are there",
+            ("sessions.rows", "sessions.unmeasured", *UNMEASURED), _unmeasured),
     Balance("streams", "subscriptions", "expect_subscriptions_to_count_all_deliveries",
             "Where a session was captured without a gap and every MESSAGE passed MS-04, its subscriptions count all deliveries",
             ("compliance.MS-04_passed", "frames.messages", "sessions.complete_start", "sessions.gap_octets", "sessions.given_up",

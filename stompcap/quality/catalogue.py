@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from stompcap.quality.across import BALANCES
-from stompcap.quality.clear_secrets import COLUMNS, MASKED
+from stompcap.quality.clear_secrets import COLUMNS, LENGTHS, MASKED
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
@@ -42,6 +42,7 @@ def told() -> dict[str, str]:
     found |= {name_of(one.table, None, one.name): one.statement for one in BALANCES}
     found |= {name_of(one.table, one.column, one.expectation): f"Never: {one.column} is {one.fault}" for one in ROW_RULES}
     found |= {name_of(table, column, MASKED): "Secrets are masked" for table, column in COLUMNS.items()}
+    found[name_of(*LENGTHS)] = "raw has length_octets bytes, and none where the row is a gap"
     for table in TABLES.values():
         if table.layer in ("bronze", "silver"):
             found[name_of(table.name, None, STAY)] = "No other program has removed rows"
@@ -76,6 +77,7 @@ columns that are never null are not, numbers and times are in range and in order
   `validate --new`, those of the hours and days that changed, and some 200 others, drawn anew each time.
 - *Secrets*: headers with a secret name are masked. Of large tables some row groups are searched, drawn anew; whole lakes are by
   `stompcap doctor --secrets FILE`. Nothing is judged where a run was given `--keep-credentials` or names that are not secret.
+- *Lengths*: in the same row groups `raw_frames.raw` is as long as it says.
 - *Rows that are gone*: a commit of another program that left fewer rows than there were. To compact, optimise or vacuum is none.
 
 A table that another program has written since the last validation has another Delta version: then `run` and `validate --new` validate,

@@ -1,4 +1,6 @@
-"""Secrets that stand in tables in clear: headers with a secret name (stompcap.stomp.secret_names) whose value is not masked.
+"""Octets themselves: whether secrets stand there in clear, and whether there are as many as their row says.
+
+A secret in clear is the value of a header with a secret name (stompcap.stomp.secret_names) that is not masked.
 
 To read all octets would cost more than all else that a validation reads, so of large tables some row groups are searched, drawn anew for
 each file; `stompcap doctor --secrets` searches whole lakes.
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MASKED = "expect_secrets_to_be_masked"
+LENGTHS = ("raw_frames", "raw", "expect_raw_to_be_as_long_as_length_octets")
 COLUMNS = {"frames": "headers", "raw_frames": "raw"}
 SEARCHED_ROWS = 1 << 15
 """Rows of a table that a validation searches, or one row group."""
@@ -56,16 +59,32 @@ def chosen(rows: Mapping[str, int]) -> set[str]:
     return found
 
 
-def search(file: pq.ParquetFile, table: Table, found: dict[str, Faults]) -> None:
-    """Search row groups of a file, drawn until they have `SEARCHED_ROWS`; rows with a secret in clear are added to those `found`."""
+def search(file: pq.ParquetFile, table: Table, masked: bool, found: dict[str, Faults]) -> None:
+    """Search row groups of a file, drawn until they have `SEARCHED_ROWS`; what is wrong there is added to the faults `found`.
+
+    That are rows with a secret in clear, where all should be `masked`, and rows with more or fewer octets than they say.
+    """
     column, left = COLUMNS[table.name], SEARCHED_ROWS
     for number in random.sample(range(file.num_row_groups), file.num_row_groups):
         if left <= 0:
             return
-        values = file.read_row_group(number, columns=[column]).column(column).combine_chunks()
+        lengths = ["length_octets", "kind"] if table.name == LENGTHS[0] else []
+        group = file.read_row_group(number, columns=[column, *lengths])
+        values = group.column(column).combine_chunks()
         left -= len(values)
-        broken = _in_headers(values) if table.name == "frames" else _in_octets(values)
-        add_faults(file, number, table, label(table.name), (), broken, found)
+        if masked:
+            broken = _in_headers(values) if table.name == "frames" else _in_octets(values)
+            add_faults(file, number, table, label(table.name), (), broken, found)
+        if lengths:
+            add_faults(file, number, table, f"{LENGTHS[1]} {LENGTHS[2]}", ("length_octets",), _of_other_length(group, values), found)
+
+
+def _of_other_length(group: pa.Table, raw: pa.Array) -> Bools:
+    """Which rows do not have as many octets as they say; a gap has none."""
+    gap = pc.equal(group.column("kind").cast(pa.string()), "gap").combine_chunks()
+    said = pc.if_else(gap, -1, group.column("length_octets").combine_chunks())
+    found: Bools = pc.not_equal(pc.fill_null(pc.binary_length(raw), -1), said).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _in_headers(values: pa.Array) -> Bools:

@@ -19,12 +19,16 @@ CLIENTS, SERVERS = "c2s", "s2c"
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a row: its column is not null; given `words`, it is among them, or not if `negated`; given `least`, not below it."""
+    """A condition on a row: its column is not null, or is where `null`; given `words`, it is among them, or not if `negated`.
+
+    Given `least`, it is not below that.
+    """
 
     column: str
     words: tuple[str, ...] = ()
     negated: bool = False
     least: int | None = None
+    null: bool = False
 
     @property
     def sql(self) -> str:
@@ -32,7 +36,7 @@ class Condition:
         if self.least is not None:
             return f"coalesce({self.column}, 0) >= {self.least}"
         if not self.words:
-            return f"{self.column} IS NOT NULL"
+            return f"{self.column} IS {'' if self.null else 'NOT '}NULL"
         among = ", ".join(f"'{word}'" for word in self.words)
         return f"coalesce({self.column} {'NOT ' if self.negated else ''}IN ({among}), false)"
 

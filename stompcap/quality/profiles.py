@@ -86,8 +86,9 @@ class Found:
 def profiles(
     spark: Callable[[], SparkSession], locations: Mapping[str, str], counted: Iterable[str],
     kept: Mapping[Key, Report] | None = None, unique: Iterable[str] = (), searched: Iterable[str] = (),
+    masked: bool = True,
 ) -> Found:
-    """The profiles of the tables at `locations`; some files of those `searched` are searched for secrets in clear.
+    """The profiles of the tables at `locations`; octets of some files of those `searched` are looked at, for secrets if `masked`.
 
     Repeated keys are searched for in the tables `counted`. Files of which a report is `kept` are not read; in tables that are
     `unique` these files have no key twice. `spark` gives the session, which few new rows do not need.
@@ -99,7 +100,8 @@ def profiles(
     files = {(name, file.name): file for name, uri in locations.items() for file in data_files.of(open_tables.table(uri))}
     found = Found(empty, sums, Measures(), {}, files)
     new = {key: file for key, file in files.items() if key not in known}
-    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), frozenset(sums), frozenset(searched), spark)}
+    judged = frozenset(sums) | ({clear_secrets.MASKED} if masked else set())
+    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), judged, frozenset(searched), spark)}
     found.reports = {key: made[key] if key in made else known[key] for key in files}
     for one in found.reports.values():
         _add(found, one)

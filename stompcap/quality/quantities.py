@@ -15,6 +15,9 @@ STOMP, TCP, SEND = where("protocol", "stomp"), where("transport", "tcp"), where(
 FROM_CLIENT, MESSAGES = where("direction", CLIENTS), (where("direction", SERVERS), where("command", "MESSAGE"))
 ANSWERS, SETTLED = where("command", "ACK", "NACK"), where("status", "settled")
 OPEN = where("status", "unsettled", "open", "voided")
+NO_CONNECT_LATENCY, NO_ACK_LATENCY, NO_COMMIT_LATENCY, NO_LATENCY, NO_DURATION = (
+    Condition(name, null=True) for name in ("connect_latency_us", "ack_latency_us", "commit_latency_us", "latency_us", "duration_us")
+)
 OF_STREAMS = (
     "raw_frames", "frames", "segments", "stalls", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
     "heartbeat_violations", "compliance", "compliance_findings",
@@ -46,7 +49,9 @@ STREAMS = (
          *(_sum(f"{name}_{way}", STOMP) for way in WAYS for name in ("octets", "gap_octets", "segments")),
          *(_sum(f"gap_{way}", TCP, column=f"gap_octets_{way}") for way in WAYS), _count("stomp", STOMP), _count("tcp", TCP)),
     *_of("sessions", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("opened_ns"), _sum("last_ns"), _sum("gap_octets"),
-         _sum("complete_start"), _sum("given_up"), ("opened_ts", ("opened_ts",), LEAST, ()),
+         _sum("complete_start"), _sum("given_up"), _sum("unmeasured"),
+         _count("unmeasured_connect", where("outcome", "connected"), Condition("connect_command"), NO_CONNECT_LATENCY),
+         ("opened_ts", ("opened_ts",), LEAST, ()),
          *(_sum(f"heartbeat_{way}_ms") for way in WAYS)),
     *_of("segments", STREAM, *_bounds("ts_ns"), *(_sum(f"new_octets_{way}", where("direction", way), column="new_octets") for way in WAYS),
          *(_count(f"rows_{way}", where("direction", way)) for way in WAYS)),
@@ -63,10 +68,13 @@ STREAMS = (
          _sum("bodies_in", FROM_CLIENT, SEND, Condition("transaction"), column="body_octets")),
     *_of("deliveries", STREAM, _sum("delivered_ns"), _sum("body_octets"), _count("settled", SETTLED),
          _count("settled_timed", SETTLED, Condition("settled_ns")), *_bounds("settled_ns"),
-         _count("subscribed", Condition("subscription"))),
-    *_of("receipts", STREAM, _sum("requested_ns")),
+         _count("subscribed", Condition("subscription")),
+         _count("unmeasured_acks", Condition("settle_offset"), where("status", "unknown", negated=True), NO_ACK_LATENCY),
+         _count("unmeasured_commits", where("transaction_outcome", "committed"), NO_COMMIT_LATENCY)),
+    *_of("receipts", STREAM, _sum("requested_ns"), _count("unmeasured", where("status", "answered", "refused"), NO_LATENCY)),
     *_of("subscriptions", STREAM, _sum("subscribed_ns"), _sum("delivered")),
-    *_of("transactions", STREAM, _sum("begun_ns"), _sum("sends"), _sum("acks"), _sum("nacks"), _sum("body_octets")),
+    *_of("transactions", STREAM, _sum("begun_ns"), _sum("sends"), _sum("acks"), _sum("nacks"), _sum("body_octets"),
+         _count("unmeasured", where("outcome", "committed", "aborted", "implicitly_aborted"), NO_DURATION)),
     *_of("heartbeats", STREAM, *(_sum(f"interval_{way}", where("direction", way), column="interval_ms") for way in WAYS),
          *(_sum(name) for name in ("late", "violations", "dead")), ("max_gap_ms", ("max_gap_ms",), MOST, ())),
     *_of("heartbeat_violations", STREAM, *(_count(name, where("severity", word)) for name, word in
@@ -88,9 +96,11 @@ CAPTURES = (
 
 BATCHES = (*_of("captures", BATCH, _count("rows")), *_of("batches", BATCH, _count("rows"), _sum("captures")))
 SUBSCRIPTIONS = (
-    *_of("subscriptions", SUBSCRIPTION, _count("rows"), *(_sum(name) for name in ("delivered", "acked", "nacked", "unsettled"))),
+    *_of("subscriptions", SUBSCRIPTION, _count("rows"), *(_sum(name) for name in ("delivered", "acked", "nacked", "unsettled")),
+         _sum("max_in_flight")),
     *_of("deliveries", SUBSCRIPTION, _count("delivered"), _count("acked", SETTLED, where("settlement", "ack")),
-         _count("nacked", SETTLED, where("settlement", "nack")), _count("unsettled", OPEN)),
+         _count("nacked", SETTLED, where("settlement", "nack")), _count("unsettled", OPEN),
+         _count("asking", where("status", "auto", negated=True))),
 )
 TRANSACTIONS = (
     *_of("transactions", TRANSACTION, _count("rows"), *(_sum(name) for name in ("sends", "acks", "nacks", "body_octets"))),

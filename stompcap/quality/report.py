@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSystem
 
 from stompcap.columns import U64
 from stompcap.lake.paths import filesystem
@@ -80,10 +81,12 @@ def checked(table: Table) -> tuple[Column, ...]:
     return tuple(c for c in table.columns if c.words or not c.nullable)
 
 
-def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Invariant], searched: bool = False) -> Report:
+def report(
+    table: Table, name: str, uri: str, counted: bool, rules: Sequence[Invariant], searched: bool = False, masked: bool = True
+) -> Report:
     """The report on one Parquet file, which is read a row group at a time; `counted`: repeated keys are searched for.
 
-    `searched`: so are secrets in clear.
+    `searched`: some octets are looked at, for secrets in clear too where all should be `masked`.
     """
     system, path = filesystem(uri)
     columns = checked(table)
@@ -102,7 +105,8 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
     faults: dict[str, Faults] = {}
     measured = measures.Measures()
     keys, groups, others = [], [], []
-    with pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(strings)) as file:
+    with _opened(path, system, strings) as file:
+        columns = tuple(column for column in columns if column.name in file.schema_arrow.names)  # an older file may lack some
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = strings | {c.name for c in columns if c.name not in required}
         wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
@@ -112,7 +116,7 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
         wanted = wanted.union(*(one.columns for one in row_rules), *(one.needs for one in adds))
         lacks = {*(name for one in adds for name in one.needs), *(n for one in row_rules for n in one.columns)} - {*file.schema_arrow.names}
         for number in range(file.num_row_groups):
-            group = ranges.with_strings(file.read_row_group(number, columns=sorted(wanted)))
+            group = _row_group(file, number, table, wanted)
             rows = Rows(group)
             if not rows.size:
                 continue
@@ -140,7 +144,7 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
                 others.append(_others(rows, rules))
         size = file.metadata.num_rows
         if searched:
-            clear_secrets.search(file, table, faults)
+            clear_secrets.search(file, table, masked, faults)
     facts = {
         "rows": size, "surplus": size - len(np.unique(np.concatenate(keys))) if keys else 0,
         "values": {name: list(counts.items()) for name, counts in values.items()},
@@ -153,6 +157,23 @@ def report(table: Table, name: str, uri: str, counted: bool, rules: Sequence[Inv
     none = np.zeros(0, np.uint64)
     together = np.unique(np.concatenate(groups)) if groups else none
     return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2), entries)
+
+
+def _opened(path: str, system: FileSystem, dictionaries: set[str]) -> pq.ParquetFile:
+    """A file whose columns of few distinct strings are read as dictionaries; one that is older than such a column lacks it."""
+    try:
+        return pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(dictionaries))
+    except KeyError:
+        held = dictionaries & {*pq.read_schema(path, filesystem=system).names}
+        return pq.ParquetFile(path, filesystem=system, read_dictionary=sorted(held))
+
+
+def _row_group(file: pq.ParquetFile, number: int, table: Table, wanted: set[str]) -> pa.Table:
+    """The columns wanted of a row group; a column of the key that an older file lacks is null."""
+    group = ranges.with_strings(file.read_row_group(number, columns=sorted(wanted)))
+    for key in wanted.intersection(table.key).difference(group.column_names):
+        group = group.append_column(key, pa.nulls(len(group), table.column(key).type))
+    return group
 
 
 def _present(rows: Rows, quantities: Sequence[Quantity], lacks: set[str]) -> Entries:
@@ -203,6 +224,10 @@ def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | 
 
 
 def reports(task: Iterable[tuple[str, str, str, bool]], counted: frozenset[str], judged: frozenset[str]) -> list[Report]:
-    """The reports on some files, each given as table, name, URI, and whether it is searched; `judged` are the names of invariants."""
+    """The reports on some files, each given as table, name, URI, and whether it is searched; `judged` are the names of invariants.
+
+    With the name of the check for them, secrets are searched for.
+    """
     rules = [rule for rule in invariants.INVARIANTS if rule.name in judged]
-    return [report(TABLES[table], name, uri, table in counted, rules, searched) for table, name, uri, searched in task]
+    masked = clear_secrets.MASKED in judged
+    return [report(TABLES[table], name, uri, table in counted, rules, searched, masked) for table, name, uri, searched in task]

@@ -93,6 +93,8 @@ def _checked(result: Result, profile: Profile, balances: Sequence[Balance]) -> l
     named += [(None, rule.name, rule.name) for rule in balances]
     if searched := clear_secrets.COLUMNS.get(profile.table.name):
         named.append((searched, clear_secrets.MASKED, clear_secrets.label(profile.table.name)))
+    if clear_secrets.LENGTHS[0] == profile.table.name:
+        named.append((*clear_secrets.LENGTHS[1:], " ".join(clear_secrets.LENGTHS[1:])))
     rows = []
     for column, expectation, label in named:
         faults = profile.faults.get(label, Faults())

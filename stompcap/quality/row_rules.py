@@ -135,6 +135,8 @@ ROW_RULES: tuple[RowRule, ...] = (
     _only_where("raw_frames", "delimited_by", "there of what is no frame", where("kind", "frame")),
     _positive("segments", "new_octets"),
     _only_where("sessions", "closed_ns", "there though the session is open", where("end_kind", "open", negated=True)),
+    _implies("subscriptions", "max_in_flight", "expect_deliveries_in_flight_where_settled", "0 though deliveries were settled",
+             Condition("acked", least=1), Condition("max_in_flight", least=1)),
     _difference("deliveries", "ack_latency_us", "settled_ns", "delivered_ns", 1000),
     _implies("deliveries", "settle_offset", "expect_settling_frames_where_settled", "null of a settled delivery",
              where("status", "settled"), Condition("settle_offset"), Condition("settlement"), Condition("settled_by")),

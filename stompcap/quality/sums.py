@@ -108,7 +108,8 @@ class Rows:
         if condition.least is not None:
             return self.numbers(condition.column) >= condition.least
         if not condition.words:
-            return ~self.null(condition.column)
+            null = self.null(condition.column)
+            return null if condition.null else ~null
         words, codes = self.coded(condition.column)
         found: Bools = np.array([*((word in condition.words) != condition.negated for word in words), False])[codes]
         return found

@@ -60,9 +60,9 @@ def validate(
     with ThreadPoolExecutor(1) as pool:
         module = pool.submit(_evaluation)
         before = kept.load(lake, names)
-        searched = [name for name in clear_secrets.COLUMNS if name in names] if tables is None and clear_secrets.judged(lake) else []
+        searched, masked = (clear_secrets.COLUMNS, clear_secrets.judged(lake)) if tables is None else ((), False)
         known = before if new else kept.Kept(parts=before.parts)
-        found = profiles(spark, locations, counted, known.reports, known.unique, searched)
+        found = profiles(spark, locations, counted, known.reports, known.unique, searched, masked)
         failing = _balanced(found, known, names)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
     suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}

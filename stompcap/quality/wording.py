@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stompcap.quality import across
-from stompcap.quality.clear_secrets import MASKED
+from stompcap.quality.clear_secrets import LENGTHS, MASKED
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
@@ -21,6 +21,7 @@ CHECKS = {(table.name, check.column.name, check.expectation): check for table in
 BALANCES = {(rule.table, rule.name): rule for rule in across.BALANCES}
 RULES = {(rule.table, rule.column, rule.expectation): rule for rule in ROW_RULES}
 STATEMENTS = {rule.name: rule.statement for rule in INVARIANTS}
+OCTETS = {MASKED: "a secret in clear", LENGTHS[2]: "other octets than length_octets says"}
 POINT = ("stream_id", "direction", "stream_offset", "word")
 ONE_POINT = "expect_one_capture_point_per_source"
 STAY, FIGURES = "expect_rows_to_stay", "expect_figures_to_be_those_of_rows"
@@ -71,8 +72,8 @@ def failure(row: Mapping[str, Any]) -> str:
         return f"{where}: {rows} {check.fault}{example}"
     if rule := RULES.get((table, row["column_name"], expectation)):
         return f"{where}: {rows} {rule.fault}{example}"
-    if expectation == MASKED:
-        return f"{where}: {_of(observed, _noun(table))} {_verb(observed['broken'], 'has', 'have')} a secret in clear{example}"
+    if expectation in OCTETS:
+        return f"{where}: {_of(observed, _noun(table))} {_verb(observed['broken'], 'has', 'have')} {OCTETS[expectation]}{example}"
     if expectation == NOT_NULL:
         return f"{where}: {rows} null{example}"
     if expectation in (IN_SET, WHOLE):

@@ -134,7 +134,7 @@ SUBSCRIPTIONS = Table(
     ),
     key=("stream_id", "subscribe_offset"),
     statistics=("stream_id", "destination", "subscribed_ns", "subscribed_ts"),
-    ascending=tuple((part, "delivered") for part in ("acked", "nacked", "unsettled", "max_in_flight")),
+    ascending=(("acked", "delivered"), ("nacked", "delivered"), ("unsettled", "max_in_flight", "delivered")),
 )
 
 DELIVERIES = Table(

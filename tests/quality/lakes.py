@@ -80,7 +80,8 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
             **{f"segments_{way}": per_stream + len(commands) for way, commands in ways.items()}}),
         "raw_frames": fill("raw_frames", size, {
             **raw_columns, "delimited_by": pa.array(np.where(is_frame, "nul", ""), mask=~is_frame),
-            "raw": pa.array([b"secret"] * size) if size < 1000 else pa.nulls(size, pa.binary())}),
+            "raw": pa.array([b"secret".ljust(length)[:length] for length in raw_columns["length_octets"].tolist()],
+                            mask=raw_columns["kind"] == "gap") if size < 1000 else pa.nulls(size, pa.binary())}),
         "segments": fill("segments", count, {
             **{k: frame_columns[k] for k in ("stream_id", "direction", "stream_offset")},
             "new_octets": np.full(count, LENGTH + 1), "capture_id": ["c" * 64] * count}),
@@ -95,7 +96,8 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
             "stream_id": np.repeat(ids, messages),
             "stream_offset": np.tile((np.arange(messages) + len(SERVER)) * (LENGTH + 1), streams),
             "message_id": [f"m-{i}" for i in range(streams * messages)]}),
-        "transactions": fill("transactions", streams, {"stream_id": ids, "begin_offset": per_stream + at("BEGIN", "c2s")}),
+        "transactions": fill("transactions", streams, {
+            "stream_id": ids, "begin_offset": per_stream + at("BEGIN", "c2s"), "outcome": ["open"] * streams}),
         "receipts": fill("receipts", streams, {
             "stream_id": ids, "request_offset": per_stream + at("SEND", "c2s"), "status": ["open"] * streams}),
     }
