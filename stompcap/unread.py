@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from stompcap.units import counted
+
 NAMES = {
     "tls": "TLS", "http": "HTTP", "amqp": "AMQP", "mqtt": "MQTT", "openwire": "OpenWire", "core": "Artemis Core",
     "other": "an unknown protocol",
@@ -30,4 +32,4 @@ def kinds(rows: Iterable[Mapping[str, Any]], ports: Collection[int] | None = Non
 
 
 def _line(name: str | None, number: int, port: int) -> str:
-    return f"{number:,} connection{'' if number == 1 else 's'} of {name} on port {port}, {WHY.get(name or '', NOT_KEPT)}"
+    return f"{counted(number, 'connection')} of {name} on port {port}, {WHY.get(name or '', NOT_KEPT)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.paths import location
-from stompcap.units import count, size
+from stompcap.units import counted, size
 from stompcap.unread import kinds
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def not_read(lake: str, batch: str, ports: Collection[int], spark: Callable[[], 
 
 def stray(segments: int, octets: int) -> str:
     """That some segments were left out."""
-    which = "1 segment" if segments == 1 else f"{count(segments)} segments"
-    says = f"{which} of STOMP connections with {size(octets)} in impossible places of their streams"
+    says = f"{counted(segments, 'segment')} of STOMP connections with {size(octets)} in impossible places of their streams"
     return f"{says}: forged, or too much is missing before; left out (stray_octets_* in table streams)"
 
 

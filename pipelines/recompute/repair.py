@@ -33,7 +33,7 @@ from stompcap.lake.mending import Lost
 from stompcap.lake.paths import filesystem, location
 from stompcap.options import Options
 from stompcap.tables import TABLES
-from stompcap.units import count
+from stompcap.units import count, counted
 from stompcap.version import version
 
 if TYPE_CHECKING:
@@ -240,5 +240,5 @@ def _enter(job: Job, tables: Iterable[str]) -> None:
 def _rows(number: int | None) -> str:
     if number is None:
         return "it is not known how many rows"
-    return f"{count(number)} row{'' if number == 1 else 's'}"
+    return counted(number, "row")
 

@@ -22,7 +22,7 @@ from pipelines.recompute.old_captures import OldCaptures, of_source
 from stompcap.lake import removal
 from stompcap.lake.data_files import File
 from stompcap.lake.paths import filesystem, location
-from stompcap.units import count
+from stompcap.units import count, counted
 
 if TYPE_CHECKING:
     from pipelines.ingest.baseline import Baseline
@@ -87,7 +87,7 @@ def reconciled(
     warnings, says = [_abandoned(len(abandoned), made.unresumed)] if len(abandoned) else [], []
     warnings += [_not_kept(gaps)] if gaps else []
     if others := left.num_rows - len(abandoned):
-        says.append(f"{count(others)} open connection{'s' if others > 1 else ''} {AS_LATEST}")
+        says.append(f"{counted(others, 'open connection')} {AS_LATEST}")
     if len(plan.cannot):
         twice = _in_both(plan.cannot)
         if len(twice.ids):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stompcap import logs
 from stompcap.cli.stderr import to_stderr
 from stompcap.tables.words import UNREADABLE
-from stompcap.units import count, duration
+from stompcap.units import counted, duration
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def news(result: Result, more: Mapping[str, int] | None = None) -> str:
 
 
 def _things(number: int, name: str) -> str:
-    return f"{count(number)} {name}{'' if number == 1 else 's'}"
+    return counted(number, name)
 
 
 def _now(between: str = " ") -> str:

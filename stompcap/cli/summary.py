@@ -13,7 +13,7 @@ from rich.text import Text
 
 from stompcap.tables.levels import SPELLED
 from stompcap.tables.words import SIDES
-from stompcap.units import count, duration, moment, share, size, stamp
+from stompcap.units import count, counted, duration, moment, share, size, stamp
 from stompcap.visible import visible
 
 TOP_RULES = 5
@@ -21,7 +21,10 @@ MOST_NAMES = 5  # captures or warnings named one by one
 VERDICT_STYLES = {"ok": "green", "late": "yellow", "violation": "dark_orange", "dead": "red", "not_evaluable": "dim"}
 
 BROKEN_BY = {"client": "By clients", "server": "By brokers"}
-NEW = {"sessions": "sessions", "frames": "frames", "deliveries": "deliveries", "compliance_findings": "findings"}
+NEW = {
+    "sessions": ("session", "sessions"), "frames": ("frame", "frames"), "deliveries": ("delivery", "deliveries"),
+    "compliance_findings": ("finding", "findings"),
+}  # fmt: skip
 
 Rows = list[dict[str, Any]]
 
@@ -108,8 +111,7 @@ def _captures(captures: list[dict[str, Any]]) -> Text | None:
     if not captures:
         return None
     by_status = Counter(visible(str(capture["status"])) for capture in captures)
-    plural = "" if len(captures) == 1 else "s"
-    words = Text(f"{count(len(captures))} capture{plural}: ")
+    words = Text(f"{counted(len(captures), 'capture')}: ")
     words.append(", ".join(f"{count(number)} {status}" for status, number in by_status.most_common()))
     odd = [capture for capture in captures if capture["status"] not in ("complete", "known")]
     for capture in odd[:MOST_NAMES]:
@@ -124,8 +126,7 @@ def _period(total: dict[str, Any] | None) -> Text | None:
     span = duration((total["last_ns"] - total["first_ns"]) / 1000)
     return Text(
         f"{moment(total['first_ns'], 0)} to {stamp(total['last_ns'], 0)} ({span}); "
-        f"{count(total['packets'])} packet{'' if total['packets'] == 1 else 's'}, "
-        f"{size(total['size_octets'])} in {count(total['captures'])} capture{'' if total['captures'] == 1 else 's'}"
+        f"{counted(total['packets'], 'packet')}, {size(total['size_octets'])} in {counted(total['captures'], 'capture')}"
     )
 
 
@@ -136,7 +137,7 @@ def _sessions(total: dict[str, Any] | None) -> Text | None:
     if not total["sessions"]:
         return Text("no connection spoke STOMP")
     frames = (total["frames_c2s"] or 0) + (total["frames_s2c"] or 0)
-    words = Text(f"{count(total['sessions'])} with {count(frames)} frames")
+    words = Text(f"{count(total['sessions'])} with {counted(frames, 'frame')}")
     named = {
         "refused": "refused",
         "unanswered": "unanswered",
@@ -152,7 +153,7 @@ def _sessions(total: dict[str, Any] | None) -> Text | None:
 def _new(result: dict[str, Any]) -> Text:
     """What the run brought, where the lake is too large to be summed up after each run."""
     rows, lake = result["rows"], shlex.quote(visible(str(result["lake"])))
-    figures = (f"{count(rows.get(table, 0))} {name}" for table, name in NEW.items())
+    figures = (counted(rows.get(table, 0), one, many) for table, (one, many) in NEW.items())
     return Text(f"{', '.join(figures)}; stompcap show --lake {lake} sums up the lake")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stompcap.errors import UsageError
 from stompcap.tables.levels import spelled
 from stompcap.tables.words import LEVELS, VERSIONS
+from stompcap.units import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,7 +115,7 @@ def _cell(row: Row | None, level: str | None) -> str:
     broken, breaking = (0, 0) if level is None else (row[f"broken_{level}"], row[f"breaking_{level}"])
     if broken == 0:
         return f"kept, {row['judged']:,}"
-    return f"**{broken:,}** of {row['judged']:,}, in {breaking:,} of {row['sessions']:,} sessions"
+    return f"**{broken:,}** of {row['judged']:,}, in {breaking:,} of {counted(row['sessions'], 'session')}"
 
 
 def _sessions(product: str, seen: Sequence[Row]) -> str:

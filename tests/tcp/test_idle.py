@@ -14,7 +14,8 @@ from stompcap.tcp.idle import CLOCK_STEP_NS, IDLE_NS, LINGER_NS, may_go_on, over
 from tests.tcp.test_machine import ACK, FIN, RST, SYN, rows_of
 
 MS = 10**6
-SILENCES = [0, 60_000, LINGER_NS // MS, LINGER_NS // MS + 1, IDLE_NS // MS, IDLE_NS // MS + 1, CLOCK_STEP_NS // MS, CLOCK_STEP_NS // MS + 1]
+LIMITS = [LINGER_NS // MS, 2 * LINGER_NS // MS, IDLE_NS // MS, CLOCK_STEP_NS // MS]
+SILENCES = [0, 60_000, *LIMITS, *(limit + 1 for limit in LIMITS)]
 EPISODES = {
     "syn": [(0, 0, 0, SYN, b"")],
     "answered": [(0, 0, 0, SYN, b""), (1, 0, 1, SYN | ACK, b"")],

@@ -14,6 +14,7 @@ from stompcap.cli import common, streams
 from stompcap.cli.progress import on_stderr
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
+from stompcap.units import counted
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def export(
     if as_json:
         print(json.dumps({"stream_id": stream_id, "output": output, "format": kind, "packets": count, "captures": used}))
     elif not quiet:
-        print(visible(f"{output}: {count} packet{'s' if count != 1 else ''} from {', '.join(used)} ({kind})"))
+        print(visible(f"{output}: {counted(count, 'packet')} from {', '.join(used)} ({kind})"))
 
 
 def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

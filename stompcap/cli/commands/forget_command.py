@@ -18,7 +18,7 @@ from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
-from stompcap.units import count
+from stompcap.units import count, counted
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 def _print(found: Forgotten, verb: str) -> None:
     """How many connections and rows."""
-    print(f"{count(found.connections)} connection{'' if found.connections == 1 else 's'} {verb}")
+    print(f"{counted(found.connections, 'connection')} {verb}")
     if found.rows:
         render.emit(("table", "rows"), [(table, count(rows)) for table, rows in found.rows.items()], "table")
 

@@ -79,7 +79,8 @@ def generate(
     elif not quiet:
         first = visible(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more")
         frames = sum(made.totals["commands"].values())
-        counts = [f"{made.packets:,} packets", f"{made.totals['connections']:,} connections"] + [f"{frames:,} frames"] * bool(frames)
+        counts = [units.counted(made.packets, "packet"), units.counted(made.totals["connections"], "connection")]
+        counts += [units.counted(frames, "frame")] * bool(frames)
         print(f"{first}: {units.size(made.octets)}, {', '.join(counts)}")
         print(f"{visible(str(made.truth))}: what the tables must say")
 

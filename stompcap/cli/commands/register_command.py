@@ -12,6 +12,7 @@ from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import tables as lakes
 from stompcap.spark.catalog import CATALOG, SCHEMA
+from stompcap.units import counted
 from stompcap.visible import visible
 
 Catalog = Annotated[str, typer.Option("--catalog", help="The catalog, as Spark's settings name it.")]
@@ -52,4 +53,5 @@ def register_lake(
     if as_json:
         print(json.dumps({"status": "done", "lake": lake, "catalog": catalog, "schema": schema, **done._asdict()}))
     elif not quiet:
-        print(visible(f"{catalog}.{schema}: {done.new} tables are new, {done.known} were known; {done.views} views"))
+        new, known = counted(done.new, "table is", "tables are"), counted(done.known, "was", "were")
+        print(visible(f"{catalog}.{schema}: {new} new, {known} known; {counted(done.views, 'view')}"))

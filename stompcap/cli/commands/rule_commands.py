@@ -9,6 +9,7 @@ import typer
 
 from stompcap.cli import common
 from stompcap.errors import UsageError
+from stompcap.units import counted
 from stompcap.visible import visible
 
 RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
@@ -111,8 +112,9 @@ def search_for(path: str, lake: str | None) -> None:
     count = 0
     for one in searcher.lake(lake):
         where = f", column {one.column}" if one.column else ""
-        print(f"{visible(one.path)}{where}: the secret of line {one.line}, {one.form}, {one.times} time{'s' if one.times != 1 else ''}")
+        print(f"{visible(one.path)}{where}: the secret of line {one.line}, {one.form}, {counted(one.times, 'time')}")
         count += 1
     if count:
         raise SystemExit(1)
-    print(f"none of {sum(len(one) >= LEAST for one in secrets)} secrets is in a file of {visible(lake)}")
+    searched = sum(len(one) >= LEAST for one in secrets)
+    print(f"none of {counted(searched, 'secret')} is in a file of {visible(lake)}")

@@ -15,6 +15,7 @@ from stompcap.cli import common, render
 from stompcap.errors import UsageError
 from stompcap.lake import statement, statement_errors
 from stompcap.lake import tables as lakes
+from stompcap.units import counted
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def answer(ask: Ask, one: str, style: str, limit: int) -> None:
         raise UsageError(words) from error
     render.emit(columns, held[:limit], style)
     if len(held) > limit:
-        print(f"only the first {limit} rows are shown; raise --limit or use --format csv", file=sys.stderr)
+        print(f"only the first {counted(limit, 'row is', 'rows are')} shown; raise --limit or use --format csv", file=sys.stderr)
 
 
 def _text(query: str | None, file: str | None) -> str:

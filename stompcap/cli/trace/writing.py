@@ -10,7 +10,7 @@ from stompcap.cli import cells
 from stompcap.cli.dialogue.json_and_csv import as_json
 from stompcap.cli.dialogue.text import COLOURS, LONGEST_LINE, LONGEST_VALUE, Style, fitting
 from stompcap.cli.trace.section import ARROWS, Section
-from stompcap.units import NOTHING, count, iso, moment
+from stompcap.units import NOTHING, counted, iso, moment
 from stompcap.visible import visible
 
 MOST_ROWS = 100
@@ -48,7 +48,7 @@ def _text(section: Section, style: Style, most: int, begin_ns: int | None) -> It
     for line in _columns([titles, *table] if names != ["what", "value"] else table, right):
         yield _line(line, style, "")
     if left := len(section.rows) - len(rows):
-        yield _line(f"  … {count(left)} more rows are left out; -c {len(section.rows)} shows all", style, "dim")
+        yield _line(f"  … {counted(left, 'more row is', 'more rows are')} left out; -c {len(section.rows)} shows all", style, "dim")
 
 
 def _cell(name: str, value: Any, style: Style, begin_ns: int | None) -> str:
