@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
-from pipelines.validation import figures, versions
+from pipelines.validation import figures, killed, versions
 from stompcap.lake import tables as lakes
 from stompcap.quality.catalogue import name_of
 from stompcap.settings import Quality, Weight
@@ -57,7 +57,8 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
         made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
         gone = versions.rows_gone(job.lake, run_id, before)
-        results = pa.concat_tables([judged_tables, capture_pairs.result(job.lake, run_id), made_again, gone])
+        noted = [capture_pairs.result(job.lake, run_id), killed.result(job.lake, run_id)]
+        results = pa.concat_tables([judged_tables, *noted, made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         quality = job.options.settings.quality

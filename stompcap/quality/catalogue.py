@@ -13,7 +13,7 @@ from stompcap.quality.own import DRIVER_ROWS
 from stompcap.quality.ranges import checks
 from stompcap.quality.report import checked
 from stompcap.quality.row_rules import ROW_RULES
-from stompcap.quality.wording import FIGURES, GOES_ON, ONE_POINT, STAY
+from stompcap.quality.wording import FIGURES, FINISHED, GOES_ON, ONE_POINT, STAY
 from stompcap.tables import TABLES, Table
 
 KEYS = "expect_compound_columns_to_be_unique"
@@ -48,6 +48,7 @@ def told() -> dict[str, str]:
             found[name_of(table.name, None, STAY)] = "No other program has removed rows"
     for table_name in ("ack_latency", "compliance_summary"):
         found[name_of(table_name, None, FIGURES)] = "Figures are those that the rows come to"
+    found[name_of("batches", None, FINISHED)] = "A batch is in all tables or in none"
     found[name_of(WHOLE_FILES[0], WHOLE_FILES[1], WHOLE)] = f"{WHOLE_FILES[1]} is {WHOLE_FILES[2]}"
     found[name_of("captures", "source", ONE_POINT)] = "A source is one capture point"
     found[name_of("streams", None, GOES_ON)] = "Open connections go on in the next run"
@@ -79,6 +80,9 @@ columns that are never null are not, numbers and times are in range and in order
   `stompcap doctor --secrets FILE`. Nothing is judged where a run was given `--keep-credentials` or names that are not secret.
 - *Lengths*: in the same row groups `raw_frames.raw` is as long as it says.
 - *Rows that are gone*: a commit of another program that left fewer rows than there were. To compact, optimise or vacuum is none.
+
+- *Killed runs*: a batch that a run had begun to commit when it was killed is finished by the next run. Where its captures are gone it
+  is not, and rows of connections that went on stand twice; besides the expectations that these rows break, one names the batch.
 
 A table that another program has written since the last validation has another Delta version: then `run` and `validate --new` validate,
 though no capture is new.

@@ -27,6 +27,9 @@ ONE_POINT = "expect_one_capture_point_per_source"
 STAY, FIGURES = "expect_rows_to_stay", "expect_figures_to_be_those_of_rows"
 """What pipelines compare: rows with those that other programs removed, figures with those made once more."""
 
+FINISHED = "expect_batches_to_be_finished"
+"""Whether runs that were killed have left batches that no run has finished."""
+
 OWN = "own"
 """What a user's own expectation says, in what was observed (stompcap.quality.own)."""
 
@@ -88,6 +91,11 @@ def _compared(row: Mapping[str, Any], observed: Mapping[str, Any], where: str, e
     if expectation == STAY:
         gone = _verb(observed["broken"], "row is gone that was", "rows are gone that were")
         return f"{where}: {count(observed['broken'])} {gone} removed by another program than stompcap{example}"
+    if expectation == FINISHED:
+        begun = f"{_of(observed, 'batches')} {_verb(observed['broken'], 'was', 'were')} begun by a run that was killed"
+        first = observed["first"][0]
+        only = f"batch {first['batch_id'][:12]} of run {first['run_id']} is only in {', '.join(first['tables'])}"
+        return f"{where}: {begun}, and its rows may stand twice: {only}; put its captures back and run again"
     if expectation == FIGURES:
         differ = _verb(observed["broken"], "group differs", "groups differ")
         return f"{where}: {count(observed['broken'])} of {count(observed['rows'])} {differ} from what the rows come to{example}"
