@@ -17,7 +17,7 @@ from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
 from pipelines.ingest.survey import survey
-from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_unfinished, open_prefixes, partly_in, unfinished
+from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_unfinished, open_prefixes, taken_back, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
 from pipelines.recompute.old_captures import OldCaptures, of_source
@@ -140,7 +140,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     if not data_files.exist(file.uri for file in (*before.files, *before.raw_files)):
         missing.append("what it went on from is deleted")
     if missing:
-        if some := partly_in(job.lake, batch):
+        if some := taken_back(job.lake, batch, job.result.run_id):
             says = f"was killed while it committed, and only {', '.join(some)} have its rows; to finish it, put these files back"
             warn(f"run {batch.run_id} {says}: {'; '.join(missing)}")
         return

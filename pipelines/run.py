@@ -18,9 +18,10 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import aggregate
 from pipelines.validation.validate import validate
 from stompcap import logs
-from stompcap.errors import StompcapError
-from stompcap.lake import damage, open_tables
+from stompcap.errors import EnvironmentProblem, StompcapError
+from stompcap.lake import damage, open_tables, others
 from stompcap.lake import tables as lakes
+from stompcap.lake.commits import half_brought
 from stompcap.lake.paths import OPEN
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def execute(
         with lock.held(job.lake, wait_s, job.progress):
             lakes.bring_up(job.lake)
             damage.demand_whole(job.lake)
+            if moved := others.restore(job.lake):
+                job.result.warnings.append(str(moved))
             with logs.about(run_id=job.result.run_id, lake=job.lake):
                 logs.tell("run", "run begins", stages=list(stages))
                 result = _execute(job, stages, named, metric_tables, whole, wanted)
@@ -92,6 +95,7 @@ def _decode(job: Job, *, alone: bool) -> None:
     batches = ledger.pending(job.lake, ["frames"])
     _warn_of_unused(job, "decode", batches, alone=alone)
     for batch in batches:
+        demand_settled(job.lake, "streams", "raw_frames")
         job.progress.begin("decoding")
         with job.stage("decode", [batch]) as rows:
             prefix = _open_prefix(job, batch)
@@ -121,6 +125,13 @@ def _metrics(job: Job, tables: Sequence[str], *, alone: bool) -> None:
         aggregate(job, batches, rows, tables)
 
 
+def demand_settled(lake: str, *tables: str) -> None:
+    """Raise EnvironmentProblem where a run was killed between two commits of a table that a stage reads."""
+    if half := [table for table in tables if half_brought(lake, table)]:
+        says = f"{lake}: a run was killed while it committed table {half[0]}"
+        raise EnvironmentProblem(f"{says}; finish it first, with any stompcap run CAPTURE... --lake {lake}")
+
+
 def _ready(job: Job, tables: Sequence[str], needed: Sequence[str], stage: str) -> list[str]:
     """The batches that lack some of the tables and have all those needed for them; warns of others."""
     waiting = set(ledger.pending(job.lake, needed))
@@ -142,6 +153,7 @@ def _by_session(job: Job, batch: str, tables: Sequence[str], rows: dict[str, int
     lacking = [table for table in tables if not lakes.has_committed(job.lake, table, batch)]
     if not lacking:
         return
+    demand_settled(job.lake, "streams", "raw_frames", "frames", "segments", "stalls")
     prefix = _open_prefix(job, batch)
     files = silver.correlate(job, [batch], ledger.captures(job.lake), prefix, lacking)
     job.commit(files, batch, rows, lacking, of_stage(job, batch, prefix))

@@ -20,6 +20,7 @@ from stompcap.capture import Survey, uris
 from stompcap.errors import CaptureError
 from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import as_json, from_json
+from stompcap.lake.commits import half_brought, take_back
 from stompcap.lake.paths import open_files
 from stompcap.spark.workers.survey import examined
 from stompcap.tables import TABLES
@@ -126,7 +127,18 @@ def latest_unfinished(lake: str, options: Options) -> Unfinished | None:
 
 def partly_in(lake: str, batch: Unfinished) -> list[str]:
     """The tables that have rows of a batch."""
-    return [table for table in TABLES if table != "batches" and lakes.has_committed(lake, table, batch.batch_id)]
+
+    def has_some(table: str) -> bool:
+        return lakes.has_committed(lake, table, batch.batch_id) or batch.batch_id in half_brought(lake, table)
+
+    return [table for table in TABLES if table != "batches" and has_some(table)]
+
+
+def taken_back(lake: str, batch: Unfinished, run_id: str) -> list[str]:
+    """Take out rows of a batch that cannot be finished where a table has only the final ones; the tables that have rows of it still."""
+    for table in TABLES:
+        take_back(lake, table, batch.batch_id, run_id)
+    return partly_in(lake, batch)
 
 
 def examined_again(batch: Unfinished, known: Sequence[dict[str, Any]]) -> tuple[list[Survey], list[str]]:

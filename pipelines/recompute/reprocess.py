@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pipelines.ingest import ledger
 from pipelines.ingest.baseline import Baseline, baseline
 from pipelines.ingest.extract import Recomputed, RereadError, extract, outputs
-from pipelines.ingest.unfinished import Unfinished, begin, partly_in
+from pipelines.ingest.unfinished import Unfinished, begin, partly_in, taken_back
 from pipelines.metrics.aggregates import refresh_all
 from pipelines.recompute import connection_groups, old_captures
 from stompcap.errors import UsageError
@@ -114,8 +114,11 @@ def finish(job: Job, batch: Unfinished) -> None:
         needed = [row for row in captures.rows if row["capture_id"] in names]
         captures.examine(needed)
         if missing := captures.missing(needed):
-            says = f"was killed while it committed, and only {', '.join(partly)} have its rows; to finish it, put these files back"
-            job.result.warnings.append(f"run {batch.run_id} {says}: {captures.reasons(missing)}")
+            if left := taken_back(job.lake, batch, job.result.run_id):
+                says = f"was killed while it committed, and only {', '.join(left)} have its rows; to finish it, put these files back"
+                job.result.warnings.append(f"run {batch.run_id} {says}: {captures.reasons(missing)}")
+            else:
+                lakes.commit(job.lake, "captures", [], [batch.batch_id], job.result.run_id)
             return
         job.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
         before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)

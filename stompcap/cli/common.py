@@ -98,6 +98,15 @@ Wait = Annotated[
 ]  # fmt: skip
 
 
+KeepReplaced = Annotated[
+    str,
+    typer.Option(
+        "--keep-replaced", metavar="DURATION",
+        help="How long to keep files that runs replaced, for readers of older versions and followers of the change feed (10min, 1h, 1d).",
+    ),
+]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Reading:
     """How captures are read."""
@@ -115,11 +124,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Where:
-    """Where Spark runs and its settings, and how long the command waits for a lake that another run holds."""
+    """Where Spark runs and its settings, and how long the command waits for a lake that another run holds, and keeps what it replaced."""
 
     master: Master = None
     conf: Conf = None
     wait: Wait = 0.0
+    keep_replaced: KeepReplaced = "1h"
 
 
 @dataclass(frozen=True)
@@ -222,6 +232,13 @@ def times_in(zone: str) -> AbstractContextManager[None]:
         return zones.showing(zones.find(zone))
     except ValueError as error:
         raise UsageError(f"--time-zone {visible(zone, 40)}: {error}") from error
+
+
+def keep_replaced(where: Where) -> None:
+    """Have this process keep replaced files as --keep-replaced says; raises UsageError where that is no duration."""
+    from stompcap.lake import replaced
+
+    replaced.keep(seconds("--keep-replaced", where.keep_replaced))
 
 
 def seconds(option: str, text: str) -> int:

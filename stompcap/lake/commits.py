@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from stompcap.lake import data_files, open_tables
+from stompcap.lake import data_files, delta_log, open_tables
 from stompcap.lake.paths import OPEN, DataFile, location
 from stompcap.tables import TABLES
 from stompcap.version import version
@@ -55,10 +55,14 @@ class CommitInfo:
     sources: Mapping[str, int] = field(default_factory=dict)
     """The versions of the tables that its rows were made from."""
 
+    taken_back: tuple[str, ...] = ()
+    """The names of what is not there any more behind it."""
+
     @property
     def properties(self) -> CommitProperties:
         """As deltalake takes it."""
         transactions = [Transaction(APP + app_id, 1) for app_id in self.app_ids]
+        transactions += [Transaction(APP + app_id, 0) for app_id in self.taken_back]
         transactions += [Transaction(SOURCE + table, version) for table, version in self.sources.items()]
         metadata = {"run_id": self.run_id, "tool_version": version()}
         return CommitProperties(custom_metadata={"userMetadata": json.dumps(metadata)}, app_transactions=transactions)
@@ -75,8 +79,65 @@ def replace_files(
     gone, now = list(removed), int(time.time() * 1000)
     when = max((file.added_ms for file in gone), default=now) if rows_stay or age_stays else now
     actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, when, not rows_stay, f.statistics) for f in added]
-    actions += [RemoveAction(file.name, not rows_stay, now, file.size) for file in gone]
+    no_partition: dict[str, str | None] = {}  # where this is not said, Spark reads no change feed across the commit
+    actions += [RemoveAction(file.name, not rows_stay, now, file.size, no_partition) for file in gone]
     delta.create_write_transaction(actions, mode="append", schema=delta.schema(), commit_properties=info.properties)
+
+
+FINAL_ROWS = ":final"
+"""Behind the name of what a commit brings: of the commit before it, which has the final rows."""
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What a batch brings to a table: files with its final rows, those of open streams, and the files that these replace."""
+
+    final: Sequence[DataFile] = ()
+    provisional: Sequence[DataFile] = ()
+    replaced: Sequence[File] = ()
+
+
+def brought(files: Iterable[DataFile], replaced: Iterable[File]) -> Brought:
+    """New files by their names, and those that they replace."""
+    every = list(files)
+    final, provisional = ([file for file in every if file.path.startswith(OPEN) is is_open] for is_open in (False, True))
+    return Brought(final, provisional, list(replaced))
+
+
+def bring(delta: DeltaTable, brought: Brought, info: CommitInfo) -> None:
+    """Commit what a batch brings: its final rows in a commit that adds and nothing else, and what replaces others in one behind it.
+
+    So whoever follows a table can take final rows as they are appended. A reader between both commits sees rows that have become final
+    twice, once as not final. A batch that was killed there is finished by the second commit alone, as the table has the first one's name.
+    """
+    final = CommitInfo(info.run_id, tuple(app_id + FINAL_ROWS for app_id in info.app_ids))
+    if not brought.provisional and not brought.replaced and not has_final_rows(delta, info):
+        replace_files(delta, brought.final, [], info)
+        return
+    if brought.final and not has_final_rows(delta, info):
+        replace_files(delta, brought.final, [], final)
+    replace_files(delta, brought.provisional, brought.replaced, info)
+
+
+def has_final_rows(delta: DeltaTable, info: CommitInfo) -> bool:
+    """Whether a table has the final rows of a batch already, as after a kill behind the first of its two commits."""
+    return bool(info.app_ids) and all(delta.transaction_version(APP + app_id + FINAL_ROWS) == 1 for app_id in info.app_ids)
+
+
+def half_brought(lake: str, table: str) -> set[str]:
+    """The batches of which a table has the final rows and not yet what comes with them: some of its rows are there twice."""
+    ids = delta_log.transactions(open_tables.table(location(lake, table)))
+    half = (name.removesuffix(FINAL_ROWS) for name, version in ids.items() if version == 1 and name.endswith(FINAL_ROWS))
+    return {name.removeprefix(APP) for name in half if name not in ids}
+
+
+def take_back(lake: str, table: str, batch: str, run_id: str) -> None:
+    """Take out the final rows of a batch that cannot be finished, if a table has these alone."""
+    if batch in half_brought(lake, table):
+        delta = open_tables.table(location(lake, table))
+        brought = delta_log.added_by(delta, {APP + batch + FINAL_ROWS})
+        files = [file for file in data_files.of(delta) if file.name in brought]
+        replace_files(delta, [], files, CommitInfo(run_id, taken_back=(batch + FINAL_ROWS,)))
 
 
 def written(lake: str, table: str, rows: pa.Table) -> list[DataFile]:

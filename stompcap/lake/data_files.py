@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from stompcap.lake.finality import stored
 from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 
@@ -97,7 +98,7 @@ def dataset(table: str, uris: Sequence[str]) -> Dataset:
     from pyarrow.dataset import dataset as opened
 
     found = [filesystem(uri) for uri in uris]
-    return opened([path for _, path in found], schema=TABLES[table].arrow, filesystem=found[0][0], format="parquet")
+    return opened([path for _, path in found], schema=stored(TABLES[table]), filesystem=found[0][0], format="parquet")
 
 
 def exist(uris: Iterable[str]) -> bool:

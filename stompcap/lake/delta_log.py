@@ -23,7 +23,7 @@ from stompcap.lake.data_files import is_remote
 from stompcap.lake.paths import filesystem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from deltalake import DeltaTable
 
@@ -53,6 +53,8 @@ class _Commit:
     transactions: tuple[tuple[str, int], ...]
     changes: tuple[tuple[str, bool], ...]
     removed: tuple[tuple[str, int], ...]
+    added: tuple[str, ...]
+    feed: bool | None
     at_ms: int
     ours: bool
     added_rows: int
@@ -64,7 +66,7 @@ def era(table: DeltaTable) -> str:
     A copy of a lake has the same ids of tables, and one that was restored has other commits under the same names. The file of the latest
     commit that was seen tells: once it is gone, or another one, nothing that was read of the log before counts.
     """
-    where, table_id = _root(table), str(table.metadata().id)
+    where, table_id = root(table), str(table.metadata().id)
     with _LOCK:
         found = _ERAS.get(where)
     word, folder = f"{table_id} {uuid.uuid4()}", _folder(table)
@@ -92,7 +94,7 @@ def _identity(folder: str, version: int) -> tuple[int, int]:
 
 def transactions(table: DeltaTable) -> Mapping[str, int]:
     """The latest version of each application id in a table (Delta protocol, Transaction Identifiers)."""
-    where, word, version = _root(table), era(table), table.version()
+    where, word, version = root(table), era(table), table.version()
     with _LOCK:
         of_era, upto, found = _TRANSACTIONS.get(where, ("", -1, {}))
     if of_era != word:
@@ -137,7 +139,7 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
 
     Files that were added and removed since, and those of a compaction, are not among them.
     """
-    word, folder, root = era(table), _folder(table), _root(table)
+    word, folder, where = era(table), _folder(table), root(table)
     if since > table.version():
         return None
     try:
@@ -145,7 +147,7 @@ def changes(table: DeltaTable, since: int) -> list[Change] | None:
     except FileNotFoundError:
         return None
     came, went = ({path for commit in commits for path, added in commit.changes if added is way} for way in (True, False))
-    return [Change(f"{root}/{unquote(path)}", path in came) for path in sorted(came ^ went)]
+    return [Change(f"{where}/{unquote(path)}", path in came) for path in sorted(came ^ went)]
 
 
 def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
@@ -153,7 +155,7 @@ def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
 
     Commits that the log no longer has are left out.
     """
-    word, folder, root = era(table), _folder(table), _root(table)
+    word, folder, where = era(table), _folder(table), root(table)
     found = []
     for number in range(table.version(), since, -1):
         try:
@@ -161,7 +163,7 @@ def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
         except FileNotFoundError:
             break
         if not commit.ours and commit.removed:
-            found.append(([f"{root}/{unquote(path)}" for path, _ in commit.removed], commit.added_rows))
+            found.append(([f"{where}/{unquote(path)}" for path, _ in commit.removed], commit.added_rows))
     return found
 
 
@@ -177,14 +179,59 @@ def removed(table: DeltaTable) -> Iterator[tuple[str, int, int]]:
             yield unquote(path), octets, commit.at_ms
 
 
-def _root(table: DeltaTable) -> str:
+def added_by(table: DeltaTable, app_ids: Collection[str]) -> set[str]:
+    """The files that commits with these application ids added, as far back as the log goes."""
+    if all(table.transaction_version(app_id) is None for app_id in app_ids):
+        return set()
+    word, folder, left, found = era(table), _folder(table), set(app_ids), set[str]()
+    for number in range(table.version(), -1, -1):
+        try:
+            commit = _commit(word, f"{folder}/{number:020d}.json")
+        except FileNotFoundError:
+            break
+        if named := left & {name for name, _ in commit.transactions}:
+            left -= named
+            found |= {unquote(path) for path, added in commit.changes if added}
+        if not left:
+            break
+    return found
+
+
+def put_together(table: DeltaTable, ours: Callable[[str], object]) -> Iterator[str]:
+    """Where the files lie, or lay, that commits removed which added one whose name is not `ours`; the latest commit first."""
+    word, folder, where = era(table), _folder(table), root(table)
+    for number in range(table.version(), -1, -1):
+        try:
+            commit = _commit(word, f"{folder}/{number:020d}.json")
+        except FileNotFoundError:
+            return
+        if not all(ours(unquote(path)) for path in commit.added):
+            yield from (f"{where}/{unquote(path)}" for path, _ in commit.removed)
+
+
+def backwards(table: DeltaTable) -> Iterator[tuple[int, set[str], bool | None]]:
+    """The commits of a table, the latest first, as far back as the log goes.
+
+    Of each its version, the files that it added with their rows or removed, and whether it set the table to have a change feed, or None
+    where it says nothing of that.
+    """
+    word, folder = era(table), _folder(table)
+    for number in range(table.version(), -1, -1):
+        try:
+            commit = _commit(word, f"{folder}/{number:020d}.json")
+        except FileNotFoundError:
+            return
+        yield number, {unquote(path) for path, _ in (*commit.changes, *commit.removed)}, commit.feed
+
+
+def root(table: DeltaTable) -> str:
     """The folder of a table: a path where it is local, else a URI."""
     uri = table.table_uri.rstrip("/")
     return uri if is_remote(table) else unquote(uri.removeprefix("file://"))
 
 
 def _folder(table: DeltaTable) -> str:
-    return f"{_root(table)}/_delta_log"
+    return f"{root(table)}/_delta_log"
 
 
 def _read(uri: str) -> bytes:
@@ -228,8 +275,11 @@ def _commit(of_era: str, uri: str) -> _Commit:
     transactions = tuple((sys.intern(one["txn"]["appId"]), one["txn"]["version"]) for one in actions if "txn" in one)
     files = [(one.get("add") or one.get("remove"), "add" in one) for one in actions if "add" in one or "remove" in one]
     removed = tuple((action["path"], action.get("size") or 0) for action, added in files if not added)
+    added = tuple(action["path"] for action, way in files if way)
     at_ms = max((one["commitInfo"].get("timestamp") or 0 for one in actions if "commitInfo" in one), default=0)
     ours = any("run_id" in (one["commitInfo"].get("userMetadata") or "") for one in actions if "commitInfo" in one)
-    rows = sum(json.loads(action.get("stats") or "{}").get("numRecords", 0) for action, added in files if added)
-    changed = tuple((action["path"], added) for action, added in files if action["dataChange"])
-    return _Commit(transactions, changed, removed, at_ms, ours, rows)
+    rows = sum(json.loads(action.get("stats") or "{}").get("numRecords", 0) for action, way in files if way)
+    changes = tuple((action["path"], way) for action, way in files if action["dataChange"])
+    settings = [one["metaData"].get("configuration", {}) for one in actions if "metaData" in one]
+    feed = settings[-1].get("delta.enableChangeDataFeed") == "true" if settings else None
+    return _Commit(transactions, changes, removed, added, feed, at_ms, ours, rows)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from stompcap.lake import data_files, open_tables
+from stompcap.lake import data_files, followers, open_tables
 from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.data_files import File, Files
 from stompcap.lake.history import expire
@@ -83,6 +83,8 @@ def maintain(spark: Callable[[], SparkSession], lake: str, table: str, retain_ho
     removed = delta.vacuum(retain_hours, dry_run=False, full=True, enforce_retention_duration=retain_hours >= DELTAS_LEAST_HOURS)
     dropped = drop(lake, table)
     expire(lake, table, retain_hours, RUN, AGGREGATES)
+    if removed:
+        followers.tell(open_tables.at(location(lake, table)))
     after = data_files.of(open_tables.at(location(lake, table)))
     octets = (sum(file.size for file in files) for files in (before, after))
     return Maintained(table, len(before), len(after), len(removed) + dropped, *octets)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import Files
+from stompcap.lake.finality import stored
 from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 
@@ -106,7 +107,7 @@ def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> No
     if isinstance(table, pa.Table):
         _by_arrow(database, name, table)
     elif not table.uris:
-        _by_arrow(database, name, TABLES[table.table].arrow.empty_table())
+        _by_arrow(database, name, stored(TABLES[table.table]).empty_table())
     elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
         _by_arrow(database, name, data_files.dataset(table.table, table.uris))
     else:
@@ -122,7 +123,7 @@ def _by_arrow(database: DuckDBPyConnection, name: str, rows: pa.Table | dataset.
 def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
     """A view of the files; a column that none of them has is null, because they are older than the column."""
     held = database.read_parquet(list(files.uris), union_by_name=True)
-    schema = TABLES[files.table].arrow
+    schema = stored(TABLES[files.table])
     if set(schema.names) <= set(held.columns):
         held.create_view(name)
         return

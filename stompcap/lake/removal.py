@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stompcap.columns import I64
-from stompcap.lake import data_files, open_tables
-from stompcap.lake.commits import APP, CommitInfo, compact, replace_files
+from stompcap.lake import data_files, delta_log, open_tables
+from stompcap.lake.commits import APP, FINAL_ROWS, CommitInfo, bring, brought, compact, has_final_rows, replace_files
 from stompcap.lake.data_files import File
 from stompcap.lake.maintenance import DRIVER_OCTETS, clustering
 from stompcap.lake.open_rows import OpenRows, rewritten
@@ -159,15 +159,20 @@ def exchange(
     delta = open_tables.table(location(lake, table))
     if all(delta.transaction_version(APP + app_id) is not None for app_id in info.app_ids):
         return 0
-    files = holding(lake, table, streams)
+    brought_before = delta_log.added_by(delta, {APP + app_id + FINAL_ROWS for app_id in info.app_ids})
+    gone_since = has_final_rows(delta, info) and not (brought_before and brought_before <= {file.name for file in data_files.of(delta)})
+    files = [file for file in holding(lake, table, streams) if gone_since or file.name not in brought_before]
     made, gone = list[DataFile](), list[File]()
     if open_rows is not None:
         files = [file for file in files if not file.name.startswith(open_rows.prefix)]
         made, gone = rewritten(lake, table, delta, open_rows.without(streams.ids))
     touched = [one for one in _rewritten(spark, lake, table, files, streams) if one.removed]
     names = {one.name for one in touched}
-    made += [one.made for one in touched if one.made is not None]
-    replace_files(delta, [*added, *made], [*gone, *(file for file in files if file.name in names)], info)
+    left = [one.made for one in touched if one.made is not None]  # rows that the table has already: not for the commit that only adds
+    found = brought([*added, *made], [*gone, *(file for file in files if file.name in names)])
+    if gone_since:  # others have put the final rows of a killed commit together: all rows come once more
+        found, left = replace(found, final=[]), [*found.final, *left]
+    bring(delta, replace(found, provisional=[*found.provisional, *left]), info)
     compact(lake, table)
     return sum(file.rows for file in added)
 

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
-from stompcap.lake import data_files, delta_log, open_tables
+from stompcap.lake import delta_log, followers, open_tables
 from stompcap.lake.commits import SMALL_OCTETS
 from stompcap.lake.paths import OPEN, filesystem, location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-KEPT_S = 3600
-"""How long a replaced file is kept for readers of the versions that name it, unless there are more octets of them than of the table."""
-
-LEAST_S = 600
-"""How long it is kept in any case."""
+KEPT_S = [3600]
+"""For how long this process keeps replaced files: for readers of the versions that name them, and those that follow the change feed."""
 
 EVERY = 20
 """Versions of a table from one time that files are deleted to the next."""
 
 
+def keep(seconds: int) -> None:
+    """Have this process keep replaced files for so long."""
+    KEPT_S[:] = [seconds]
+
+
 def due(before: int) -> bool:
-    """Whether files are to be deleted after a commit, before which the table had a version; a compaction makes it one more."""
-    return before % EVERY >= EVERY - 2
+    """Whether files are to be deleted behind a batch before which the table had a version: it made two more, a compaction a third."""
+    return before % EVERY >= EVERY - 3
 
 
 def drop(lake: str, table: str) -> int:
@@ -43,15 +45,16 @@ def drop(lake: str, table: str) -> int:
     gone = [one for one in found if one.base_name in replaced and (one.base_name.startswith(OPEN) or one.size < SMALL_OCTETS)]
     for one in gone:
         system.delete_file(one.path)
+    if gone:
+        followers.tell(delta)
     return len(gone)
 
 
 def _kept(delta: DeltaTable) -> set[str]:
     """The names of replaced files that readers may need still."""
-    found, octets, now_ms = set[str](), sum(file.size for file in data_files.of(delta)), time.time() * 1000
-    for name, size, at_ms in delta_log.removed(delta):
-        octets -= size
-        if now_ms - at_ms >= (KEPT_S if octets >= 0 else LEAST_S) * 1000:
+    found, least_ms = set[str](), (time.time() - KEPT_S[0]) * 1000
+    for name, _, at_ms in delta_log.removed(delta):
+        if at_ms <= least_ms:
             return found
         found.add(name)
     return found

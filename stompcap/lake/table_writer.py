@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from stompcap.lake.finality import marked, stored
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.tables import TABLES, Table
 from stompcap.tables.unknown_times import without_zero
@@ -53,7 +54,7 @@ class TableWriter:
         """Append rows of the table's schema; ValueError where one breaks a constraint or does not fit its column."""
         if rows.num_rows == 0:
             return
-        rows = fitted(self.table.name, rows)
+        rows = marked(self.table, fitted(self.table.name, rows), self.name)
         self._held.append(rows)
         self._octets += rows.nbytes
         if self._octets >= HELD_OCTETS:
@@ -67,7 +68,7 @@ class TableWriter:
             rising = [name for name in various if name not in WAVERING and not pa.types.is_string(self.table.arrow.field(name).type)]
             self._writer = pq.ParquetWriter(
                 self.path,
-                self.table.arrow,
+                stored(self.table),
                 filesystem=self.filesystem,
                 compression="zstd",
                 compression_level=COMPRESSION_LEVEL,
@@ -176,11 +177,11 @@ def _leaves(table: Table) -> list[str]:
 
 
 def fitted(name: str, rows: pa.Table) -> pa.Table:
-    """Rows as a table's schema has them; ValueError where one breaks a constraint or does not fit its column."""
+    """Rows in the columns that a table declares; ValueError where one breaks a constraint or does not fit its column."""
     table = TABLES[name]
     rows = without_zero(table, rows)
     _check(table, rows)
-    return rows.cast(table.arrow)
+    return rows.select(table.arrow.names).cast(table.arrow)
 
 
 def _check(table: Table, rows: pa.Table) -> None:

@@ -17,8 +17,9 @@ from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.lake import damage, data_files, delta_log, open_tables, remote, stores, upgrade
-from stompcap.lake.commits import APP, CommitInfo, compact, replace_files, written
+from stompcap.lake.commits import APP, CommitInfo, bring, brought, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
+from stompcap.lake.finality import stored
 from stompcap.lake.open_rows import OpenRows, rewritten
 from stompcap.lake.paths import DataFile, filesystem, location
 from stompcap.lake.replaced import drop, due
@@ -72,11 +73,11 @@ def _create_table(lake: str, table: Table) -> None:
     try:
         DeltaTable.create(
             where,
-            schema=table.arrow,
+            schema=stored(table),
             mode="ignore",
             name=table.name,
             description=table.comment,
-            configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "3", **upgrade.configuration(table)},
+            configuration={"delta.minReaderVersion": "1", "delta.minWriterVersion": "4", **upgrade.configuration(table)},
             storage_options=stores.settings(where),
             commit_properties=CommitProperties(max_commit_retries=0),  # else it would make a table twice that another run makes now
             raise_if_key_not_exists=False,
@@ -139,7 +140,8 @@ def commit(
     """Add files to a table in one transaction that bears application ids, such as the name of their batch; rows added.
 
     Where the table has these ids already, nothing is added. A batch without rows is entered all the same. `open_rows`: what becomes of
-    rows of open streams with it; `sources`: the versions of the tables that its rows were made from.
+    rows of open streams with it; where these change, final rows have a transaction of their own (`stompcap.lake.commits.bring`).
+    `sources`: the versions of the tables that its rows were made from.
     """
     listed = list(files)
     delta = open_tables.table(location(lake, table))
@@ -147,7 +149,7 @@ def commit(
         return 0
     made, gone = rewritten(lake, table, delta, open_rows) if open_rows else ([], [])
     before = delta.version()
-    replace_files(delta, [*listed, *made], gone, CommitInfo(run_id, tuple(app_ids), sources or {}))
+    bring(delta, brought([*listed, *made], gone), CommitInfo(run_id, tuple(app_ids), sources or {}))
     if listed or made:
         compact(lake, table)
     if due(before):

@@ -14,6 +14,7 @@ from deltalake import Schema
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.lake import damage, data_files, open_tables
+from stompcap.lake.finality import stored
 from stompcap.lake.paths import filesystem, location
 from stompcap.lake.table_writer import PART, TableWriter
 from stompcap.tables import TABLES
@@ -37,7 +38,12 @@ def configuration(table: Table) -> dict[str, str]:
 
 
 def _settings(table: Table) -> dict[str, str]:
-    return {"delta.checkpointInterval": CHECKPOINT_COMMITS, "delta.dataSkippingStatsColumns": ",".join(table.statistics)}
+    bounded = [name for name in table.statistics if table.column(name).type != pa.bool_()]  # for Spark alters no table with others
+    return {
+        "delta.checkpointInterval": CHECKPOINT_COMMITS,
+        "delta.dataSkippingStatsColumns": ",".join(bounded),
+        "delta.enableChangeDataFeed": "true",
+    }
 
 
 def bring_up(lake: str, table: Table) -> None:
@@ -59,7 +65,7 @@ def _lacks(table: Table, delta: DeltaTable) -> bool:
         metadata.description != table.comment
         or not wanted.items() <= metadata.configuration.items()
         or not named <= wanted.keys()
-        or any(one.name not in fields or fields[one.name].metadata.get("comment") != one.comment for one in table.columns)
+        or any(name not in fields or fields[name].metadata.get("comment") != comment for name, comment in _comments(table).items())
         or any(one.formerly in fields for one in table.columns)
         or any(one.nullable and not fields[one.name].nullable for one in table.columns)
     )
@@ -68,10 +74,9 @@ def _lacks(table: Table, delta: DeltaTable) -> bool:
 def _columns(lake: str, table: Table, delta: DeltaTable) -> None:
     """The columns that it has not; where some have other names, all rows under the present ones."""
     there = {field.name for field in delta.schema().fields}
-    others = there - set(table.arrow.names)
-    if others and (others & {one.formerly for one in table.columns} or not delta.file_uris()):
+    if there & {one.formerly for one in table.columns} or (there - set(stored(table).names) and not delta.file_uris()):
         _rewrite(lake, table, delta)
-    elif lacking := [column.with_nullable(True) for column in table.arrow if column.name not in there]:
+    elif lacking := [column.with_nullable(True) for column in stored(table) if column.name not in there]:
         delta.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
 
 
@@ -100,9 +105,14 @@ def _comment(table: Table, delta: DeltaTable) -> None:
     if delta.metadata().description != table.comment:
         delta.alter.set_table_description(table.comment)
     fields = {field.name: field for field in delta.schema().fields}
-    for column in table.columns:
-        if fields[column.name].metadata.get("comment") != column.comment:
-            delta.alter.set_column_metadata(column.name, {"comment": column.comment})
+    for name, comment in _comments(table).items():
+        if fields[name].metadata.get("comment") != comment:
+            delta.alter.set_column_metadata(name, {"comment": comment})
+
+
+def _comments(table: Table) -> dict[str, str]:
+    """The comment of each column."""
+    return {field.name: field.metadata[b"comment"].decode() for field in stored(table)}
 
 
 def _rewrite(lake: str, table: Table, delta: DeltaTable) -> None:
@@ -116,4 +126,4 @@ def _rewrite(lake: str, table: Table, delta: DeltaTable) -> None:
                 writer.write(table.now(held.read_row_group(number)))
         if (made := writer.close()) is not None:
             added.append(AddAction(made.path, made.size, {}, file.added_ms, True, made.statistics))
-    delta.create_write_transaction(added, mode="overwrite", schema=Schema.from_arrow(table.arrow))
+    delta.create_write_transaction(added, mode="overwrite", schema=Schema.from_arrow(stored(table)))

@@ -51,6 +51,9 @@ that supports Delta's reader version 1. Names and meanings are public: queries r
   `--keep-credentials`: in `raw` by as many asterisks as the value has octets (then `redacted` is true), in header
   columns by `***`. What a connection gave as a secret, if it has six octets or more, is masked too wherever it is repeated: in
   bodies, in values of other headers, in octets that are no frame, in base64, hex and other forms.
+- **Final rows** ([followers.md](followers.md)). Every table with a `stream_id` has a column `final`, BOOLEAN, also where it is not
+  listed: false for rows of connections that go on, which a later run may replace; null in rows of versions that did not have it.
+  `stream_state` does not have it: none of its rows is final.
 - **Gaps.** Octets missing from the capture make a `gap` row in `raw_frames` and a `not_evaluable` where a rule would need
   them; they are never guessed.
 """

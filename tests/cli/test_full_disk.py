@@ -58,8 +58,8 @@ def test_space_is_freed_before_anything_is_written(lake: Path, words: str, monke
     with pytest.raises(OSError, match="No space left"):
         (lake / "more").write_bytes(bytes(1 << 20))
     monkeypatch.setattr("sys.argv", ["stompcap", *words.split(), "--lake", str(lake), "--quiet"])
-    monkeypatch.setattr("stompcap.lake.replaced.KEPT_S", 0)
-    monkeypatch.setattr("stompcap.lake.replaced.LEAST_S", 0)
+    monkeypatch.setattr("stompcap.lake.replaced.keep", lambda _: None)
+    monkeypatch.setattr("stompcap.lake.replaced.KEPT_S", [0])
     assert entry.outcome() == 0
     assert not list((lake / "frames").glob("open-*"))
     assert not examined(str(lake))

@@ -21,6 +21,7 @@ from pipelines.run import execute
 from stompcap import capture
 from stompcap import spark as stompcap_spark
 from stompcap.options import Options
+from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 
@@ -44,7 +45,7 @@ def rows(table: pa.Table, *without: str) -> Counter[str]:
 
 
 def read(lake: Path, name: str) -> pa.Table:
-    return DeltaTable(str(lake / name)).to_pyarrow_table()
+    return DeltaTable(str(lake / name)).to_pyarrow_table(columns=TABLES[name].arrow.names)
 
 
 @pytest.fixture(scope="module")

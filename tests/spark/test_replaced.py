@@ -46,25 +46,15 @@ def kinds(lake: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("kept_s", "left"), [(0, (12, 1)), (3600, (12, 12))], ids=["none", "for an hour"])
 def test_replaced_files(kept_s: int, left: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaced, "KEPT_S", kept_s)
-    monkeypatch.setattr(replaced, "LEAST_S", 0)
+    monkeypatch.setattr(replaced, "KEPT_S", [kept_s])
     monkeypatch.setattr(replaced, "EVERY", 4)
     run(tmp_path, 12)
     assert kinds(tmp_path) == left
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 13
 
 
-@pytest.mark.parametrize(("least_s", "left"), [(0, 2), (3600, 12)], ids=["as many octets as the table has", "for a while in any case"])
-def test_replaced_files_of_more_octets_than_the_table(least_s: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaced, "LEAST_S", least_s)
-    monkeypatch.setattr(replaced, "EVERY", 4)
-    run(tmp_path, 12, (PREFIX,))
-    assert kinds(tmp_path) == (0, left)
-
-
 def test_files_that_were_put_together_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaced, "LEAST_S", 0)
-    monkeypatch.setattr(replaced, "KEPT_S", 0)
+    monkeypatch.setattr(replaced, "KEPT_S", [0])
     monkeypatch.setattr(commits, "MOST_SMALL", 6)
     run(tmp_path, 42)
     assert max(kinds(tmp_path)) <= 20
@@ -87,8 +77,7 @@ def test_where_others_cleaned_the_log_only_files_that_it_still_names_are_kept(fi
 
 def test_maintain_deletes_what_no_run_has_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path, 12)
-    monkeypatch.setattr(replaced, "LEAST_S", 0)
-    monkeypatch.setattr(replaced, "KEPT_S", 0)
+    monkeypatch.setattr(replaced, "KEPT_S", [0])
     done = maintenance.maintain(no_spark, str(tmp_path), "stalls", 168)
     assert (done.removed, kinds(tmp_path)) == (11 + 12, (1, 1))
 

@@ -75,6 +75,7 @@ def forget(
         raise UsageError("forget asks for confirmation, and nobody can answer here; add --yes, or --dry-run to see what would be deleted")
     lakes.demand(lake)
     wanted = criteria(lake, which)
+    common.keep_replaced(where)
     session, began = common.session(where.master, where.conf), entered()
     from pipelines.forgetting import forget as forgetting
     from pipelines.job import Job

@@ -68,10 +68,11 @@ def maintain(
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines.locking import lock
-    from stompcap.lake import damage, maintenance
+    from stompcap.lake import damage, maintenance, others
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
+    common.keep_replaced(where)
     with on_stderr(verbosity.quiet or (verbosity.as_json and not sys.stderr.isatty())) as progress, lock.held(lake, where.wait, progress):
         session, done = common.session(where.master, where.conf), []
         progress.begin("freeing space")  # before anything is written: the disk may be full
@@ -79,6 +80,7 @@ def maintain(
         lakes.create(lake)
         lakes.bring_up(lake)
         damage.demand_whole(lake)
+        others.restore(lake)
         for name in TABLES:
             progress.begin(f"maintaining {name}")
             one = maintenance.maintain(session, lake, name, retain_hours)

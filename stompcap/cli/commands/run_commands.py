@@ -198,6 +198,7 @@ def perform(
             raise UsageError(f"--fail-on {gate}: must be {one_of(gates)}")
     as_json, quiet = verbosity.as_json, verbosity.quiet
     summed = not (as_json or quiet or logs.structured())
+    common.keep_replaced(where)
     session, began = common.session(where.master, where.conf), entered()
     if "extract" in stages and not lakes.exists(lake) and any(map(os.path.exists, captures)):
         session.begin()  # in parallel with the imports that follow: everything is new to a lake that does not exist yet

@@ -65,6 +65,7 @@ def _demand(folders: Sequence[str]) -> None:
 
 def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, where: common.Where, verbosity: common.Verbosity) -> None:
     """Start the session, then do round after round."""
+    common.keep_replaced(where)
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
     from pipelines.job import Job
