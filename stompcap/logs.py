@@ -65,7 +65,7 @@ def tell(part: str, message: str, level: str = "INFO", error: BaseException | No
         root.addHandler(logging.NullHandler())  # else logging writes warnings itself
     number = logging.getLevelNamesMapping()[level]
     about_it = {key: value for key, value in {**_about, **fields}.items() if value is not None}
-    logging.getLogger(f"{NAME}.{part}").log(number, "%s", message, exc_info=error, extra={"fields": about_it})
+    logging.getLogger(f"{NAME}.{part}").log(number, "%s", visible(message), exc_info=error, extra={"fields": about_it})
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def line(record: logging.LogRecord) -> str:
         "ts": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
         "level": record.levelname,
         "logger": record.name,
-        "message": visible(masked(record.getMessage())),
+        "message": masked(visible(record.getMessage())),
     }
     entry |= {key: masked(value) if isinstance(value, str) else value for key, value in getattr(record, "fields", {}).items()}
     if record.exc_info and record.exc_info[1] is not None:

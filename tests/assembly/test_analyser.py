@@ -23,6 +23,8 @@ OPENING = """
 """
 TEXTS = [OPENING + "".join(said.replace("{n}", str(n)) for n in range(9 + number % 5)) for number, said in enumerate(STEADY.values())]
 
+CUTS = [(6, 9, 15), pytest.param((5, 6, 7, 8, 9, 10, 20), marks=pytest.mark.slow)]
+
 
 def pieces(packets: Sequence[int]) -> list[Sessions]:
     """The sessions in pieces, each of all of them."""
@@ -40,7 +42,7 @@ def analysed(given: Sequence[Sessions]) -> tuple[dict[str, pa.Table], SessionAna
     return {name: pa.concat_tables(tables) for name, tables in found.items()}, analyser
 
 
-@pytest.mark.parametrize("packets", [(6, 9, 15), (5, 6, 7, 8, 9, 10, 20)])
+@pytest.mark.parametrize("packets", CUTS)
 def test_together_is_as_apart(packets: Sequence[int]) -> None:
     together = pieces(packets)
     apart = [one for piece in together for one in by_stream(piece)]
@@ -48,7 +50,7 @@ def test_together_is_as_apart(packets: Sequence[int]) -> None:
     assert differences(analysed(together)[0], analysed(apart)[0]) == []
 
 
-@pytest.mark.parametrize("packets", [(6, 9, 15), (5, 6, 7, 8, 9, 10, 20)])
+@pytest.mark.parametrize("packets", CUTS)
 def test_states_of_sessions_taken_together_are_those_of_each(packets: Sequence[int]) -> None:
     together = pieces(packets)[:-1]
     apart = [one for piece in together for one in by_stream(piece)]

@@ -59,7 +59,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_stream_has_the_rows_of_its_latest_batch_in_a_bounded_number_of_files(
     seed: int, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,9 +105,9 @@ def test_connections_are_found_in_either_table(last: str, criteria: Criteria, la
     ("criteria", "gone"),
     [
         (Criteria(before=day(6)), "abc"),
-        (Criteria(streams=(B.name, D.name)), "bd"),
+        pytest.param(Criteria(streams=(B.name, D.name)), "bd", marks=pytest.mark.slow),
         (Criteria(client=ipaddress.ip_network("10.9.9.9")), ""),
-        (Criteria(before=day(99)), "abcde"),
+        pytest.param(Criteria(before=day(99)), "abcde", marks=pytest.mark.slow),
     ],
 )
 def test_the_lake_is_that_of_the_others(criteria: Criteria, gone: str, lake: Path, never: Callable[[str], dict[str, list[str]]]) -> None:

@@ -18,7 +18,7 @@ OLDEST, *OTHERS = OLDER
 
 
 @pytest.mark.parametrize("commit", [OLDEST, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
-@pytest.mark.parametrize(("login", "other"), [("small", "busy"), ("busy", "small")])
+@pytest.mark.parametrize(("login", "other"), [("small", "busy"), pytest.param("busy", "small", marks=pytest.mark.slow)])
 def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, other: str, tmp_path: Path) -> None:
     lake = unpacked(commit, tmp_path)
     assert forgotten(lake, Criteria(login=login)).connections == 1

@@ -116,7 +116,7 @@ def test_a_capture_that_cannot_be_read_by_a_task(tmp_path: Path, monkeypatch: py
     assert SECRET not in failures[2]
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_captures_whose_segments_cannot_be_worked_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
     """However many stand together in a group; a large flow is one that does not stand in memory as a whole."""
     if large:
