@@ -62,7 +62,7 @@ def test_every_failure_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     no_java(tmp_path, monkeypatch)
     monkeypatch.setattr(urllib.request, "urlopen", unreachable)
     monkeypatch.setattr(doctor, "LEAST_FREE_OCTETS", 1 << 62)
-    monkeypatch.setattr(doctor, "OLDEST_PYTHON", (9, 0))
+    monkeypatch.setattr(doctor, "PYTHON", (9, 0))
     failed = [check for check in doctor.checks(str(tmp_path)) if not check.ok]
     assert {"Python", "Java", "Delta's JARs", "disk", "temporary folder", "Spark"} <= {check.name for check in failed}
     assert all(check.remedy for check in failed)

@@ -20,7 +20,9 @@ from stompcap.cli.commands import check_executors, check_places
 from stompcap.cli.commands.check import Check, first_line, guarded
 from stompcap.spark import jars, java
 
-OLDEST_PYTHON = (3, 11)
+PYTHON = (3, 11)
+"""The one that is tried, and that the package asks for."""
+
 LEAST_FREE_OCTETS = 2 * 1024**3
 
 
@@ -66,8 +68,7 @@ def checks(
 
 def _python() -> Check:
     found = f"{platform.python_version()} at {sys.executable}"
-    oldest = ".".join(map(str, OLDEST_PYTHON))
-    return Check("Python", sys.version_info[:2] >= OLDEST_PYTHON, found, f"use Python {oldest} or later")
+    return Check("Python", sys.version_info[:2] == PYTHON, found, f"use Python {'.'.join(map(str, PYTHON))}")
 
 
 def _packages() -> Check:
