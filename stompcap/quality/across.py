@@ -150,6 +150,10 @@ BALANCES: tuple[Balance, ...] = (
            "Endpoints, transport, first and last packet of a session are those of its stream",
            ("sessions.endpoints", "streams.endpoints"), ("sessions.opened_ns", "streams.first_ns"), ("sessions.last_ns", "streams.last_ns"),
            given=("sessions.rows", "streams.rows")),
+    _equal("sessions", "expect_complete_ends_to_match_streams",
+           "complete_start and complete_end of a session are whether its stream's handshake and end were captured",
+           ("sessions.complete_start", "streams.handshakes"), ("sessions.complete_end", "streams.closed"),
+           given=("sessions.rows", "streams.rows")),
     Balance("streams", "sessions", "expect_gap_octets_to_match_streams", "gap_octets of a session are those of both directions",
             ("sessions.gap_octets", "sessions.rows", "streams.stomp", *(f"streams.gap_octets_{way}" for way in WAYS)),
             lambda of: (of["streams.stomp"] > 0) & (of["sessions.rows"] > 0) & (

@@ -132,6 +132,21 @@ with the number of rows and the keys of the first, without text from the wire. A
 the columns are read that the suite names; a larger one is judged by Spark. `unexpected_rows_expectation` needs a database and is refused,
 as is a suite that names a column that its table has not, before anything is read.
 
+## What is not checked
+
+Sentences of tables.md that the tables themselves cannot show to be false:
+
+- What only packets tell: counters of retransmissions, strays, checksums and order, `history`, `encapsulation`, places in captures,
+  `stalls`, differences of clocks. `stompcap run --reprocess` computes them again.
+- What a grammar tells of bytes: command, headers and body of a frame against `raw_frames.raw`, `syntax`, `decode_errors`, versions that
+  fit.
+- Order across both directions: `wire_order`, and so the exact `max_in_flight`, of which the bounds are checked; that `settle_offset` is an
+  ACK's or NACK's, and which one settled a delivery.
+- Best guesses: products, `client_product`, `transport`, `protocol`.
+- What a rule found: `evidence`, and whether each opportunity was judged rightly; `gaps`, `beats` and `cut_off_after_intervals` of
+  heart-beats.
+- What was given to a run, or measured by it: `path`, `options`, `runs`.
+
 ## Expectations with a sentence of their own
 
 | expectation | what it says |

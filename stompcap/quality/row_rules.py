@@ -13,6 +13,7 @@ from stompcap.columns import I64, Bools
 from stompcap.quality.invariants import Condition, where
 from stompcap.quality.sums import Rows
 from stompcap.tables import TABLES
+from stompcap.tables.words import DIRECTIONS
 
 HOUR_US = 3600 * 10**6
 
@@ -128,12 +129,27 @@ ROW_RULES: tuple[RowRule, ...] = (
       if column.name.endswith("_ts") and (of := "ts_ns" if column.name == "found_ts" else f"{column.name[:-3]}_ns") in table.arrow.names),
     RowRule("captures", "packets", "expect_packets_to_add_up", "not tcp_segments and all of skipped",
             ("packets", "tcp_segments", "skipped"), _packets),
+    _only_where("captures", "damage", "there of a complete capture", where("status", "complete", negated=True)),
+    _implies("captures", "damage", "expect_damage_to_be_told", "null of a capture that is not complete",
+             where("status", "complete", negated=True), Condition("damage")),
     _only_where("streams", "rst_ns", "there without rst_by", Condition("rst_by")),
+    _implies("streams", "rst_by", "expect_resets_to_have_a_side", "null of a connection that was reset", where("close_kind", "rst"),
+             Condition("rst_by")),
+    *(_only_where("streams", f"fin_ns_{way}", "there though the connection is open", where("close_kind", "open", negated=True))
+      for way in DIRECTIONS),
+    _only_where("streams", "origin_ip", "there without a header that names it", where("origin_source", "proxy")),
     _only_where("streams", "closed_by", "there though the connection is open", where("close_kind", "open", negated=True)),
     _implies("raw_frames", "delimited_by", "expect_frames_to_be_delimited", "null of a frame", where("kind", "frame"),
              Condition("delimited_by")),
     _only_where("raw_frames", "delimited_by", "there of what is no frame", where("kind", "frame")),
+    _only_where("raw_frames", "first_ns", "there of a gap", where("kind", "gap", negated=True)),
     _positive("segments", "new_octets"),
+    _only_where("sessions", "ended_by", "there though the session is open", where("end_kind", "open", negated=True)),
+    _implies("sessions", "ended_by", "expect_clients_to_disconnect", "not client though by DISCONNECT", where("end_kind", "disconnect"),
+             where("ended_by", "client")),
+    _only_where("sessions", "connect_latency_us", "there without a CONNECT", Condition("connect_command")),
+    _only_where("sessions", "version", "there though version_source is unknown", where("version_source", "unknown", negated=True)),
+    _only_where("subscriptions", "unsubscribed_ns", "there of a subscription that is not unsubscribed", where("status", "unsubscribed")),
     _only_where("sessions", "closed_ns", "there though the session is open", where("end_kind", "open", negated=True)),
     _implies("subscriptions", "max_in_flight", "expect_deliveries_in_flight_where_settled", "0 though deliveries were settled",
              Condition("acked", least=1), Condition("max_in_flight", least=1)),
@@ -144,6 +160,11 @@ ROW_RULES: tuple[RowRule, ...] = (
     _only_where("deliveries", "settled_ns", "there of a delivery that nothing settled", where("status", "settled", "voided", "unknown")),
     _only_where("deliveries", "ack_latency_us", "there without settled_ns", Condition("settled_ns")),
     _only_where("deliveries", "commit_latency_us", "there without a commit", where("transaction_outcome", "committed")),
+    _only_where("deliveries", "settled_by", "there without settlement", Condition("settlement")),
+    _only_where("deliveries", "transaction", "there without a settling frame", Condition("settle_offset")),
+    _only_where("deliveries", "transaction_outcome", "there without transaction", Condition("transaction")),
+    _only_where("deliveries", "octets_missing", "there without a settling frame", Condition("settle_offset")),
+    _only_where("transactions", "ended_ns", "there though the transaction is open", where("outcome", "open", negated=True)),
     _difference("transactions", "duration_us", "ended_ns", "begun_ns", 1000),
     _difference("receipts", "latency_us", "answered_ns", "requested_ns", 1000),
     _implies("receipts", "answer", "expect_receipts_where_answered", "not RECEIPT of an answered request", where("status", "answered"),

@@ -62,7 +62,7 @@ HEARTBEATS = Table(
     ),
     key=("stream_id", "direction"),
     statistics=("stream_id", "direction", "max_gap_ms"),
-    ascending=(("late", "gaps"), ("violations", "gaps"), ("dead", "gaps")),
+    ascending=(("late", "gaps"), ("violations", "gaps"), ("dead", "gaps"), ("max_gap_ms", "observed_ms")),
 )
 
 HEARTBEAT_VIOLATIONS = Table(

@@ -88,7 +88,8 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
         "frames": fill("frames", count, {
             **frame_columns, "length_octets": np.full(count, LENGTH), "version": ["1.2"] * count, "eol": ["lf"] * count}),
         "sessions": fill("sessions", streams, {
-            "stream_id": ids, "version": ["1.2"] * streams, "gap_octets": per_stream + 14,
+            "stream_id": ids, "version": ["1.2"] * streams, "gap_octets": per_stream + 14, "ended_by": ["client"] * streams,
+            "complete_end": [True] * streams,
             **{f"frames_{way}": per_stream + len(commands) for way, commands in ways.items()}}),
         "subscriptions": fill("subscriptions", streams, {
             "stream_id": ids, "subscribe_offset": per_stream + at("SUBSCRIBE", "c2s")}),

@@ -11,6 +11,7 @@ import pytest
 
 from stompcap.quality import clear_secrets, ranges
 from stompcap.quality.report import report
+from stompcap.quality.row_rules import ROW_RULES
 from stompcap.tables import TABLES
 from tests.quality import lakes
 from tests.quality.faults import Fault, failed, put, run
@@ -66,3 +67,52 @@ def test_octets_are_as_many_as_their_row_says(tmp_path: Path, kind: str, value: 
     assert {label: rows for label, (rows, _) in found.items() if clear_secrets.LENGTHS[2] in label} == (
         {" ".join(clear_secrets.LENGTHS[1:]): wrong} if wrong else {})
     assert all(len(first) <= ranges.EXAMPLES for _, first in found.values())
+
+
+ALONE = {
+    "captures": {"damage": "a packet is cut"},
+    "streams": {"close_kind": "open", "fin_ns_c2s": 5, "fin_ns_s2c": 5, "origin_ip": "192.0.2.1"},
+    "raw_frames": {"kind": "gap", "first_ns": 5},
+    "sessions": {"end_kind": "open", "connect_latency_us": 5, "version_source": "unknown"},
+    "subscriptions": {"status": "open", "unsubscribed_ns": 5},
+    "deliveries": {"settled_by": "direct", "transaction": "t", "octets_missing": False},
+    "transactions": {"ended_ns": 5},
+    "heartbeats": {"max_gap_ms": 6, "observed_ms": 5},
+}
+"""Values that the first row of a table cannot have together with the others that it has."""
+
+
+def test_values_that_another_column_excludes_are_caught(tmp_path: Path) -> None:
+    made = lakes.tables()
+    made["heartbeats"] = lakes.fill("heartbeats", 1, {"stream_id": ["0" * 20], "max_gap_ms": [1], "observed_ms": [2]})
+    clean = failed(run(lakes.write(tmp_path / "clean", made, ALONE), tables=list(ALONE)))
+    assert not {column for _, column, _ in clean if column}
+    for name, values in ALONE.items():
+        made[name] = several(*(put(column, 0, value) for column, value in values.items()))(made[name])
+    made["streams"] = put("close_kind", 1, "rst")(made["streams"])
+    made["sessions"] = put("ended_by", 1, "server")(made["sessions"])
+    made["deliveries"] = put("transaction_outcome", 1, "open")(made["deliveries"])
+    made["captures"] = pa.concat_tables([made["captures"], put("capture_id", 0, "d" * 64)(put("damage", 0, None)(
+        put("status", 0, "truncated")(made["captures"])))])  # fmt: skip
+    rules = {(rule.table, rule.column, rule.expectation) for rule in ROW_RULES}
+    found = failed(run(lakes.write(tmp_path / "lake", made, ALONE), tables=list(ALONE)))
+    assert found & rules >= {
+        ("captures", "damage", "expect_column_values_to_be_null_unless_status"), ("captures", "damage", "expect_damage_to_be_told"),
+        ("streams", "fin_ns_c2s", "expect_column_values_to_be_null_unless_close_kind"),
+        ("streams", "fin_ns_s2c", "expect_column_values_to_be_null_unless_close_kind"),
+        ("streams", "origin_ip", "expect_column_values_to_be_null_unless_origin_source"),
+        ("streams", "rst_by", "expect_resets_to_have_a_side"),
+        ("raw_frames", "first_ns", "expect_column_values_to_be_null_unless_kind"),
+        ("sessions", "ended_by", "expect_column_values_to_be_null_unless_end_kind"),
+        ("sessions", "ended_by", "expect_clients_to_disconnect"),
+        ("sessions", "connect_latency_us", "expect_column_values_to_be_null_unless_connect_command"),
+        ("sessions", "version", "expect_column_values_to_be_null_unless_version_source"),
+        ("subscriptions", "unsubscribed_ns", "expect_column_values_to_be_null_unless_status"),
+        ("deliveries", "settled_by", "expect_column_values_to_be_null_unless_settlement"),
+        ("deliveries", "transaction", "expect_column_values_to_be_null_unless_settle_offset"),
+        ("deliveries", "transaction_outcome", "expect_column_values_to_be_null_unless_transaction"),
+        ("deliveries", "octets_missing", "expect_column_values_to_be_null_unless_settle_offset"),
+        ("transactions", "ended_ns", "expect_column_values_to_be_null_unless_outcome"),
+    }
+    assert ("heartbeats", "observed_ms", "expect_column_values_to_be_at_least_max_gap_ms") in found
+    assert ("sessions", None, "expect_complete_ends_to_match_streams") in found

@@ -97,7 +97,7 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
     (
         "rows lost",
         {"raw_frames": drop(1), "frames": drop(0), "transactions": drop(1), "receipts": drop(0), "sessions": drop(2),
-         "captures": put("status", 0, "truncated")},
+         "captures": lambda table: put("damage", 0, "cut")(put("status", 0, "truncated")(table))},
         {TILING, FRAMES, TRANSACTIONS, RECEIPTS, SESSIONS, AS_RAW_FRAMES,
          ("captures", "status", "expect_column_distinct_values_to_be_in_set")},
     ),
@@ -105,7 +105,7 @@ FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
         "rows twice",
         {"raw_frames": repeat(1), "deliveries": repeat(2), "sessions": repeat(0)},
         {TILING, ("raw_frames", None, KEYS), DELIVERIES, ("deliveries", None, KEYS), SESSIONS, ("sessions", None, KEYS),
-         ("sessions", None, "expect_sessions_to_match_streams"), ("sessions", None, "expect_gap_octets_to_match_streams")},
+         *(("sessions", None, f"expect_{what}_to_match_streams") for what in ("sessions", "complete_ends", "gap_octets"))},
     ),
     (
         "rows elsewhere: an overlap that makes up for a hole, a delivery of no MESSAGE",
@@ -205,3 +205,22 @@ def test_keys_are_told_across_files(tmp_path: Path) -> None:
 def test_a_table_the_lake_does_not_have_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         run(tmp_path, tables=["nonsense"])
+
+
+def test_few_threads_read_however_many_rows_are_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds a row group."""
+    from stompcap.quality import profiles
+
+    told: list[int] = []
+
+    class Pool(profiles.ThreadPoolExecutor):
+        def __init__(self, threads: int) -> None:
+            told.append(threads)
+            super().__init__(threads)
+
+    lake = lakes.write(tmp_path, lakes.tables())
+    monkeypatch.setattr(profiles, "TASK_ROWS", 1)
+    monkeypatch.setattr(profiles, "ThreadPoolExecutor", Pool)
+    names = list(TABLES)
+    assert profiles.profiles(no_spark, {name: str(lake / name) for name in names}, names).profiles["streams"].rows == 3
+    assert told == [profiles.THREADS]
