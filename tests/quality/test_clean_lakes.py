@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from deltalake import write_deltalake
 
 from stompcap.generate.profiles import Wanted
 from stompcap.generate.write import Request, generate
@@ -35,7 +34,7 @@ def written(folder: Path, tables: Tables, captures: Iterable[Mapping[str, Any]])
     rows = [{name: row.get(name) for name in TABLES["captures"].arrow.names} | {"batch_id": "batch"} for row in captures]
     for name, table in {**tables, "captures": pa.Table.from_pylist(rows, TABLES["captures"].arrow)}.items():
         if table.num_rows:
-            write_deltalake(str(folder / name), table.cast(TABLES[name].arrow), mode="append")
+            lakes.append(str(folder), name, table.select(TABLES[name].arrow.names).cast(TABLES[name].arrow), ["batch"], "run")
     return folder
 
 
