@@ -37,6 +37,7 @@ def repair(
 
     A table's log that is cut goes back to what can be read of it. A repair that was killed is finished by the next.
     """
+    common.keep_replaced(where)
     session, began = common.session(where.master, where.conf), entered()
     from pipelines.job import Job
     from pipelines.recompute import repair as repairing
