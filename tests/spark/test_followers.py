@@ -35,9 +35,9 @@ def held(lake: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def net(changes: list[dict[str, Any]]) -> Counter[str]:
-    """What is left of inserted rows without the deleted ones."""
-    left = keys([row for row in changes if row["_change_type"] == "insert"])
+def net(changes: list[dict[str, Any]], before: Counter[str] | None = None) -> Counter[str]:
+    """What is left of inserted rows, and of those before, without the deleted ones."""
+    left = keys([row for row in changes if row["_change_type"] == "insert"]) + (before or Counter())
     left.subtract(keys([row for row in changes if row["_change_type"] == "delete"]))
     return +left
 
