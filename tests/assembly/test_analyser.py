@@ -50,6 +50,7 @@ def test_together_is_as_apart(packets: Sequence[int]) -> None:
     assert differences(analysed(together)[0], analysed(apart)[0]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packets", CUTS)
 def test_states_of_sessions_taken_together_are_those_of_each(packets: Sequence[int]) -> None:
     together = pieces(packets)[:-1]

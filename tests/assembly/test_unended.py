@@ -84,7 +84,9 @@ def test_a_frame_stands_where_it_is_whole(tmp_path: Path) -> None:
     assert made["status"].to_pylist().count("settled") == 11
 
 
-@pytest.mark.parametrize("talk", [name for name in TALKS if name != "both"])
+@pytest.mark.parametrize("talk", [
+    pytest.param(name, marks=pytest.mark.slow if number else ()) for number, name in enumerate(TALKS) if name != "both"
+])
 def test_what_is_kept_does_not_grow(talk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that wait for the end of a frame, and its segments; deliveries are open until they are acknowledged."""
     monkeypatch.setattr(SessionAnalyser, "_session_options", lambda _: session.Options(retention=20))

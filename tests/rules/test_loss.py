@@ -105,7 +105,7 @@ def invented(found: Seen, told: Seen) -> list[object]:
     return [*new, *(silence for silence, worse in found.silences.items() if worse > told.silences.get(silence, -1))]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_nothing_is_found_that_was_not_there(seed: int, whole: Wire, told: Seen) -> None:
     assert told.findings
     assert told.silences
@@ -135,7 +135,7 @@ def without_run(wire: Wire, place: I64, first: int, width: int) -> Wire:
     return kept(wire, (place < first) | (place >= first + width))
 
 
-@pytest.mark.parametrize("width", [2, 3, 4, 5])
+@pytest.mark.parametrize("width", [2, *(pytest.param(width, marks=pytest.mark.slow) for width in (3, 4)), 5])
 def test_runs_of_lost_packets(width: int, whole: Wire, told: Seen) -> None:
     """A sample of what `test_whichever_packets_are_lost` goes through: where the run begins is drawn for each connection by itself."""
     place, flows = places(whole), whole.segments.column("flow").to_numpy()
@@ -161,7 +161,7 @@ def test_whichever_packets_are_lost(width: int, whole: Wire, told: Seen) -> None
     assert not found
 
 
-@pytest.mark.parametrize("packets", [4, 6, 10, 14])
+@pytest.mark.parametrize("packets", [4, pytest.param(6, marks=pytest.mark.slow), 10, pytest.param(14, marks=pytest.mark.slow)])
 def test_sessions_caught_in_the_middle(packets: int, whole: Wire, told: Seen) -> None:
     """Where the opening was not captured the version is inferred: no rule of one version is held against a session of another."""
     cut = seen(kept(whole, places(whole) >= packets))
