@@ -77,7 +77,6 @@ class Job:
         started = ledger.now()
         rows: dict[str, int] = {}
         options = given_options(self.options, (name, *within))
-        began = time.monotonic()
         with ExitStack() as self._commits, logs.about(run_id=self.result.run_id, lake=self.lake, stage=name):
             try:
                 yield rows
@@ -87,7 +86,7 @@ class Job:
                 raise
             ledger.record(self.lake, self.result.run_id, name, started, inputs, rows, options)
             self.result.lap(name)
-            logs.tell("run", "stage done", seconds=round(time.monotonic() - began, 3), rows=dict(rows))
+            logs.tell("run", "stage done", seconds=self.result.stages[-1]["seconds"], rows=dict(rows))
             for table, count in rows.items():
                 self.result.rows[table] = self.result.rows.get(table, 0) + count
 
