@@ -50,7 +50,7 @@ SESSION_DETAILS = View(
     "session_details",
     "Sessions with the TCP connection: capture point, bytes, retransmissions, what closed it",
     ("sessions", "streams"),
-    "SELECT t.*, c.source, c.community_id, c.vlan, c.encapsulation, c.history, c.close_kind, c.closed_by, c.rst_by, c.rst_ns, c.final, "
+    "SELECT t.*, c.source, c.community_id, c.vlan, c.encapsulation, c.history, c.close_kind, c.closed_by, c.rst_by, c.rst_ns, "
     "c.octets_c2s, c.octets_s2c, c.retransmitted_octets_c2s, c.retransmitted_octets_s2c "
     "FROM {sessions} t LEFT JOIN {streams} c ON c.stream_id = t.stream_id",
 )

@@ -44,7 +44,7 @@ def test_the_command_names_places_never_values(tmp_path: Path) -> None:
     lakes.create(lake)
     secrets.write_bytes(SECRET + b"\n")
     run = CliRunner().invoke(app, ["doctor", "--secrets", str(secrets), "--lake", lake])
-    assert (run.exit_code, run.stdout) == (0, f"none of 1 secret is in a file of {lake}\n")
+    assert (run.exit_code, run.stdout) == (0, f"1 secret looked for in the files of {lake}: none found\n")
     (tmp_path / "lake" / "frames" / "left.json").write_bytes(SECRET)
     run = CliRunner().invoke(app, ["doctor", "--secrets", str(secrets), "--lake", lake])
     assert (run.exit_code, run.stdout) == (1, "frames/left.json: the secret of line 1, plain, 1 time\n")

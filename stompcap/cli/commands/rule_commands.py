@@ -117,4 +117,4 @@ def search_for(path: str, lake: str | None) -> None:
     if count:
         raise SystemExit(1)
     searched = sum(len(one) >= LEAST for one in secrets)
-    print(f"none of {counted(searched, 'secret')} is in a file of {visible(lake)}")
+    print(f"{counted(searched, 'secret')} looked for in the files of {visible(lake)}: none found")
