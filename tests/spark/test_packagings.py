@@ -12,6 +12,7 @@ from pipelines.intake import WHOLE
 from pipelines.job import Job
 from pipelines.run import execute
 from stompcap.options import Options
+from stompcap.tables import TABLES
 from tests.e2e.truth import DATA
 from tests.mangler.compare import Tables, differences, named, rows_of
 from tests.mangler.packagings import ENCAPSULATIONS, FILES, MIDSTREAM, SEGMENTATIONS, excuses, together
@@ -28,7 +29,9 @@ PACKAGINGS = [
 def read(lake: Path) -> Tables:
     """All tables that the pure way makes too."""
     names = rows_of([DATA / NAME])
-    tables: dict[str, pa.Table] = {name: DeltaTable(str(lake / name)).to_pyarrow_table() for name in names if (lake / name).exists()}
+    tables: dict[str, pa.Table] = {
+        name: DeltaTable(str(lake / name)).to_pyarrow_table(columns=TABLES[name].arrow.names) for name in names if (lake / name).exists()
+    }
     return named(tables)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.locking import lock
 from stompcap.lake import data_files, open_tables
-from stompcap.lake.paths import location
+from stompcap.lake.paths import filesystem, location
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
@@ -24,12 +24,15 @@ from tests.s3 import Store, store
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
-# For each place: a lake by two runs, and one stage by stage.
+# For each place: a lake by two runs, between which another program puts its files together, and one stage by stage.
 MAKES_LAKES = """
 import sys
 from pipelines.job import Job
 from pipelines.run import STAGES, execute
+from stompcap.lake import open_tables
+from stompcap.lake.paths import location
 from stompcap.options import Options
+from stompcap.tables import TABLES
 from stompcap.spark.session import get_session
 
 spark = get_session("local[2]")
@@ -41,6 +44,8 @@ def do(lake, stages, *captures):
 for place in sys.argv[1:]:
     first, second = (f"{place}/captures/{name}.pcap" for name in ("first", "second"))
     do(f"{place}/lake", STAGES, first)
+    for name in TABLES:
+        open_tables.at(location(f"{place}/lake", name)).optimize.z_order(list(TABLES[name].statistics[:2]))
     do(f"{place}/lake", STAGES, first, second)
     do(f"{place}/once", ["extract"], f"{place}/captures")
     for stage in STAGES[1:]:
@@ -167,3 +172,21 @@ def test_a_store_that_refuses_is_a_line(places: Places, lake: str, refusal: str,
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"stompcap: {says}")
     assert "hush" not in line
+
+
+def test_it_is_repaired_there(places: Places) -> None:
+    """What a missing file had is computed again from the captures in the bucket."""
+    lake, names = f"{places.remote}/lake", ("streams", "frames", "deliveries")
+    before = [_said(lake, name) for name in names]
+    file = data_files.of(open_tables.at(location(lake, "frames")))[0]
+    system, path = filesystem(file.uri)
+    system.delete_file(path)
+    done = places.stompcap("repair", "--lake", lake)
+    assert "lost" not in done.stdout + done.stderr
+    assert [_said(lake, name) for name in names] == before
+
+
+def _said(lake: str, name: str) -> list[str]:
+    """The rows of a table, whichever run and batch wrote them."""
+    table = open_tables.at(location(lake, name)).to_pyarrow_table()
+    return sorted(map(repr, table.drop_columns(["batch_id"] if "batch_id" in table.column_names else []).to_pylist()))
