@@ -80,7 +80,6 @@ columns that are never null are not, numbers and times are in range and in order
   `stompcap doctor --secrets FILE`. Nothing is judged where a run was given `--keep-credentials` or names that are not secret.
 - *Lengths*: in the same row groups `raw_frames.raw` is as long as it says.
 - *Rows that are gone*: a commit of another program that left fewer rows than there were. To compact, optimise or vacuum is none.
-
 - *Killed runs*: a batch that a run had begun to commit when it was killed is finished by the next run. Where its captures are gone it
   is not, and rows of connections that went on stand twice; besides the expectations that these rows break, one names the batch.
 
