@@ -23,7 +23,7 @@ from stompcap.lake.commits import APP, CommitInfo, read, replace_files
 from stompcap.lake.finality import ALWAYS_OPEN, FINAL
 from stompcap.lake.open_rows import OpenWriter
 from stompcap.lake.paths import OPEN, filesystem, location, open_files
-from stompcap.lake.table_writer import TableWriter
+from stompcap.lake.table_writer import TableWriter, fitted
 from stompcap.tables import TABLES
 from stompcap.units import count, size
 
@@ -85,7 +85,8 @@ def _restore(lake: str, table: Table, delta: DeltaTable, others: Sequence[File],
     older = _Older(table, delta)
     touched = [
         file for file in others
-        if _has_other_types(file) or any(pc.any(mask).as_py() for _, mask in _row_groups(table, file, known, older))
+        if (_has_other_types(file) or any(pc.any(mask).as_py() for _, mask in _row_groups(table, file, known, older)))
+        and all(_is_legal(table, rows) for rows, _ in _row_groups(table, file, known, older))
     ]  # fmt: skip
     writers, rest = dict[str, OpenWriter](), TableWriter(lake, table.name)
     for file in touched:
@@ -185,6 +186,15 @@ def _row_groups(table: Table, file: File, known: _Open, older: _Older) -> Iterat
                 if final.null_count:
                     mask = pc.or_(mask, pc.and_(final.is_null(), older.provisional(rows, known)))
             yield _as_declared(table, rows), mask
+
+
+def _is_legal(table: Table, rows: pa.Table) -> bool:
+    """Whether a table may have these rows: a file with others stays as it is, and validation names them."""
+    try:
+        fitted(table.name, rows)
+    except ValueError:
+        return False
+    return True
 
 
 def _has_other_types(file: File) -> bool:

@@ -58,7 +58,7 @@ def values_in(lake: Path) -> Iterator[bytes]:
 
 def test_no_file_of_the_lake_has_one(taken: Taken) -> None:
     told = taken.command("doctor", "--secrets", str(taken.secrets), "--lake", str(taken.lake))
-    assert told.out == f"{len(TOLD.values)} secrets looked for in the files of {taken.lake}: none found\n"
+    assert told.out == f"{len(TOLD.values):,} secrets looked for in the files of {taken.lake}: none found\n"
     for octets in values_in(taken.lake):
         taken.assert_nothing(octets)
 
