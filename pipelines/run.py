@@ -19,7 +19,7 @@ from pipelines.metrics.aggregates import aggregate
 from pipelines.validation.validate import validate
 from stompcap import logs
 from stompcap.errors import EnvironmentProblem, StompcapError
-from stompcap.lake import damage, open_tables, others
+from stompcap.lake import damage, open_tables, other_writers
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import half_brought
 from stompcap.lake.paths import OPEN
@@ -56,7 +56,7 @@ def execute(
         with lock.held(job.lake, wait_s, job.progress):
             lakes.bring_up(job.lake)
             damage.demand_whole(job.lake)
-            if moved := others.restore(job.lake):
+            if moved := other_writers.take_out_open_rows(job.lake):
                 job.result.warnings.append(str(moved))
             with logs.about(run_id=job.result.run_id, lake=job.lake):
                 logs.tell("run", "run begins", stages=list(stages))

@@ -103,7 +103,7 @@ class Quality:
     lost_ratio: float | None = _threshold(None, "of the bytes of STOMP streams no more than this part is missing from the captures")
     expectations: tuple[tuple[str, Weight], ...] = ()
     suites: tuple[tuple[str, str], ...] = ()
-    """Tables with the files of the suites that are the user's own (stompcap.quality.own)."""
+    """Tables with the files of the suites that are the user's own (stompcap.quality.user_suites)."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pipelines.metrics import gold
 from pipelines.metrics.aggregates import refresh
 from stompcap import units
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import damage, data_files, delta_log, open_tables, others, removal, replaced
+from stompcap.lake import damage, data_files, delta_log, open_tables, other_writers, removal, replaced
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import SOURCE
 from stompcap.lake.paths import location
@@ -118,7 +118,7 @@ def _held(job: Job, wait_s: float) -> Iterator[None]:
         lakes.create(job.lake)
         lakes.bring_up(job.lake)
         damage.demand_whole(job.lake)
-        others.restore(job.lake)
+        other_writers.take_out_open_rows(job.lake)
         yield
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipelines.ingest import capture_pairs, extract, ledger, silver
 from pipelines.metrics import gold
-from pipelines.validation import figures, killed, versions
+from pipelines.validation import figures, killed_batches, versions
 from stompcap.lake import tables as lakes
 from stompcap.quality.catalogue import name_of
 from stompcap.settings import Quality, Weight
@@ -46,7 +46,7 @@ def validate(job: Job, *, whole: bool = False) -> None:
 
 def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     """The results of a validation, entered; batches that have been through all stages are done with."""
-    from stompcap.quality import began_anew, own, validate
+    from stompcap.quality import began_anew, user_suites, validate
     from stompcap.report.checks import write_checks
 
     job.progress.begin("checking expectations")
@@ -57,14 +57,14 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
         made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
         gone = versions.rows_gone(job.lake, run_id, before)
-        noted = [capture_pairs.result(job.lake, run_id), killed.result(job.lake, run_id)]
+        noted = [capture_pairs.result(job.lake, run_id), killed_batches.result(job.lake, run_id)]
         results = pa.concat_tables([judged_tables, *noted, made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         quality = job.options.settings.quality
         judged = weighed(results.to_pylist(), quality)
         if quality.suites:
-            judged += own.results(job.lake, run_id, quality.suites, job.spark)
+            judged += user_suites.results(job.lake, run_id, quality.suites, job.spark)
         results = pa.Table.from_pylist(judged, schema=results.schema)
         units = [*(batch for batch in batches if batch not in waiting), f"{run_id}:validate"]
         rows["quality_results"] = lakes.append(job.lake, "quality_results", results, units, run_id, judged_versions)

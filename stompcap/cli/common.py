@@ -211,7 +211,7 @@ def options(
             if name not in known:
                 raise UsageError(f'{settings}: quality.expectations."{visible(name, 80)}": no such expectation; docs/quality.md lists them')
     if chosen.quality.suites:
-        from stompcap.quality.own import load
+        from stompcap.quality.user_suites import load
 
         for table, path in chosen.quality.suites:
             load(table, path)

@@ -155,40 +155,24 @@ def by_others(table: DeltaTable, since: int) -> list[tuple[list[str], int]]:
 
     Commits that the log no longer has are left out.
     """
-    word, folder, where = era(table), _folder(table), root(table)
-    found = []
-    for number in range(table.version(), since, -1):
-        try:
-            commit = _commit(word, f"{folder}/{number:020d}.json")
-        except FileNotFoundError:
-            break
-        if not commit.ours and commit.removed:
-            found.append(([f"{where}/{unquote(path)}" for path, _ in commit.removed], commit.added_rows))
-    return found
+    where = root(table)
+    return [
+        ([f"{where}/{unquote(path)}" for path, _ in commit.removed], commit.added_rows)
+        for _, commit in _backwards(table, since) if not commit.ours and commit.removed
+    ]  # fmt: skip
 
 
 def removed(table: DeltaTable) -> Iterator[tuple[str, int, int]]:
     """The files that commits have removed, the latest first: path, octets, and when, in milliseconds; as far back as the log goes."""
-    word, folder = era(table), _folder(table)
-    for number in range(table.version(), -1, -1):
-        try:
-            commit = _commit(word, f"{folder}/{number:020d}.json")
-        except FileNotFoundError:
-            return
+    for _, commit in _backwards(table):
         for path, octets in commit.removed:
             yield unquote(path), octets, commit.at_ms
 
 
 def added_by(table: DeltaTable, app_ids: Collection[str]) -> set[str]:
     """The files that commits with these application ids added, as far back as the log goes."""
-    if all(table.transaction_version(app_id) is None for app_id in app_ids):
-        return set()
-    word, folder, left, found = era(table), _folder(table), set(app_ids), set[str]()
-    for number in range(table.version(), -1, -1):
-        try:
-            commit = _commit(word, f"{folder}/{number:020d}.json")
-        except FileNotFoundError:
-            break
+    left, found = {app_id for app_id in app_ids if table.transaction_version(app_id) is not None}, set[str]()
+    for _, commit in _backwards(table) if left else ():
         if named := left & {name for name, _ in commit.transactions}:
             left -= named
             found |= {unquote(path) for path, added in commit.changes if added}
@@ -199,29 +183,31 @@ def added_by(table: DeltaTable, app_ids: Collection[str]) -> set[str]:
 
 def put_together(table: DeltaTable, ours: Callable[[str], object]) -> Iterator[str]:
     """Where the files lie, or lay, that commits removed which added one whose name is not `ours`; the latest commit first."""
-    word, folder, where = era(table), _folder(table), root(table)
-    for number in range(table.version(), -1, -1):
-        try:
-            commit = _commit(word, f"{folder}/{number:020d}.json")
-        except FileNotFoundError:
-            return
+    where = root(table)
+    for _, commit in _backwards(table):
         if not all(ours(unquote(path)) for path in commit.added):
             yield from (f"{where}/{unquote(path)}" for path, _ in commit.removed)
 
 
-def backwards(table: DeltaTable) -> Iterator[tuple[int, set[str], bool | None]]:
+def touched(table: DeltaTable) -> Iterator[tuple[int, set[str], bool | None]]:
     """The commits of a table, the latest first, as far back as the log goes.
 
     Of each its version, the files that it added with their rows or removed, and whether it set the table to have a change feed, or None
     where it says nothing of that.
     """
+    for version, commit in _backwards(table):
+        yield version, {unquote(path) for path, _ in (*commit.changes, *commit.removed)}, commit.feed
+
+
+def _backwards(table: DeltaTable, since: int = -1) -> Iterator[tuple[int, _Commit]]:
+    """The commits after a version with theirs, the latest first, as far back as the log goes."""
     word, folder = era(table), _folder(table)
-    for number in range(table.version(), -1, -1):
+    for number in range(table.version(), since, -1):
         try:
             commit = _commit(word, f"{folder}/{number:020d}.json")
         except FileNotFoundError:
             return
-        yield number, {unquote(path) for path, _ in (*commit.changes, *commit.removed)}, commit.feed
+        yield number, commit
 
 
 def root(table: DeltaTable) -> str:

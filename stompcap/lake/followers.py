@@ -31,7 +31,7 @@ def first_version(table: DeltaTable) -> int:
     system, folder = filesystem(delta_log.root(table))
     there = {one.path.rpartition("/")[2] for one in system.get_file_info(fs.FileSelector(folder)) if one.type == fs.FileType.File}
     found = begun = table.version() + 1
-    for version, names, feed in delta_log.backwards(table):
+    for version, names, feed in delta_log.touched(table):
         if feed is False:
             return begun
         if not names <= there:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltalake.exceptions import DeltaError
 
-from stompcap.lake import open_tables, others, tables
+from stompcap.lake import open_tables, other_writers, tables
 from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.damage import ENTRY, culprit, footer, listing, unreadable
 from stompcap.lake.maintenance import clustering
@@ -47,7 +47,7 @@ def mend(lake: str, damaged: list[str], run_id: str) -> list[Lost]:
     tables.bring_up(lake)
     for table in damaged:
         found += _drop(table, open_tables.table(location(lake, table)), run_id)
-    others.restore(lake)
+    other_writers.take_out_open_rows(lake)
     return found
 
 

@@ -9,10 +9,10 @@ from stompcap.quality.clear_secrets import COLUMNS, LENGTHS, MASKED
 from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.measures import FEW, RECENT
-from stompcap.quality.own import DRIVER_ROWS
 from stompcap.quality.ranges import checks
 from stompcap.quality.report import checked
 from stompcap.quality.row_rules import ROW_RULES
+from stompcap.quality.user_suites import DRIVER_ROWS
 from stompcap.quality.wording import FIGURES, FINISHED, GOES_ON, ONE_POINT, STAY
 from stompcap.tables import TABLES, Table
 

@@ -31,7 +31,7 @@ FINISHED = "expect_batches_to_be_finished"
 """Whether runs that were killed have left batches that no run has finished."""
 
 OWN = "own"
-"""What a user's own expectation says, in what was observed (stompcap.quality.own)."""
+"""What a user's own expectation says, in what was observed (stompcap.quality.user_suites)."""
 
 GOES_ON = "expect_open_connections_to_go_on"
 """What a run itself notes (stompcap.quality.noted)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipelines.validation.killed import result
+from pipelines.validation.killed_batches import result
 from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import as_json
 from stompcap.options import Options

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from stompcap.lake import followers, replaced
-from tests.spark.test_others import run, spoken
+from tests.spark.test_other_writers import run, spoken
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

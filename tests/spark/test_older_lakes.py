@@ -27,7 +27,7 @@ from tests.lakes.make import MANY, OLDER
 from tests.lakes.older import put_back, rows_of, spoil, unpacked
 from tests.lakes.wire import write
 from tests.spark.test_followers import feed, keys, net
-from tests.spark.test_others import FOR_SPARK, z_ordered_and_vacuumed_by_delta_rs, z_ordered_by_spark
+from tests.spark.test_other_writers import FOR_SPARK, z_ordered_and_vacuumed_by_delta_rs, z_ordered_by_spark
 from tests.spark.test_reprocess import parts
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stompcap.lake import tables as lakes
-from stompcap.quality import own
+from stompcap.quality import user_suites
 from tests.quality import lakes as made
 from tests.quality.test_own import SUITE, write
 
@@ -25,10 +25,10 @@ def test_spark_judges_as_pandas_does(spark: SparkSession, tmp_path: Path, monkey
     suites = (("deliveries", str(tmp_path / "mine.json")),)
 
     def judged() -> list[Any]:
-        rows = own.results(lake, "run", suites, lambda: spark)
+        rows = user_suites.results(lake, "run", suites, lambda: spark)
         return [{name: value for name, value in row.items() if name != "checked_ts"} for row in rows]
 
     here = judged()
-    monkeypatch.setattr(own, "DRIVER_ROWS", 0)
+    monkeypatch.setattr(user_suites, "DRIVER_ROWS", 0)
     assert judged() == here
     assert [row["success"] for row in here] == [False, False]

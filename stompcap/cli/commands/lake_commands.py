@@ -68,7 +68,7 @@ def maintain(
 ) -> None:
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines.locking import lock
-    from stompcap.lake import damage, maintenance, others
+    from stompcap.lake import damage, maintenance, other_writers
     from stompcap.tables import TABLES
 
     lakes.demand(lake)
@@ -80,7 +80,7 @@ def maintain(
         lakes.create(lake)
         lakes.bring_up(lake)
         damage.demand_whole(lake)
-        others.restore(lake)
+        other_writers.take_out_open_rows(lake)
         for name in TABLES:
             progress.begin(f"maintaining {name}")
             one = maintenance.maintain(session, lake, name, retain_hours)

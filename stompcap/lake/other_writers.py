@@ -25,7 +25,7 @@ from stompcap.lake.open_rows import OpenWriter
 from stompcap.lake.paths import OPEN, filesystem, location, open_files
 from stompcap.lake.table_writer import TableWriter, fitted
 from stompcap.tables import TABLES
-from stompcap.units import count, size
+from stompcap.units import counted, size
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -53,13 +53,12 @@ class Moved:
         return self.tables > 0
 
     def __str__(self) -> str:
-        where = f"{count(self.tables)} table{'' if self.tables == 1 else 's'}"
-        rows = f"{count(self.rows)} row{'' if self.rows == 1 else 's'}"
+        where, rows = counted(self.tables, "table"), counted(self.rows, "row")
         says = f"another program had put files of {where} together: {rows} of open connections moved into files of their own"
         return f"{says}, {size(self.octets)} written again in {self.seconds:.1f} s"
 
 
-def restore(lake: str) -> Moved:
+def take_out_open_rows(lake: str) -> Moved:
     """Move rows of open connections out of the files that others wrote; who does so holds the lake."""
     moved, began, known = Moved(), time.monotonic(), None
     for table in TABLES.values():
@@ -70,7 +69,7 @@ def restore(lake: str) -> Moved:
         if delta.transaction_version(APP + _seen(others)) is not None:
             continue
         known = known or _Open.of(lake)
-        _restore(lake, table, delta, others, known, moved)
+        _write_again(lake, table, delta, others, known, moved)
     moved.seconds = time.monotonic() - began
     return moved
 
@@ -80,14 +79,10 @@ def _seen(files: Sequence[File]) -> str:
     return SEEN + hashlib.sha256("\n".join(sorted(file.name for file in files)).encode()).hexdigest()[:32]
 
 
-def _restore(lake: str, table: Table, delta: DeltaTable, others: Sequence[File], known: _Open, moved: Moved) -> None:
+def _write_again(lake: str, table: Table, delta: DeltaTable, others: Sequence[File], known: _Open, moved: Moved) -> None:
     """Those of one table, in one commit."""
     older = _Older(table, delta)
-    touched = [
-        file for file in others
-        if (_has_other_types(file) or any(pc.any(mask).as_py() for _, mask in _row_groups(table, file, known, older)))
-        and all(_is_legal(table, rows) for rows, _ in _row_groups(table, file, known, older))
-    ]  # fmt: skip
+    touched = [file for file in others if _is_to_be_written_again(table, file, known, older)]
     writers, rest = dict[str, OpenWriter](), TableWriter(lake, table.name)
     for file in touched:
         for rows, mask in _row_groups(table, file, known, older):
@@ -188,13 +183,19 @@ def _row_groups(table: Table, file: File, known: _Open, older: _Older) -> Iterat
             yield _as_declared(table, rows), mask
 
 
-def _is_legal(table: Table, rows: pa.Table) -> bool:
-    """Whether a table may have these rows: a file with others stays as it is, and validation names them."""
-    try:
-        fitted(table.name, rows)
-    except ValueError:
-        return False
-    return True
+def _is_to_be_written_again(table: Table, file: File, known: _Open, older: _Older) -> bool:
+    """Whether a file has rows of open connections, or times of other types.
+
+    One with rows that the table may not have stays as it is, and validation names them.
+    """
+    found = _has_other_types(file)
+    for rows, mask in _row_groups(table, file, known, older):
+        try:
+            fitted(table.name, rows)
+        except ValueError:
+            return False
+        found |= pc.any(mask).as_py()
+    return found
 
 
 def _has_other_types(file: File) -> bool:

@@ -13,7 +13,7 @@ from deltalake import DeltaTable, Schema
 from pipelines.job import Job
 from pipelines.result import Result
 from pipelines.run import STAGES, execute
-from stompcap.lake import data_files, maintenance, others
+from stompcap.lake import data_files, maintenance, other_writers
 from stompcap.lake.finality import FINAL, has_mark
 from stompcap.lake.paths import OPEN
 from stompcap.options import Options
@@ -115,7 +115,8 @@ def rows(lake: Path) -> dict[str, list[str]]:
 
 
 def made_by_others(lake: Path) -> dict[str, set[str]]:
-    return {name: {f.name for f in data_files.of(DeltaTable(str(lake / name))) if not others.OURS.fullmatch(f.name)} for name in TABLES}
+    named = {name: {file.name for file in data_files.of(DeltaTable(str(lake / name)))} for name in TABLES}
+    return {name: {one for one in files if not other_writers.OURS.fullmatch(one)} for name, files in named.items()}
 
 
 def test_what_others_make_of_files_between_runs_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
@@ -132,12 +133,12 @@ def test_what_others_make_of_files_between_runs_changes_no_row(spark: SparkSessi
     assert not told(run(spark, lake, parts[3]))
     assert made_by_others(lake) == left
     by_others(spark, lake, 1)
-    assert others.restore(str(lake)).tables
+    assert other_writers.take_out_open_rows(str(lake)).tables
     for name in TABLES:
         maintenance.maintain(lambda: spark, str(lake), name, 168)
         opened = [file for file in data_files.of(DeltaTable(str(lake / name))) if file.name.startswith(OPEN)]
         assert opened or name not in ("streams", "stream_state", "raw_frames", "segments", "frames", "deliveries")
-    assert not others.restore(str(lake))
+    assert not other_writers.take_out_open_rows(str(lake))
     assert not told(run(spark, lake, parts[4]))
     run(spark, tmp_path / "one", *parts)
     assert rows(lake) == rows(tmp_path / "one")
