@@ -44,7 +44,7 @@ DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its 
 OCTETS_PER_TASK = 128 * 1024 * 1024
 SEGMENTS_PER_TASK = 1 << 20  # a task holds what describes them
 CARRIED_PER_TASK = 1 << 28  # octets of payload that travel with their segments
-TABLES = ("streams", "raw_frames", "segments", "stalls", "stream_state")
+TABLES = ("streams", "raw_frames", "segments", "stalls", "transports", "transport_events", "stream_state")
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ class Assembly(Task):
         others = np.flatnonzero(~found.is_stomp & wanted)
         if others.size:
             yield rows.others(others)
+        yield from rows.events(wanted)
         if going_on is not None and going_on.streams.any():
             yield going_on.part(self.capture_ids, self.sources, rows.client)
 

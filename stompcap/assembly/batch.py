@@ -15,14 +15,16 @@ from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, constant, frames, raw_frames, redacted_octets
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.task import Task
+from stompcap.assembly.transports import event_rows, transport_rows
 from stompcap.assembly.windows import Window
 from stompcap.codes import EOL, FRAME, GAP
 from stompcap.columns import I64, Bools, Octets, worded
 from stompcap.stomp import grammar
 from stompcap.tables import words
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Reassembly, Retransmissions, ZeroWindows
-from stompcap.transport import client_side, detect
+from stompcap.transport import client_side, detect, layers
 from stompcap.transport.stretches import Stretches
+from stompcap.transport.summary import origin_of
 
 
 class Open(Protocol):
@@ -68,7 +70,7 @@ class StreamRows:
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         self.layered = np.zeros(len(self.carried), np.bool_)
         self.layered[list(detected.stacks)] = True
-        self.stacks = detected.stacks
+        self.summaries = {stream: layers.summaries_of(stack) for stream, stack in detected.stacks.items()}
         segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
@@ -91,7 +93,16 @@ class StreamRows:
 
     def others(self, streams: I64) -> Part:
         """The rows of streams whose octets are not kept."""
-        return Part({"streams": self.streams(streams)}, going_on=self._ids())
+        tables = {"streams": self.streams(streams)} | self._transports(streams)
+        return Part(tables, going_on=self._ids())
+
+    def events(self, which: Bools) -> Iterator[Part]:
+        """What layers of these streams said, if they said something."""
+        found = event_rows(
+            self.reassembly.streams.stream_id, which, self.carried.events, self.client, self.lineage, self.task.batch_id
+        )  # fmt: skip
+        if found.num_rows:
+            yield Part({"transport_events": found}, going_on=self._ids())
 
     def _part(self, window: Window) -> Part:
         a, streams = self.task, window.streams
@@ -111,6 +122,7 @@ class StreamRows:
             tables["stalls"] = self._stalls(streams[window.fresh], found.zero_windows, found.retransmissions, found.clock_steps)
         if (last := window.last).any():
             tables["streams"] = self.streams(streams[last])
+            tables |= self._transports(streams[last])
         tables["segments"] = self._segments(window)
         return Part(tables, going_on=self._ids())
 
@@ -173,10 +185,17 @@ class StreamRows:
         final = np.ones(len(self.reassembly.streams), np.bool_) if self.going_on is None else ~self.going_on.streams
         # inside TLS or WebSocket that nothing was read through, no octets are known
         octets = np.where(((self.transport == codes.TRANSPORT_TCP) | self.layered)[:, None], self.carried.octets, 0)
+        found = ((stream, origin_of(self.summaries[stream])) for stream in set(which.tolist()) & self.summaries.keys())
+        origins = {stream: one for stream, one in found if one}
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, self.stacks,
+            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, origins,
             a.options.source, a.batch_id,
         )  # fmt: skip
+
+    def _transports(self, which: I64) -> dict[str, pa.Table]:
+        """Rows of table transports, if these streams have layers."""
+        found = transport_rows(self.reassembly.streams.stream_id, which, self.summaries, self.client, self.task.batch_id)
+        return {"transports": found} if found.num_rows else {}
 
     def _learn(self, window: Window) -> None:
         """Client, protocol and version of the window's streams, from their frames."""

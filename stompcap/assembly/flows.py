@@ -130,6 +130,7 @@ class Flows:
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
             yield rows.others(others)
+        yield from rows.events(detected | found.over)
         self.underway |= {flow: {} for flow in each}
         for stream in np.flatnonzero(~found.over).tolist():
             learned, position = (rows.learned(stream), resumed.get(stream)) if detected[stream] else (None, None)

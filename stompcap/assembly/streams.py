@@ -16,10 +16,7 @@ from stompcap.tables import words
 from stompcap.tcp import history_for
 from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
-from stompcap.transport.proxy import LOCAL, PROXY, origin_of
-from stompcap.transport.state import Stack
-
-SOURCES = {PROXY: "proxy", LOCAL: "proxy_local"}
+from stompcap.transport.summary import Origin
 
 
 def stream_rows(
@@ -31,13 +28,13 @@ def stream_rows(
     octets: I64,
     conflicts: I64,
     final: Bools,
-    stacks: Mapping[int, Stack],
+    origins: Mapping[int, Origin],
     source: str,
     batch_id: str,
 ) -> pa.Table:
     """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams.
 
-    `octets` are what the innermost layer gives, or TCP where there is none; `stacks` are the layers.
+    `octets` are what the innermost layer gives, or TCP where there is none; `origins` tells who opened streams, where a layer says it.
     """
     s = reassembly.streams
     low_is_client = client[which] == 0
@@ -55,7 +52,7 @@ def stream_rows(
         "client_port": pa.array(np.where(low_is_client, s.low_port[which], s.high_port[which])),
         "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
         "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
-        **_origins(which, stacks),
+        **_origins(which, origins),
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
         "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
         "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
@@ -84,14 +81,13 @@ def stream_rows(
     return as_table("streams", columns)
 
 
-def _origins(which: I64, stacks: Mapping[int, Stack]) -> dict[str, pa.Array]:
-    """Who opened the connections, where a PROXY header says so."""
-    headers = [origin_of(stacks.get(stream, ())) for stream in which.tolist()]
-    named = [one if one and one.address else None for one in headers]
+def _origins(which: I64, origins: Mapping[int, Origin]) -> dict[str, pa.Array]:
+    """Who opened the connections, where a layer says so."""
+    found = [origins.get(stream) for stream in which.tolist()]
     return {
-        "origin_ip": pa.array([one and addresses.text(one.address) for one in named], pa.string()),
-        "origin_port": pa.array([one and one.port for one in named], pa.int32()),
-        "origin_source": pa.array([one and SOURCES[one.command] for one in headers], pa.string()),
+        "origin_ip": pa.array([addresses.text(one.address) if one and one.address else None for one in found], pa.string()),
+        "origin_port": pa.array([one and one.port for one in found], pa.int32()),
+        "origin_source": pa.array([one and one.source for one in found], pa.string()),
     }
 
 

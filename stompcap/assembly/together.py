@@ -19,6 +19,7 @@ from stompcap.tcp.machine import Settled
 from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
 from stompcap.transport import plain
 from stompcap.transport.carried import Carried
+from stompcap.transport.events import moved
 from stompcap.transport.layers import read_on
 from stompcap.transport.state import Stack
 from stompcap.wire_order import END
@@ -102,7 +103,8 @@ class Together:
         to[order] = np.arange(len(order))
         segments = pa.concat_tables(tables).take(pa.array(order)).combine_chunks()
         carried = replace(
-            new, stretches=end_to_end(stretches).moved(0, to).in_order(), segments=segments, opened=np.empty(0, np.int64)
+            new, stretches=end_to_end(stretches).moved(0, to).in_order(), segments=segments, opened=np.empty(0, np.int64),
+            events=moved(new.events, to),
         )  # fmt: skip
         zero_windows, retransmissions, clock_steps = zip(*stalls, strict=True)
         reassembly = replace(

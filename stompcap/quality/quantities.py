@@ -19,8 +19,8 @@ NO_CONNECT_LATENCY, NO_ACK_LATENCY, NO_COMMIT_LATENCY, NO_LATENCY, NO_DURATION =
     Condition(name, null=True) for name in ("connect_latency_us", "ack_latency_us", "commit_latency_us", "latency_us", "duration_us")
 )
 OF_STREAMS = (
-    "raw_frames", "frames", "segments", "stalls", "sessions", "subscriptions", "deliveries", "transactions", "receipts", "heartbeats",
-    "heartbeat_violations", "compliance", "compliance_findings",
+    "raw_frames", "frames", "segments", "stalls", "transports", "transport_events", "sessions", "subscriptions", "deliveries",
+    "transactions", "receipts", "heartbeats", "heartbeat_violations", "compliance", "compliance_findings",
 )
 """The tables whose rows belong to a stream."""
 

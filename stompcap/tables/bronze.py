@@ -74,10 +74,11 @@ ENDPOINTS = (
 )
 
 ORIGIN = (
-    text("origin_ip", "Address of who opened the connection, as a PROXY header names it; null if none does"),
+    text("origin_ip", "Address of who opened the connection, as a PROXY header names it, or else X-Forwarded-For or Forwarded of the "
+         "upgrade request claims; null if none does"),
     integer("origin_port", "Port of who opened it", most=65535),
-    text("origin_source", "What names the origin: a PROXY header, or one that says that the balancer opened the connection itself",
-         *words.ORIGIN_SOURCES),
+    text("origin_source", "What names the origin: a PROXY header, one that says that the balancer opened the connection itself, or a "
+         "header of HTTP, which anyone can write", *words.ORIGIN_SOURCES),
 )  # fmt: skip
 
 BOUNDS = (
@@ -209,4 +210,73 @@ STALLS = Table(
     statistics=("stream_id", "batch_id", "direction", "begin_ns"),
 )
 
-TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS, STALLS)
+LAYER = integer("layer", "Which of the stream's layers it is: 1 is the outermost", nullable=False)
+
+
+def _units() -> tuple[Column, ...]:
+    """The counters of each direction of a layer."""
+    counters = (
+        ("units", "Units of the layer that were read: TLS records, WebSocket frames, SockJS messages, HTTP heads, PROXY headers"),
+        ("octets", "Octets that the layer gave to what it carries, those missing from the capture included"),
+        ("lost_units", "Units that could not be read, or only in part: missing from the capture, without a key, or unreadable"),
+    )
+    return tuple(big(f"{name}_{way}", f"{comment}; {way}. Null where they were not counted")
+                 for way in words.DIRECTIONS for name, comment in counters)
+
+
+TRANSPORTS = Table(
+    "transports",
+    "bronze",
+    "One row per layer between TCP and STOMP of a stream; none for STOMP in plain TCP",
+    (
+        STREAM_ID,
+        LAYER,
+        text("kind", "What the layer is", *words.TRANSPORT_LAYERS, nullable=False),
+        text("status", "How much of what it carries was read", *words.LAYER_STATUSES, nullable=False),
+        text("reason", "Why not all of it was read; null if it was"),
+        text("tls_version", "TLS: the version that both agreed on"),
+        text("cipher_suite", "TLS: the cipher suite, as IANA names it"),
+        text("server_name", "TLS: the server's name that the client asks for (SNI)"),
+        text("alpn", "TLS: the application protocol that the server chose, as far as it is in clear"),
+        flag("resumed", "TLS: the session was resumed; null if unknown"),
+        text("http_path", "HTTP: the path of the upgrade request, without its query and path parameters"),
+        text("http_host", "HTTP: the host that it names"),
+        integer("http_status", "HTTP: the status code of the answer", most=999),
+        text("user_agent", "HTTP: what the client says that it is"),
+        text("subprotocols_asked", "WebSocket: the sub-protocols of STOMP that the client asks for; others are masked"),
+        text("subprotocol", "WebSocket: the sub-protocol that the server chose"),
+        text("extensions", "WebSocket: the extensions that the server accepted, with their parameters"),
+        integer("close_code", "WebSocket, SockJS: the code of the first Close", most=65535),
+        text("close_reason", "WebSocket, SockJS: the reason that it gives; TLS: the first fatal alert"),
+        text("closed_by", "Who sent the first Close", *words.SIDES),
+        *_units(),
+        BATCH_ID,
+    ),
+    key=("stream_id", "layer"),
+    statistics=("stream_id", "batch_id", "kind", "status"),
+)
+
+TRANSPORT_EVENTS = Table(
+    "transport_events",
+    "bronze",
+    "What a layer between TCP and STOMP said beside its payload: handshakes, pings, closes, alerts, stretches that could not be read",
+    (
+        STREAM_ID,
+        LAYER,
+        DIRECTION,
+        text("kind", "What it is", *words.TRANSPORT_EVENTS, nullable=False),
+        big("unit_offset", "Where its unit begins, in the octets that the layer below gives of the direction", nullable=False),
+        big("ts_ns", "Time of the packet by which it could be read"),
+        moment("ts", "ts_ns in microseconds, UTC"),
+        text("capture_id", "Capture of that packet"),
+        big("packet", "Its number in that capture"),
+        big("octets", "Octets of its payload; of an unreadable stretch its length"),
+        text("detail", "Code and reason of a close, description of an alert, why a stretch is unreadable, digest of the payload of a "
+             "ping or pong"),
+        BATCH_ID,
+    ),
+    key=("stream_id", "layer", "direction", "unit_offset", "kind"),
+    statistics=("stream_id", "batch_id", "kind", "ts_ns"),
+)
+
+TABLES = (CAPTURES, STREAMS, RAW_FRAMES, SEGMENTS, STALLS, TRANSPORTS, TRANSPORT_EVENTS)

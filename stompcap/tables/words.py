@@ -16,7 +16,10 @@ ROLES = (
 """What the first octets of a direction show its sender to be, by the codes of stompcap.stomp.prefixes."""
 
 TRANSPORTS = ("tcp", "tls", "websocket", "wss", "sockjs")
-ORIGIN_SOURCES = ("proxy", "proxy_local")
+TRANSPORT_LAYERS = ("proxy", "tls", "http", "websocket", "sockjs")
+LAYER_STATUSES = ("read", "partly", "not_decrypted", "refused", "unreadable")
+TRANSPORT_EVENTS = ("handshake", "ping", "pong", "close", "alert", "key_update", "sockjs_heartbeat", "unreadable")
+ORIGIN_SOURCES = ("proxy", "proxy_local", "x_forwarded_for", "forwarded")
 PROTOCOLS = ("stomp", "tls", "http", "amqp", "mqtt", "openwire", "core", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
 STALLS = ("zero_window", "retransmission", "clock_step")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets
 from stompcap.tcp.join import end_to_end
+from stompcap.transport.events import Event, Events
 from stompcap.transport.octets import read
 from stompcap.transport.stretches import Stretches
 
@@ -28,6 +29,7 @@ class Carried:
     segments   the rows that stretches point to: those that were reassembled, and behind them those that carry what layers have opened
     sources    the captures by rank, and the spilled payload
     opened     of each row that a layer has added, the row of the segment by which its octets can be read
+    events     what layers have said beside their payload
     """
 
     stretches: Stretches
@@ -37,6 +39,7 @@ class Carried:
     segments: pa.Table
     sources: Mapping[int, Source]
     opened: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    events: Events = ()
 
     def __len__(self) -> int:
         return len(self.final)
@@ -69,6 +72,10 @@ class Carried:
         at = self.segments.num_rows + np.arange(rows.size)
         segments = pa.concat_tables([self.segments, added]).combine_chunks()
         return replace(self, segments=segments, opened=np.append(self.opened, rows)), at
+
+    def telling(self, events: Iterable[Event]) -> Carried:
+        """The same with more that a layer said."""
+        return replace(self, events=(*self.events, *events))
 
     def giving(self, streams: I64, stretches: Stretches, octets: I64, synced: Bools) -> Carried:
         """The same with what a layer gives of these streams: their octets, how long each side is, and whether it is synced."""

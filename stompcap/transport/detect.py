@@ -111,6 +111,7 @@ def detect(
     refuses = (PROTOCOL_OF[roles] != PROTOCOL_OTHER).any(axis=1)
     beats = expected & ~unseen & ((roles == codes.ROLE_EOLS) | (carried.octets == 0)).all(axis=1) & (roles == codes.ROLE_EOLS).any(axis=1)
     over = (roles == codes.ROLE_OTHER).all(axis=1) | (carried.octets > depth).any(axis=1)
+    over[[stream for stream, stack in stacks.items() if layers.unread(stack)]] = True
     return Detected(carried, wanted & ~refuses & (speaks | beats), roles, wanted & ~refuses & ~speaks & ~over, stacks)
 
 
@@ -178,7 +179,11 @@ def protocols(found: Detected) -> I8:
     """The protocol of each stream by its first octets: STOMP if a side shows it; others that speak it are judged by their frames."""
     speaks = found.is_stomp & np.isin(found.roles, (codes.ROLE_CLIENT, codes.ROLE_SERVER)).any(axis=1)
     low, high = PROTOCOL_OF[found.roles].T
-    return np.select([speaks, low != PROTOCOL_OTHER], [np.int8(PROTOCOL_STOMP), low], default=high)
+    code: I8 = np.select([speaks, low != PROTOCOL_OTHER], [np.int8(PROTOCOL_STOMP), low], default=high)
+    for stream, stack in found.stacks.items():
+        if code[stream] == PROTOCOL_OTHER:
+            code[stream] = layers.protocol_of(stack)
+    return code
 
 
 def transports(found: Detected) -> I8:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
+from stompcap.codes import PROTOCOL_OTHER
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
+from stompcap.transport.events import of_layer
 from stompcap.transport.proxy import Proxy
 from stompcap.transport.state import Arrays, LayerState, Stack
+from stompcap.transport.summary import Summary
 
 
 class Layer(Protocol):
@@ -24,6 +28,10 @@ class Layer(Protocol):
     @property
     def keeps(self) -> tuple[str, ...]:
         """The names of the arrays that it keeps of a connection; those of saved states are declared by them."""
+
+    @property
+    def protocol(self) -> int:
+        """The code of the protocol (stompcap.tables.words.PROTOCOLS) of a connection that shows none through this layer."""
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether its first octets are those of this layer."""
@@ -38,6 +46,12 @@ class Layer(Protocol):
         are new are given again.
         """
 
+    def summaries(self, kept: Arrays) -> Sequence[Summary]:
+        """What it comes to, by what it has kept of a connection: one row of table transports, or several, the outermost first."""
+
+    def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+        """What it has kept, as it may be stored: without these secrets, which the connection gave."""
+
 
 LAYERS: tuple[Layer, ...] = (Proxy(),)
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
@@ -46,16 +60,42 @@ MOST_LAYERS = 8
 """Layers of a connection: what lies deeper is not looked at."""
 
 
+def of_kind(kind: str) -> Layer:
+    """The layer of this kind."""
+    return next(layer for layer in LAYERS if layer.kind == kind)
+
+
 def transport_of(stack: Stack, code: int) -> int:
     """What carries STOMP through these layers, where `code` is what lies below them."""
     for one in stack:
-        code = next(layer.transport(code) for layer in LAYERS if layer.kind == one.kind)
+        code = of_kind(one.kind).transport(code)
     return code
+
+
+def protocol_of(stack: Stack) -> int:
+    """The protocol of a connection with these layers through which none was seen: the innermost one that is a protocol itself."""
+    found = (of_kind(one.kind).protocol for one in reversed(stack))
+    return next((code for code in found if code != PROTOCOL_OTHER), PROTOCOL_OTHER)
+
+
+def summaries_of(stack: Stack) -> tuple[Summary, ...]:
+    """What the layers of a connection come to, the outermost first."""
+    return tuple(summary for one in stack for summary in of_kind(one.kind).summaries(one.kept))
+
+
+def unread(stack: Stack) -> bool:
+    """Whether nothing will be read through the layers of a connection, whatever comes."""
+    return any(one.status not in ("read", "partly") for one in summaries_of(stack))
+
+
+def masked(stack: Stack, secrets: frozenset[bytes]) -> Stack:
+    """The layers of a connection as they may be stored."""
+    return tuple(LayerState(one.kind, of_kind(one.kind).masked(one.kept, secrets)) for one in stack)
 
 
 def opened(carried: Carried, streams: I64, layer: Layer, stacks: dict[int, Stack]) -> Carried:
     """What a layer gives of streams that begin with it; it is put on their stacks."""
-    found, kept = layer.read(carried, streams, [None] * len(streams))
+    found, kept = _read(layer, carried, dict.fromkeys(streams.tolist()), stacks)
     for stream, one in zip(streams.tolist(), kept, strict=True):
         stacks[stream] = (*stacks.get(stream, ()), LayerState(layer.kind, one))
     return found
@@ -69,7 +109,19 @@ def read_on(carried: Carried, stacks: Mapping[int, Stack]) -> tuple[Carried, dic
         for layer in LAYERS:
             mine = {stream: one.kept for stream, one in at_depth.items() if one.kind == layer.kind}
             if mine:
-                carried, kept = layer.read(carried, np.array(list(mine)), list(mine.values()))
+                carried, kept = _read(layer, carried, mine, after)
                 for stream, one in zip(mine, kept, strict=True):
                     after[stream] = (*after[stream], LayerState(layer.kind, one))
     return carried, after
+
+
+def _read(
+    layer: Layer, carried: Carried, before: Mapping[int, Arrays | None], below: Mapping[int, Stack]
+) -> tuple[Carried, Sequence[Arrays]]:
+    """What a layer gives of streams that have these layers below it; what it says is marked as said there."""
+    found, kept = layer.read(carried, np.array(list(before), np.int64), list(before.values()))
+    said = len(carried.events)
+    if len(found.events) > said:
+        depth = {stream: 1 + len(summaries_of(below.get(stream, ()))) for stream in before}
+        found = replace(found, events=(*carried.events, *of_layer(found.events[said:], depth)))
+    return found, kept

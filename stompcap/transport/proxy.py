@@ -14,11 +14,13 @@ from itertools import takewhile
 
 import numpy as np
 
+from stompcap.codes import LOW, PROTOCOL_OTHER
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.state import Arrays, Stack
 from stompcap.transport.stretches import Stretches
+from stompcap.transport.summary import Origin, Summary
 
 KIND = "proxy"
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
@@ -32,6 +34,7 @@ LOCAL, PROXY = range(2)
 IPV4, IPV6 = 0x1, 0x2
 SIZES = {IPV4: 12, IPV6: 36}
 """Octets of the addresses and ports of a family."""
+SOURCES = {PROXY: "proxy", LOCAL: "proxy_local"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Proxy:
     """The layer (stompcap.transport.layers.Layer). Octets behind the header lie where they did."""
 
     kind = KIND
+    protocol = PROTOCOL_OTHER
     keeps = ("side", "length", "command", "address", "port")
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
@@ -116,20 +120,21 @@ class Proxy:
         octets = np.maximum(below.octets - header, 0)
         return below.giving(streams, found.take(found.length > 0), octets[streams], below.synced[streams]), kept
 
+    def summaries(self, kept: Arrays) -> Sequence[Summary]:
+        """One row; the header gives nothing to what it carries."""
+        source = SOURCES[int(kept["command"])]
+        origin = Origin(kept["address"].tobytes(), int(kept["port"]) if kept["address"].size else None, source)
+        units = (1, 0) if int(kept["side"]) == LOW else (0, 1)
+        return [Summary(KIND, units=units, origin=origin)]
+
+    def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+        """The same: a header has no secrets."""
+        return kept
+
     def _possible(self, octets: Octets, runs: Runs) -> I64:
         """The runs at a true beginning whose first octet may be that of a header."""
         first: I64 = np.flatnonzero(runs.synced[runs.direction] & (runs.offset == 0) & (runs.length > 0))
         return first[np.isin(octets[runs.position[first]], np.frombuffer(b"P\r", np.uint8))]
-
-
-def origin_of(stack: Stack) -> Header | None:
-    """What the headers of a connection say of who opened it: the last that names an address, else the last; None where there are none."""
-    found = [
-        Header(int(one.kept["length"]), int(one.kept["command"]), one.kept["address"].tobytes(), int(one.kept["port"]))
-        for one in stack
-        if one.kind == KIND
-    ]
-    return next((one for one in reversed(found) if one.address), found[-1] if found else None)
 
 
 def headers_of(stretches: Stretches, stacks: Mapping[int, Stack]) -> Stretches:

@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.assembly import Assembly
+from stompcap.codes import PROTOCOL_OTHER
 from stompcap.columns import Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.layers import Layer
 from stompcap.transport.state import Arrays
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
+from stompcap.transport.summary import Summary
 from tests.mangler.segmentations import Change, Segments
 from tests.mangler.taken_apart import ACK, SYN, Segment
 
@@ -36,6 +38,7 @@ class Greeting:
     """The client greets, and then all is as if it had not. Octets lie where they did."""
 
     kind = "greeting"
+    protocol = PROTOCOL_OTHER
     keeps = ("side",)
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
@@ -43,6 +46,12 @@ class Greeting:
 
     def transport(self, below: int) -> int:
         return below
+
+    def summaries(self, kept: Arrays) -> list[Summary]:
+        return []
+
+    def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+        return kept
 
     def read(self, below: Carried, streams: np.ndarray, before: Sequence[Arrays | None]) -> tuple[Carried, list[Arrays]]:
         kept = []
@@ -62,6 +71,7 @@ class Records:
     """Both sides put all they say into records. The octets of one can be read when all of it is there."""
 
     kind = "records"
+    protocol = PROTOCOL_OTHER
     keeps = ("came", "offset", "rest", "held 0", "held 1")
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
@@ -69,6 +79,12 @@ class Records:
 
     def transport(self, below: int) -> int:
         return below
+
+    def summaries(self, kept: Arrays) -> list[Summary]:
+        return []
+
+    def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+        return kept
 
     def read(self, below: Carried, streams: np.ndarray, before: Sequence[Arrays | None]) -> tuple[Carried, list[Arrays]]:
         given, kept, lengths = [], [], np.zeros((len(streams), 2), np.int64)

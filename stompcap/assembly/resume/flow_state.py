@@ -30,6 +30,7 @@ from stompcap.columns import I8, I64
 from stompcap.stomp.delimiter_io import State
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
+from stompcap.transport import layers
 from stompcap.transport import state as transport_state
 from stompcap.transport.stretches import Stretches
 
@@ -154,7 +155,7 @@ def _connection(name: str, one: Underway) -> Arrays:
         name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
         name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
     }  # fmt: skip
-    arrays |= transport_state.packed(one.layers, name)
+    arrays |= transport_state.packed(layers.masked(one.layers, one.passcodes), name)
     parts = {"extents": one.stretches, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.stretches}
     for part, columns in parts.items():
         arrays |= {f"{name}{part}.{field.name}": getattr(columns, field.name) for field in fields(cast("Any", columns))}

@@ -59,7 +59,12 @@ class OpenFlows:
         large[flow[goes_on & self._some_open]] = True
         large &= states & (packets > FEW_PACKETS) & (forward > 0) & (forward < packets)
         large[flow[goes_on & detected.is_stomp & ~reassembly.streams.sides.synced.all(axis=1)]] = False
+        # of what layers have opened no octets lie in segments; where no states can be kept, such connections end with the run
+        opened = np.zeros(len(reassembly.streams), np.bool_)
+        opened[[stream for stream, stack in detected.stacks.items() if any(one.kind != proxy.KIND for one in stack)]] = True
+        large[flow[goes_on & opened]] = states
         small = states | ((packets <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS))
+        small[flow[goes_on & opened]] = False
         ends = np.cumsum(packets)
         self.large_flows: list[tuple[int, int]] = list(zip((ends - packets)[large].tolist(), ends[large].tolist(), strict=True))
         """The rows, from and to, of each open flow of many packets."""
