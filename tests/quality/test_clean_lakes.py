@@ -71,7 +71,9 @@ def without_times(folder: Path) -> Path:
 
 def older(commit: str) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        lakes.bring_up(str(unpacked(commit, folder)))
+        lake = str(unpacked(commit, folder))
+        lakes.create(lake)
+        lakes.bring_up(lake)
         return folder / "lake"
 
     return make
