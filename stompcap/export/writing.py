@@ -27,7 +27,7 @@ def write(
     fits = (stream["first_ns"] or 0) >= 0 and (stream["last_ns"] or 0) < END_NS
     pcap = fits and len(found.links) == 1 and not output.lower().endswith(".pcapng")
     part = f"{output}.part"
-    with _writable(output, part):
+    with writable(output, part):
         with open(part, "wb") as file:
             writer = Writer(file, min(found.links) if pcap else None)
             for rank, numbers in found.numbers.items():
@@ -40,7 +40,7 @@ def write(
 
 
 @contextlib.contextmanager
-def _writable(output: str, part: str) -> Iterator[None]:
+def writable(output: str, part: str) -> Iterator[None]:
     """Remove an incomplete file, and turn the system's error into one line."""
     try:
         yield
