@@ -26,12 +26,12 @@ PORT = 61613
 EMBEDDED = Path(__file__).parent / "artemis" / "EmbeddedBroker.java"
 
 
-def lets_in(address: str, user: User) -> bool:
-    """Whether the broker at that address answers this user's CONNECT with CONNECTED."""
+def lets_in(address: str, user: User, before: bytes = b"") -> bool:
+    """Whether the broker at that address answers this user's CONNECT, with these octets before it, with CONNECTED."""
     connect = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{user.login}\npasscode:{user.passcode}\n\n\0"
     try:
         with socket.create_connection((address, PORT), timeout=2) as one:
-            one.sendall(connect.encode())
+            one.sendall(before + connect.encode())
             return one.recv(4096).startswith(b"CONNECTED")
     except OSError:
         return False
@@ -53,6 +53,10 @@ class Broker(ABC):
     def start(self, stack: ExitStack, users: list[User]) -> Process:
         """Write the configuration and start the process on `stack`."""
 
+    def ready(self, probe: User) -> bool:
+        """Whether it lets a user in that it must know."""
+        return lets_in(self.address, probe)
+
     @contextmanager
     def running(self, users: list[User]) -> Iterator[Broker]:
         """The broker, up and accepting STOMP connections until the context ends."""
@@ -63,7 +67,7 @@ class Broker(ABC):
         with ExitStack() as stack:
             self.process = self.start(stack, [*users, probe])
             # RabbitMQ listens before it has read its users: only a successful login shows that it is ready.
-            self.process.wait_until(lambda: lets_in(self.address, probe), 120, self.name)
+            self.process.wait_until(lambda: self.ready(probe), 120, self.name)
             yield self
 
     @contextmanager
@@ -82,6 +86,11 @@ class RabbitMQ(Broker):
     name = "rabbitmq"
     address = "127.0.0.11"
     beat_ms = 1000
+    plugins = "rabbitmq_stomp"
+
+    def listeners(self) -> str:
+        """What it listens on, as lines of rabbitmq.conf."""
+        return f"stomp.listeners.tcp.1 = {self.address}:{PORT}\n"
 
     def start(self, stack: ExitStack, users: list[User]) -> Process:
         """Definitions with salted passwords, a port mapper, then the node."""
@@ -103,17 +112,18 @@ class RabbitMQ(Broker):
         }
         (home / "definitions.json").write_text(json.dumps(definitions))
         (home / "rabbitmq.conf").write_text(
-            f"listeners.tcp = none\nstomp.listeners.tcp.1 = {self.address}:{PORT}\n"
+            f"listeners.tcp = none\n{self.listeners()}"
             f"load_definitions = {home}/definitions.json\n"
             "log.console = true\nlog.console.level = info\nlog.file = false\n"
         )
-        (home / "enabled_plugins").write_text("[rabbitmq_stomp].\n")
+        (home / "enabled_plugins").write_text(f"[{self.plugins}].\n")
         mapper = "43690"
         env = {
             "HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
             "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": mapper,
             "RABBITMQ_NODENAME": "stompcap-recorder@localhost", "RABBITMQ_DIST_PORT": "43691",
-            "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"), "RABBITMQ_MNESIA_BASE": str(home / "mnesia"),
+            "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"), "RABBITMQ_ADVANCED_CONFIG_FILE": str(home / "advanced.config"),
+            "RABBITMQ_MNESIA_BASE": str(home / "mnesia"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "enabled_plugins"), "RABBITMQ_LOG_BASE": str(home),
             "RABBITMQ_PID_FILE": str(home / "node.pid"), "RABBITMQ_CONF_ENV_FILE": "/dev/null",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none",

@@ -12,6 +12,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, Protocol
 
 from data.recorder.truth import SessionLog, Settlement
 from data.recorder.wire import Frame, Header, Headers, serialize
@@ -19,10 +20,46 @@ from data.recorder.wire import Frame, Header, Headers, serialize
 PATIENCE_S = 20.0
 
 
+class Connection(Protocol):
+    """What carries STOMP: a TCP socket, or a layer upon one, whose `recv` gives None where it has received nothing for STOMP."""
+
+    def fileno(self) -> int:
+        """What select waits for."""
+
+    def recv(self, most: int, /) -> bytes | None:
+        """What came; empty at the end."""
+
+    def sendall(self, octets: bytes, /) -> None:
+        """Send it all."""
+
+    def shutdown(self, how: int, /) -> None:
+        """Say that nothing more comes."""
+
+    def setsockopt(self, level: int, option: int, value: Any, /) -> None:
+        """An option of the TCP socket."""
+
+    def getsockname(self) -> Any:
+        """The client's endpoint."""
+
+    def getpeername(self) -> Any:
+        """The server's endpoint."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+def tcp(address: tuple[str, int], source: tuple[str, int] | None = None) -> socket.socket:
+    """A TCP connection whose every write is sent at once."""
+    made = socket.create_connection(address, PATIENCE_S, source)
+    made.settimeout(None)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
 class Client:
     """One connection; `log` collects its truth."""
 
-    def __init__(self, log: SessionLog, address: tuple[str, int]) -> None:
+    def __init__(self, log: SessionLog, address: tuple[str, int], connection: Connection | None = None) -> None:
         self.log = log
         self.version = "1.2"
         self.changed = threading.Condition()
@@ -32,9 +69,7 @@ class Client:
         self.beating: threading.Event | None = None
         self.taken: set[int] = set()
         self.receipts = 0
-        self.socket = socket.create_connection(address, timeout=PATIENCE_S)
-        self.socket.settimeout(None)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = connection or tcp(address)
         log.opened_ns = time.time_ns()
         log.local, log.remote = self.socket.getsockname(), self.socket.getpeername()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -52,6 +87,8 @@ class Client:
                 chunk = self.socket.recv(262144)
             except OSError:
                 chunk, kind = b"", "rst"
+            if chunk is None:  # what came was the layer's own
+                continue
             now = time.time_ns()
             with self.changed:
                 if not chunk:
@@ -238,7 +275,7 @@ class Client:
         """FIN; read until the server closes too."""
         self.hush()
         if not self.ended:
-            self._mine("fin")
+            self.mine("fin")
             with contextlib.suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
             self.reader.join(3)
@@ -249,13 +286,14 @@ class Client:
     def reset(self) -> None:
         """RST: the connection ends at once."""
         self.hush()
-        self._mine("rst")
+        self.mine("rst")
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.stopped = True
         self.reader.join(3)
         self.socket.close()
 
-    def _mine(self, kind: str) -> None:
+    def mine(self, kind: str) -> None:
+        """Note that the client ends it, and how."""
         if self.log.ended_by is None:
             self.log.ended_by = "client"
         if self.log.end_kind == "open":

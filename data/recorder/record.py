@@ -40,7 +40,7 @@ def record(out: Path, cache: Path, scratch: Path, names: list[str], wanted: list
             for capture in dict.fromkeys(scenario.capture for scenario in programme):
                 chosen = [scenario for scenario in programme if scenario.capture == capture]
                 captures.append(_capture_again(out, broker, capture, chosen))
-    _passcodes(out)
+    passcodes(out)
     return captures
 
 
@@ -68,7 +68,7 @@ def _capture(out: Path, broker: Broker, capture: str, scenarios: list[Scenario])
         for _, stage in acts:
             for log in stage.logs:
                 log.from_c2s, log.from_s2c = len(log.tape_c2s.octets), len(log.tape_s2c.octets)
-        with Sniffer(path, broker.address, PORT, precision, broker.home / f"tcpdump_{capture}.log"):
+        with Sniffer(path, broker.address, (PORT,), precision, broker.home / f"tcpdump_{capture}.log"):
             if plays:
                 list(pool.map(next, plays))
             else:
@@ -103,7 +103,7 @@ def _truth(path: Path, broker: Broker, logs: list[SessionLog]) -> list[Record]:
     return [head, *(record for log in logs for record in log.records())]
 
 
-def _passcodes(out: Path) -> None:
+def passcodes(out: Path) -> None:
     """All passcodes of all truth files in one list, to search for leaks with."""
     found = set()
     for truth in sorted(out.glob("*.truth.jsonl")):

@@ -13,16 +13,17 @@ from data.recorder.process import Process
 
 
 class Sniffer:
-    """Records one address's STOMP port into `path`; precision is nano or micro; editcap makes pcapng."""
+    """Records one address's STOMP ports into `path`; precision is nano or micro; editcap makes pcapng."""
 
-    def __init__(self, path: Path, address: str, port: int, precision: str, log: Path) -> None:
+    def __init__(self, path: Path, address: str, ports: tuple[int, ...], precision: str, log: Path) -> None:
         self.path = path
         # Named .pcap in the scratch folder: Ubuntu's AppArmor profile lets tcpdump write nothing else.
         self.pcap = log.with_suffix(".pcap")
         self.log = log
         self.process = Process(
             ["tcpdump", "-U", "-n", "-Z", "root", "-i", "lo", "-s", "0", "-B", "65536",
-             f"--time-stamp-precision={precision}", "-w", str(self.pcap), f"host {address} and tcp port {port}"],
+             f"--time-stamp-precision={precision}", "-w", str(self.pcap),
+             f"host {address} and (" + " or ".join(f"tcp port {port}" for port in ports) + ")"],
             self.log)
 
     def __enter__(self) -> Sniffer:

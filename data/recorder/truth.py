@@ -69,6 +69,7 @@ class SessionLog:
     violations: list[Record] = field(default_factory=list)
     planted_beats: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    carried: Record = field(default_factory=dict)  # what carried it, where that was not TCP alone
 
     def connected(self, frame: Frame, offer: tuple[int, int]) -> None:
         """Take CONNECTED: version, and the heart-beat intervals as a client computes them."""
@@ -112,7 +113,7 @@ class SessionLog:
             "frames_c2s": len(self.sent), "frames_s2c": len(self.received), "opened_clock_ns": self.opened_ns,
             "closed_clock_ns": self.closed_ns, "end_kind": self.end_kind, "ended_by": self.ended_by,
             "notes": self.notes,
-        }
+        } | self.carried
 
     def _frames(self) -> list[Record]:
         both = [("c2s", frame) for frame in self.sent] + [("s2c", frame) for frame in self.received]

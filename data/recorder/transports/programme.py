@@ -1,0 +1,102 @@
+"""Which sessions each capture has: scenarios by routes, and programs of client libraries."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from data.recorder.brokers import Broker
+from data.recorder.scenario import Scenario
+from data.recorder.scenarios import PROGRAMME
+from data.recorder.transports.brokers import RabbitMQBehindProxy, RabbitMQBinary, RabbitMQEverywhere
+from data.recorder.transports.scenarios import (
+    BOTH_WAYS,
+    BROKEN,
+    LARGE,
+    NEW_KEYS,
+    PINGS,
+    RESUMED,
+    TOO_LARGE,
+    UNENDED,
+    VANISHES,
+)
+from data.recorder.transports.stage import Act, Route
+from data.recorder.transports.tls import Tls
+from data.recorder.transports.websocket import WebSocket
+
+KNOWN = {scenario.name: scenario for scenario in PROGRAMME}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One capture: its broker, who plays, its format, whether HAProxy stands before the broker, whether its keys lie within."""
+
+    name: str
+    broker: type[Broker]
+    acts: list[Act]
+    suffix: str = ".pcap"
+    precision: str = "micro"
+    proxied: bool = False
+    keys_within: bool = False
+    programs: dict[str, list[Route]] = field(default_factory=dict)
+
+
+def by(route: Route, *chosen: str | Scenario) -> list[Act]:
+    """Scenarios by a route: by name, with the digits of the only versions to play: `tx:11,12`."""
+    acts = []
+    for one in chosen:
+        if isinstance(one, str):
+            name, _, digits = one.partition(":")
+            known = KNOWN[name]
+            one = replace(known, versions=tuple(f"{word[0]}.{word[1]}" for word in digits.split(",")) if digits else known.versions)
+        acts.append(Act(one, route))
+    return acts
+
+
+WS = Route("ws", websocket=WebSocket())
+SPLIT = Route("split", websocket=WebSocket(split=24))
+DEFLATE = Route("deflate", websocket=WebSocket(deflate=True))
+FRESH = Route("fresh", websocket=WebSocket(deflate=True, kept=False))
+BINARY = Route("binary", websocket=WebSocket(text=False))
+PACKED = Route("packed", websocket=WebSocket(deflate=True, text=False, split=4096))
+GCM12 = Route("tls12", tls=Tls("1.2", "ECDHE-RSA-AES128-GCM-SHA256"))
+CHACHA12 = Route("chacha12", tls=Tls("1.2", "ECDHE-RSA-CHACHA20-POLY1305"))
+CBC12 = Route("cbc12", tls=Tls("1.2", "ECDHE-RSA-AES256-SHA384"))
+GCM13 = Route("tls13", tls=Tls("1.3"))
+CHACHA13 = Route("chacha13", tls=Tls("1.3", "TLS_CHACHA20_POLY1305_SHA256", "s_client"))
+GCM13_128 = Route("keys13", tls=Tls("1.3", "TLS_AES_128_GCM_SHA256", "s_client"))
+WSS12 = Route("wss12", tls=Tls("1.2"), websocket=WebSocket())
+WSS13 = Route("wss13", tls=Tls("1.3"), websocket=WebSocket(deflate=True))
+PROXY1, PROXY2 = Route("proxy1", proxy=1), Route("proxy2", proxy=2)
+PROXY_TLS = Route("proxytls", tls=Tls("1.3"), proxy=2)
+PROXY_WS = Route("proxyws", websocket=WebSocket(), proxy=1)
+PROXY_WSS = Route("proxywss", tls=Tls("1.2"), websocket=WebSocket(deflate=True), proxy=2)
+
+RECORDINGS = [
+    Recording("rabbitmq_websocket", RabbitMQEverywhere, [
+        *by(WS, "auto", "cumulative:10,12", "individual", "nack:12", "pair:12", "tx", "txfin:12", "txrst:12", "wrong:12", "rst:12",
+            "kept", "busy:12", "pauses:11", "dies:12", "serveronly", "none", PINGS, UNENDED, LARGE),
+        *by(SPLIT, "auto:12", "tx:11"),
+    ]),
+    Recording("rabbitmq_deflate", RabbitMQEverywhere, [
+        *by(DEFLATE, "auto", "cumulative:10", "individual", "nack:12", "pair:12", "tx", "kept", "dies:12", PINGS, UNENDED, LARGE),
+        *by(FRESH, "auto:12", "individual:11", "tx:12", "kept:12"),
+    ], ".pcapng", "nano"),
+    Recording("rabbitmq_binary", RabbitMQBinary, [
+        *by(BINARY, "auto:12", "bodies:11,12", BOTH_WAYS), *by(PACKED, "auto:12", "bodies:10,12", "tx:12", BOTH_WAYS)]),
+    Recording("rabbitmq_closes", RabbitMQEverywhere, [*by(WS, TOO_LARGE, VANISHES, *BROKEN), *by(DEFLATE, VANISHES, TOO_LARGE)]),
+    Recording("rabbitmq_tls", RabbitMQEverywhere, [
+        *by(GCM13, "auto", "individual", "nack:12", "pair:12", "tx", "txfin:12", "txrst:12", "kept", "dies:12", "rst:12", "bodies:12",
+            RESUMED),
+        *by(GCM12, "auto:12", "individual:11", "tx:10,12", "kept:12", "bodies:12", "rst:11", RESUMED),
+        *by(CHACHA12, "auto:12", "tx:11", "kept:12"), *by(CBC12, "auto:12", "tx:11", "kept:12"),
+        *by(CHACHA13, "auto:11"), *by(GCM13_128, NEW_KEYS),
+    ]),
+    Recording("rabbitmq_wss", RabbitMQEverywhere, [
+        *by(WSS13, "auto", "individual:11,12", "pair:12", "tx:12", "kept:12", "dies:12", PINGS, UNENDED, LARGE),
+        *by(WSS12, "auto:12", "cumulative:10", "tx:11", "kept:12", "rst:12"),
+    ], ".pcapng", "nano", keys_within=True),
+    Recording("rabbitmq_proxy", RabbitMQBehindProxy, [
+        *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"),
+        *by(PROXY2, "auto:11", "individual:12", "tx:10", "kept:11", "fin:12"),
+        *by(PROXY_TLS, "auto:12", "tx:12"), *by(PROXY_WS, "auto:12", "kept:12"), *by(PROXY_WSS, "auto:12", "individual:12", "kept:12"),
+    ], proxied=True),
+]
