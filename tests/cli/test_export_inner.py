@@ -29,8 +29,8 @@ def test_the_rows_of_each_stream_come_again(name, tmp_path):
     lake = lake_of(tmp_path, DATA / name)
     for stream in lake.streams()[:8]:
         out, told = lake.export(stream["stream_id"], "out.pcap", "--inner")
-        lines = tshark(out, "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-Y", "tcp.checksum.status == 1", "-T", "fields",
-                       "-e", "tcp.stream")  # fmt: skip
+        checked = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-Y", "tcp.checksum.status == 1"]
+        lines = tshark(out, *checked, "-T", "fields", "-e", "tcp.stream")
         assert lines == ["0"] * told["packets"], "every checksum is right, and all is one connection"
         again = tables_of([out])
         assert rows_of(again) == rows_of(lake.tables, stream["stream_id"])

@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 from stompcap.cli.dialogue import headers
 from stompcap.cli.dialogue.lines import Dialogue, Line, Row
 from stompcap.cli.dialogue.summary import summary
+from stompcap.tables.carriers import carried, opened_by
 from stompcap.tables.levels import SPELLED
 from stompcap.units import count, endpoint, moment, size, stamp
 from stompcap.visible import CUT, visible
@@ -56,7 +57,8 @@ class Writer:
         """The line that begins a session."""
         session, broker = dialogue.session, " ".join(filter(None, map(dialogue.session.get, ("server_product", "server_version"))))
         ends = " → ".join(endpoint(session[f"{side}_ip"], session[f"{side}_port"]) for side in ("client", "server"))
-        what = [f"session {dialogue.stream_id}", ends, f"STOMP {session['version'] or '?'}", broker or "broker unknown"]
+        spoken = " ".join(filter(None, (f"STOMP {session['version'] or '?'}", carried(session["transport"]))))
+        what = [f"session {dialogue.stream_id}", ends, *filter(None, [opened_by(session)]), spoken, broker or "broker unknown"]
         if not self.style.named:  # else it is not known yet
             what.append(session["outcome"])
         return self._cut("  ".join(map(visible, [*what, stamp(session["opened_ns"], 6)])), "head")
