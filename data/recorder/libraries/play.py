@@ -11,6 +11,7 @@ A program gets one argument, a file of JSON: `address`, `port`, `beat_ms`, and `
 - `settle`: `word`, `messages` (the number of the one named, in order of arrival, then of those that a cumulative ACK settles with it),
   `delay_ms`, `transaction`; just before the library's ack or nack call
 - `transaction`: `command`, `transaction` (null where the library makes up the name); just before the call
+- `carried`: facts of what carried it, for the session's line
 - `end`: the library's disconnect has returned
 
 Each session: heart-beats from 1.1 on; SUBSCRIBE; four SENDs, the last with a receipt; a transaction committed, one aborted. Mode client:
@@ -52,6 +53,12 @@ def play(stage: Stage) -> None:
         logs[log.session] = log
         asked.append({"session": log.session, "login": log.user.login, "passcode": log.user.passcode, "version": f"{digits[0]}.{digits[1]}",
                       "mode": "client-individual" if mode == "individual" else mode, "queue": stage.queue(part)})
+    run(stage, command, logs, asked)
+
+
+def run(stage: Stage, command: list[str], logs: dict[str, SessionLog], asked: list[Record], name: str | None = None) -> None:
+    """Let a program (by name, where that is not the scenario's) play what is asked, and take its lines into the sessions' logs."""
+    program = PROGRAMS[name or stage.scenario]
     plan = stage.broker.home / f"plan_{stage.scenario}.json"
     plan.write_text(json.dumps({"address": stage.broker.address, "port": PORT, "beat_ms": stage.broker.beat_ms, "sessions": asked}))
     environment = program.environment(stage.broker.cache)
@@ -62,11 +69,11 @@ def play(stage: Stage) -> None:
     for line in done.stdout.split("\n")[:-1]:
         event = json.loads(line)
         events[event["session"]].append(event)
-    for name, log in logs.items():
-        _Reading(log).take(sorted(events[name], key=lambda event: int(event["at"])))
+    for session, log in logs.items():
+        Reading(log).take(sorted(events[session], key=lambda event: int(event["at"])))
 
 
-class _Reading:
+class Reading:
     """One session's events, turned into its log."""
 
     def __init__(self, log: SessionLog) -> None:
@@ -76,7 +83,7 @@ class _Reading:
         self.units: list[Event] = []
         self.receipts: set[str] = set()
         self.takers = {"open": self._open, "octets": self._octets, "message": self._message, "receipt": self._receipt,
-                       "settle": self._settling, "transaction": self._unit, "end": self._end}
+                       "settle": self._settling, "transaction": self._unit, "end": self._end, "carried": self._carried}
 
     def take(self, events: list[Event]) -> None:
         """All events, in order of the clock."""
@@ -102,6 +109,9 @@ class _Reading:
             if frame.command == "CONNECTED":
                 can, wants = (self.log.sent[0].get("heart-beat") or "0,0").split(",")
                 self.log.connected(frame, (int(can), int(wants)))
+
+    def _carried(self, of: Event, at: int) -> None:
+        self.log.carried |= of
 
     def _message(self, of: Event, at: int) -> None:
         self.handed.append((of["message_id"], at))

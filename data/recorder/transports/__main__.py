@@ -26,7 +26,7 @@ def main() -> int:
     chosen = [one for one in RECORDINGS if not given.capture or one.name in given.capture]
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
     try:
-        ensure(sorted({one.broker.name for one in chosen}), {"haproxy": "haproxy", "openssl": "openssl"})
+        ensure(sorted({one.broker.name for one in chosen}), {"haproxy": "haproxy", "openssl": "openssl", "node": "nodejs", "npm": "npm"})
         with tempfile.TemporaryDirectory(prefix="stompcap-record-") as scratch:
             record(given.outdir, cache, Path(scratch), chosen)
     except MissingNeedError as error:

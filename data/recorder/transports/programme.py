@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from data.recorder.brokers import Broker
+from data.recorder.brokers import PORT, Artemis, Broker
 from data.recorder.scenario import Scenario
 from data.recorder.scenarios import PROGRAMME
-from data.recorder.transports.brokers import RabbitMQBehindProxy, RabbitMQBinary, RabbitMQEverywhere
+from data.recorder.transports.brokers import WS_PORT, WSS_PORT, RabbitMQBehindProxy, RabbitMQBinary, RabbitMQEverywhere
+from data.recorder.transports.library import Asked
 from data.recorder.transports.scenarios import (
     BOTH_WAYS,
     BROKEN,
@@ -36,7 +37,7 @@ class Recording:
     precision: str = "micro"
     proxied: bool = False
     keys_within: bool = False
-    programs: dict[str, list[Route]] = field(default_factory=dict)
+    stompjs: list[Asked] = field(default_factory=list)
 
 
 def by(route: Route, *chosen: str | Scenario) -> list[Act]:
@@ -70,6 +71,31 @@ PROXY_TLS = Route("proxytls", tls=Tls("1.3"), proxy=2)
 PROXY_WS = Route("proxyws", websocket=WebSocket(), proxy=1)
 PROXY_WSS = Route("proxywss", tls=Tls("1.2"), websocket=WebSocket(deflate=True), proxy=2)
 
+ARTEMIS_WS = Route("ws", websocket=WebSocket(text=False, path="/stomp"), at=PORT)
+ARTEMIS_TEXT = Route("wstext", websocket=WebSocket(path="/stomp", subprotocols=("stomp", "v10.stomp")), at=PORT)
+MODES = ("auto", "client", "client-individual")
+FRESH_WINDOWS = {"clientNoContextTakeover": True, "serverNoContextTakeover": True}
+NODE_WS = [
+    *(Asked(f"plain-{mode.rpartition('-')[2]}", version, mode, "websocket", WS_PORT)
+      for mode, version in (("auto", "1.0"), ("auto", "1.1"), *((mode, "1.2") for mode in MODES))),
+    *(Asked(f"deflate-{mode.rpartition('-')[2]}", version, mode, "websocket", WS_PORT, options={"deflate": True})
+      for mode, version in (("client", "1.0"), ("client", "1.1"), *((mode, "1.2") for mode in MODES))),
+    *(Asked(f"fresh-{mode.rpartition('-')[2]}", "1.2", mode, "websocket", WS_PORT, options={"deflate": FRESH_WINDOWS, "large": 1 << 13})
+      for mode in MODES[:2]),
+    Asked("binary", "1.2", "client", "websocket", WS_PORT, options={"binary": True}),
+    Asked("split", "1.2", "auto", "websocket", WS_PORT, options={"split": True, "large": 3 << 14}),
+    Asked("splitdeflate", "1.2", "auto", "websocket", WS_PORT, options={"split": True, "large": 1 << 18, "deflate": True}),
+]
+NODE_WSS = [
+    Asked(f"{name}-{mode.rpartition('-')[2]}", "1.2", mode, "wss", WSS_PORT, options=options)
+    for name, mode, options in (
+        ("wss", "client-individual", {"deflate": True}), ("wss", "auto", {}),
+        ("chacha13", "client", {"suites": "TLS_CHACHA20_POLY1305_SHA256", "deflate": True}),
+        ("gcm13", "auto", {"suites": "TLS_AES_128_GCM_SHA256"}),
+        ("chacha12", "client", {"suites": "ECDHE-RSA-CHACHA20-POLY1305", "newest": "TLSv1.2", "large": 1 << 13}),
+    )
+]
+
 RECORDINGS = [
     Recording("rabbitmq_websocket", RabbitMQEverywhere, [
         *by(WS, "auto", "cumulative:10,12", "individual", "nack:12", "pair:12", "tx", "txfin:12", "txrst:12", "wrong:12", "rst:12",
@@ -94,6 +120,13 @@ RECORDINGS = [
         *by(WSS13, "auto", "individual:11,12", "pair:12", "tx:12", "kept:12", "dies:12", PINGS, UNENDED, LARGE),
         *by(WSS12, "auto:12", "cumulative:10", "tx:11", "kept:12", "rst:12"),
     ], ".pcapng", "nano", keys_within=True),
+    Recording("rabbitmq_webstompjs", RabbitMQEverywhere, [], stompjs=NODE_WS),
+    Recording("rabbitmq_wssstompjs", RabbitMQEverywhere, [], stompjs=NODE_WSS),
+    Recording("artemis_websocket", Artemis, [
+        *by(ARTEMIS_WS, "auto", "individual:11,12", "nack:12", "pair:12", "tx", "kept", "dies:12", "bodies:11,12", "rst:12", UNENDED,
+            TOO_LARGE),
+        *by(ARTEMIS_TEXT, "auto:12", "tx:10"),
+    ], ".pcapng", "nano"),
     Recording("rabbitmq_proxy", RabbitMQBehindProxy, [
         *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"),
         *by(PROXY2, "auto:11", "individual:12", "tx:10", "kept:11", "fin:12"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from data.recorder.brokers import Broker
 from data.recorder.record import AT_ONCE, passcodes
 from data.recorder.sniffer import Sniffer
-from data.recorder.transports import proof
+from data.recorder.transports import library, proof
 from data.recorder.transports.brokers import HAProxy
 from data.recorder.transports.programme import Recording
 from data.recorder.transports.stage import Act, Way
@@ -28,7 +28,8 @@ def record(out: Path, cache: Path, scratch: Path, recordings: list[Recording]) -
         began = time.monotonic()
         broker = one.broker(scratch / one.name, cache)
         with ExitStack() as stack:
-            stack.enter_context(broker.running([user for act in one.acts for user in act.users(broker.name)]))
+            users = [*(user for act in one.acts for user in act.users(broker.name)), *(asked.user(broker.name) for asked in one.stompjs)]
+            stack.enter_context(broker.running(users))
             haproxy = HAProxy(broker.home / "haproxy", broker.address).start(stack) if one.proxied else None
             path = _capture(out, broker, one, haproxy)
         print(f"{path.name}: {path.stat().st_size} octets, {time.monotonic() - began:.1f} s", flush=True)
@@ -40,9 +41,12 @@ def _capture(out: Path, broker: Broker, one: Recording, haproxy: HAProxy | None)
     ways = [Way(broker, act.named.name, version, run, route=act.route, keys=keys, haproxy=haproxy if act.route.proxy else None)
             for act in one.acts for version in act.scenario.versions]
     acts = [act for act in one.acts for _ in act.scenario.versions]
-    ports = tuple(sorted({act.route.port for act in one.acts}))
+    ports = tuple(sorted({act.route.port for act in one.acts} | {asked.port for asked in one.stompjs}))
     with Sniffer(path, broker.address, ports, one.precision, broker.home / f"tcpdump_{one.name}.log"), ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(_play, acts, ways))
+        if one.stompjs:
+            ways.append(Way(broker, "stompjs", "", run, keys=keys))
+            library.play(ways[-1], one.stompjs)
         for way in ways:
             way.found_beyond()
     logs = [log for way in ways for log in way.logs]

@@ -18,12 +18,14 @@ from data.recorder.users import User
 
 @dataclass(frozen=True)
 class Route:
-    """How STOMP gets to the broker; `name` stands in the sessions' names. `proxy` is the version of the header, 0 for none."""
+    """How STOMP gets to the broker; `name` stands in the sessions' names. `proxy` is the version of the header, 0 for none,
+    `at` the broker's port where it is not RabbitMQ's."""
 
     name: str
     tls: Tls | None = None
     websocket: WebSocket | None = None
     proxy: int = 0
+    at: int | None = None
 
     @property
     def transport(self) -> str:
@@ -34,7 +36,7 @@ class Route:
     @property
     def port(self) -> int:
         """The broker's port for it."""
-        return {"tcp": PORT, "tls": TLS_PORT, "websocket": WS_PORT, "wss": WSS_PORT}[self.transport]
+        return self.at or {"tcp": PORT, "tls": TLS_PORT, "websocket": WS_PORT, "wss": WSS_PORT}[self.transport]
 
 
 @dataclass(frozen=True)

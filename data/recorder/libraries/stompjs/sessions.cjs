@@ -1,9 +1,11 @@
-// Plays the sessions of a plan with @stomp/stompjs over TCP, side by side, and prints what happened as JSON lines.
+// Plays the sessions of a plan with @stomp/stompjs, side by side, and prints what happened as JSON lines.
 // Argument: the plan, a file of JSON. ../play.py tells the layout of plan and lines, and what each session does.
+// A session is played over TCP, or where it has a `url` over WebSocket or SockJS, whose messages are its octets.
 "use strict";
 const fs = require("fs");
 const { Client, Versions } = require("@stomp/stompjs");
 const { TCPWrapper } = require("@stomp/tcp-wrapper");
+const sockets = require("./sockets.cjs");
 
 const plan = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const lines = [];
@@ -50,7 +52,8 @@ class Session {
       const { login, passcode, version } = this.asked;
       const beat = version === "1.0" ? 0 : plan.beat_ms;
       this.client = new Client({
-        webSocketFactory: () => this.socket(), connectHeaders: { login, passcode }, reconnectDelay: 0,
+        webSocketFactory: () => (this.asked.url ? sockets.open(this) : this.socket()),
+        forceBinaryWSFrames: Boolean(this.asked.binary), splitLargeFrames: Boolean(this.asked.split), connectHeaders: { login, passcode }, reconnectDelay: 0,
         heartbeatOutgoing: beat, heartbeatIncoming: beat,
         onConnect: done, onStompError: (frame) => failed(new Error(frame.headers.message)),
       });
@@ -107,6 +110,10 @@ class Session {
     await this.connect();
     const subscription = this.client.subscribe(queue, (message) => this.took(message), { ack: mode });
     const headers = { "content-type": "text/plain;charset=utf-8", kind: "número" };
+    if (this.asked.large) {
+      const body = Array.from({ length: this.asked.large / 32 }, (_, line) => `line ${line} of a large text `.padEnd(31, "-") + "\n").join("");
+      await this.receipt((receipt) => this.client.publish({ destination: `${queue}.large`, body, headers: { receipt } }));
+    }
     for (let number = 0; number < 3; number++)
       this.client.publish({ destination: queue, body: `library ${number}: ½ €`, headers });
     await this.receipt((receipt) =>
