@@ -23,7 +23,7 @@ WINDOW = 1 << 24
 FIRST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
 """Segments of flows that are taken at once: at first, and at most."""
 WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
-KEPT = ("streams", "raw_frames", "frames")
+KEPT = ("streams", "raw_frames", "frames", "transports", "transport_events")
 WHAT = ("stream_id", "protocol", "transport", "server_port", "outer_octets_c2s", "outer_octets_s2c")
 Row = Mapping[str, Any]
 

@@ -69,6 +69,15 @@ QUERIES = {
             FROM streams GROUP BY protocol, transport ORDER BY streams DESC, protocol, transport LIMIT 20""",
         ),
         Query(
+            "layers",
+            ("transports",),
+            """
+            SELECT kind, status, coalesce(tls_version, subprotocol) AS version, coalesce(cipher_suite, extensions) AS details, reason,
+                   close_code, count(*) AS layers
+            FROM transports GROUP BY kind, status, coalesce(tls_version, subprotocol), coalesce(cipher_suite, extensions), reason, close_code
+            ORDER BY layers DESC, kind, status, version, details, reason, close_code LIMIT 30""",
+        ),
+        Query(
             "sessions_total",
             ("sessions",),
             """

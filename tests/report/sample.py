@@ -72,6 +72,13 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                 "gap_octets_s2c": 1460 if number == 3 else 0,
             }
         )
+        if number % 8 == 0:
+            rows["transports"].append(
+                {
+                    "stream_id": stream, "layer": 1, "kind": "websocket", "status": "partly" if number else "read", "subprotocol": HOSTILE,
+                    "reason": HOSTILE if number else None, "close_code": 1000,
+                }
+            )  # fmt: skip
         rows["sessions"].append(
             {
                 "stream_id": stream,

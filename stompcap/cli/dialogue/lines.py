@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from stompcap.tables.carriers import EVENTS, LAYERS
 from stompcap.units import duration
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ FINDINGS = ("rule_id", "level", "side", "stream_id", "direction", "stream_offset
 LAST = (1 << 62, 0)
 COLUMNS: dict[str, tuple[str, ...] | None] = {
     "streams": None, "sessions": None, "raw_frames": RAW, "frames": FRAMES, "deliveries": DELIVERIES, "heartbeats": BEATS,
-    "heartbeat_violations": SILENCES, "compliance_findings": FINDINGS,
+    "heartbeat_violations": SILENCES, "compliance_findings": FINDINGS, "transports": None, "transport_events": None,
 }  # fmt: skip
 """The tables that dialogues are made from, and their columns; None for all."""
 
@@ -30,7 +31,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """One line: a frame, or one of heartbeats, gap, junk, partial, silence, close.
+    """One line: a frame, or one of heartbeats, gap, junk, partial, silence, close, transport (what a layer below STOMP said).
 
     `ns` is when it was complete, None where the capture does not tell; `note` what is known of it beyond its octets.
     """
@@ -69,6 +70,7 @@ class Dialogue:
     heartbeats: Sequence[Row]
     findings: Sequence[Row]
     captures: Mapping[str, str] = field(default_factory=dict)  # paths of captures by id
+    layers: Sequence[Row] = ()  # between TCP and STOMP, the outermost first
 
     @property
     def stream_id(self) -> str:
@@ -97,7 +99,8 @@ def dialogues(tables: Mapping[str, pa.Table], captures: Mapping[str, str]) -> li
         of = {name: by_stream.get(stream, []) for name, by_stream in rows.items()}
         lines = _lines(of, order)
         findings = of["compliance_findings"]
-        made.append(Dialogue(session, of["streams"][0], lines, of["deliveries"], of["heartbeats"], findings, captures))
+        layers = sorted(of["transports"], key=lambda row: row["layer"])
+        made.append(Dialogue(session, of["streams"][0], lines, of["deliveries"], of["heartbeats"], findings, captures, layers))
     return sorted(made, key=lambda one: (one.session["opened_ns"] or 0, one.stream_id))
 
 
@@ -106,6 +109,9 @@ def _lines(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> list[Line]:
     ordered = [*_octets(of, order)][::-1]  # by offset where the moment is the same
     for row in of["heartbeat_violations"]:
         ordered.append(((row["gap_end_ns"] or 0, -1), _silence(row)))
+    kinds = {row["layer"]: LAYERS[row["kind"]] for row in of["transports"]}
+    for row in of["transport_events"]:
+        ordered.append(((row["ts_ns"] or 0, order.get(row["capture_id"], 0) << 40 | (row["packet"] or 0)), _event(row, kinds)))
     ordered += [((line.ns or 0, LAST[0]), line) for line in _closes(of["streams"][0], of["sessions"][0])]
     ordered.sort(key=lambda one: one[0])
     return _with_findings(_joined(line for _, line in ordered), of["compliance_findings"])
@@ -167,6 +173,13 @@ def _silence(row: Row) -> Line:
     excuse = f", excused by {row['excused']}" if row["excused"] else ""
     note = f"{duration(row['gap_ms'] * 1000)} without a byte, {row['ratio']:.2f} intervals of {duration(row['interval_ms'] * 1000)}"
     return Line("silence", row["direction"], None, row["gap_end_ns"], note=f"{row['severity']}: {note}{excuse}")
+
+
+def _event(row: Row, kinds: Mapping[int, str]) -> Line:
+    """The line of what a layer said; `kinds` are the names of layers."""
+    says = f"{kinds.get(row['layer'], 'layer')} {EVENTS[row['kind']]}"
+    note = f"{says}: {row['detail']}" if row["detail"] else says
+    return Line("transport", row["direction"], None, row["ts_ns"], row["octets"] or 0, row["capture_id"], row["packet"], note=note)
 
 
 def _joined(lines: Iterable[Line]) -> list[Line]:

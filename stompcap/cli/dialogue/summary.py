@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from stompcap.tables.carriers import described
 from stompcap.tables.levels import SPELLED
 from stompcap.tables.outcomes import DIRECT, SETTLED
 from stompcap.tables.words import SIDES
@@ -55,6 +56,8 @@ def summary(dialogue: Dialogue) -> Iterator[str]:
     missing = f", {size(f['gap_octets'])} missing" if f["gap_octets"] else ""
     client = f", client {f['client']}" if f["client"] else ""
     yield f"{end}{by} after {duration(f['duration_us'])}; {count(f['frames_c2s'])} frames →, {count(f['frames_s2c'])} ←{missing}{client}"
+    if dialogue.layers:
+        yield f"inside {', '.join(map(described, dialogue.layers))}"
     parts = []
     if f["deliveries"]:
         statuses = ", ".join(f"{count(number)} {status}" for status, number in f["delivery_statuses"].items())

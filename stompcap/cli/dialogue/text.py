@@ -114,6 +114,8 @@ class Writer:
             return f"heart-beat{'s × ' + count(line.count) if line.count > 1 else ''}{note}"
         if line.kind in ("close", "silence"):
             return f"{line.kind}{note}"
+        if line.kind == "transport":
+            return visible(line.note, LONGEST_EVIDENCE)
         if line.frame is None:
             words = {"gap": "missing from the capture", "junk": "no frame", "partial": "frame cut short"}
             return f"{line.kind}  {size(line.octets)}: {words.get(line.kind, '')}{note}"
