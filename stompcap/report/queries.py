@@ -74,7 +74,8 @@ QUERIES = {
             """
             SELECT kind, status, coalesce(tls_version, subprotocol) AS version, coalesce(cipher_suite, extensions) AS details, reason,
                    close_code, count(*) AS layers
-            FROM transports GROUP BY kind, status, coalesce(tls_version, subprotocol), coalesce(cipher_suite, extensions), reason, close_code
+            FROM transports
+            GROUP BY kind, status, coalesce(tls_version, subprotocol), coalesce(cipher_suite, extensions), reason, close_code
             ORDER BY layers DESC, kind, status, version, details, reason, close_code LIMIT 30""",
         ),
         Query(
