@@ -15,6 +15,7 @@ TOOLS = {"tcpdump": "tcpdump", "tshark": "tshark", "editcap": "tshark"}
 BROKERS = {
     "rabbitmq": {"/usr/lib/rabbitmq/bin/rabbitmq-server": "rabbitmq-server", "epmd": "erlang-base"},
     "activemq": {"/usr/share/activemq/bin/activemq.jar": "activemq", "java": "default-jdk-headless"},
+    "spring": {"mvn": "maven", "javac": "default-jdk-headless"},
     "artemis": {"mvn": "maven", "javac": "default-jdk-headless"},
 }
 

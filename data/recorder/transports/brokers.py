@@ -3,15 +3,19 @@ from __future__ import annotations
 
 import re
 import time
+import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
-from data.recorder.brokers import PORT, RabbitMQ, lets_in
+from data.recorder.brokers import PORT, ActiveMQ, Broker, RabbitMQ, lets_in
+from data.recorder.needs import maven_jars
 from data.recorder.process import Process, listens
 from data.recorder.transports.tls import certificate
 from data.recorder.users import User
 
 TLS_PORT, WS_PORT, WSS_PORT = 61614, 15674, 15673
+CLASSIC_WS_PORT, SPRING_PORT = 61623, 8080
+HERE = Path(__file__).parent
 LARGEST = 300_000
 """Octets of a frame of WebSocket that RabbitMQ takes here, so that a larger one can be sent."""
 
@@ -56,6 +60,42 @@ class RabbitMQBehindProxy(RabbitMQEverywhere):
     def ready(self, probe: User) -> bool:
         """Whether it lets a user in, behind a header."""
         return lets_in(self.address, probe, f"PROXY TCP4 127.0.0.1 {self.address} 1 {PORT}\r\n".encode())
+
+
+class ClassicEverywhere(ActiveMQ):
+    """ActiveMQ Classic from Maven Central: Debian's package has no connector for WebSocket."""
+
+    def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """The embedding program, compiled as it is launched."""
+        jars = maven_jars(self.cache / "activemq-5.17.2", HERE / "classic" / "pom.xml", "activemq-http")
+        people = self.home / "users.txt"
+        people.write_text("".join(f"{user.login} {user.passcode}\n" for user in users))
+        command = ["java", "-Xmx256m", "-cp", f"{jars}/*", str(HERE / "classic" / "ClassicBroker.java"), str(people),
+                   f"ws://{self.address}:{CLASSIC_WS_PORT}", f"stomp://{self.address}:{PORT}"]
+        return stack.enter_context(Process(command, self.home / "broker.log", cwd=self.home))
+
+
+class Spring(Broker):
+    """Spring's SimpleBroker in an embedded Tomcat; it asks nobody for a passcode."""
+
+    name = "spring"
+    address = "127.0.0.14"
+    beat_ms = 1000
+
+    def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """The embedding program, compiled as it is launched."""
+        jars = maven_jars(self.cache / "spring-6.2.8", HERE / "spring" / "pom.xml", "spring-websocket")
+        command = ["java", "-Xmx256m", "-cp", f"{jars}/*", str(HERE / "spring" / "SpringBroker.java"), self.address, str(SPRING_PORT),
+                   str(self.beat_ms)]
+        return stack.enter_context(Process(command, self.home / "broker.log", cwd=self.home))
+
+    def ready(self, probe: User) -> bool:
+        """Whether it answers SockJS's first question."""
+        try:
+            with urllib.request.urlopen(f"http://{self.address}:{SPRING_PORT}/sockjs/info", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
 
 
 class HAProxy:

@@ -6,18 +6,31 @@ from dataclasses import dataclass, field, replace
 from data.recorder.brokers import PORT, Artemis, Broker
 from data.recorder.scenario import Scenario
 from data.recorder.scenarios import PROGRAMME
-from data.recorder.transports.brokers import WS_PORT, WSS_PORT, RabbitMQBehindProxy, RabbitMQBinary, RabbitMQEverywhere
+from data.recorder.transports.brokers import (
+    CLASSIC_WS_PORT,
+    SPRING_PORT,
+    WS_PORT,
+    WSS_PORT,
+    ClassicEverywhere,
+    RabbitMQBehindProxy,
+    RabbitMQBinary,
+    RabbitMQEverywhere,
+    Spring,
+)
 from data.recorder.transports.library import Asked
 from data.recorder.transports.scenarios import (
     BOTH_WAYS,
     BROKEN,
+    CRLF,
     LARGE,
     NEW_KEYS,
     PINGS,
     RESUMED,
+    SIMPLE,
     TOO_LARGE,
     UNENDED,
     VANISHES,
+    over,
 )
 from data.recorder.transports.stage import Act, Route
 from data.recorder.transports.tls import Tls
@@ -73,6 +86,19 @@ PROXY_WSS = Route("proxywss", tls=Tls("1.2"), websocket=WebSocket(deflate=True),
 
 ARTEMIS_WS = Route("ws", websocket=WebSocket(text=False, path="/stomp"), at=PORT)
 ARTEMIS_TEXT = Route("wstext", websocket=WebSocket(path="/stomp", subprotocols=("stomp", "v10.stomp")), at=PORT)
+CLASSIC_WS = Route("ws", websocket=WebSocket(path="/"), at=CLASSIC_WS_PORT)
+CLASSIC_DEFLATE = Route("deflate", websocket=WebSocket(path="/", deflate=True, subprotocols=("stomp",)), at=CLASSIC_WS_PORT)
+SPRING_WS = Route("ws", websocket=WebSocket(path="/stomp", split=1500), at=SPRING_PORT)
+SPRING_DEFLATE = Route("deflate", websocket=WebSocket(path="/sockjs/websocket", deflate=True, subprotocols=("v12.stomp",)), at=SPRING_PORT)
+SPRING_OVER = replace(TOO_LARGE, name="over", play=over)
+NODE_SPRING = [
+    *(Asked(f"sockjs-{name}", version, "auto", "sockjs", SPRING_PORT, "/sockjs", {"simple": True, **options})
+      for name, version, options in (
+          ("auto", "1.1", {}), ("auto", "1.2", {}), ("large", "1.2", {"large": 1 << 12}),
+          ("idle", "1.0", {"idle": 4000}), ("split", "1.2", {"large": 1 << 14, "split": True}))),
+    Asked("stomp", "1.2", "auto", "websocket", SPRING_PORT, "/stomp", {"simple": True}),
+    Asked("deflate", "1.2", "auto", "websocket", SPRING_PORT, "/stomp", {"simple": True, "deflate": True, "large": 1 << 12}),
+]
 MODES = ("auto", "client", "client-individual")
 FRESH_WINDOWS = {"clientNoContextTakeover": True, "serverNoContextTakeover": True}
 NODE_WS = [
@@ -127,6 +153,12 @@ RECORDINGS = [
             TOO_LARGE),
         *by(ARTEMIS_TEXT, "auto:12", "tx:10"),
     ], ".pcapng", "nano"),
+    Recording("activemq_websocket", ClassicEverywhere, [
+        *by(CLASSIC_WS, "auto", "individual", "nack:12", "pair:12", "tx", "kept:11", "serveronly", "dies:12", "rst:12", CRLF,
+            UNENDED, TOO_LARGE),
+        *by(CLASSIC_DEFLATE, "auto:12", "tx:11", "kept:11"),
+    ], ".pcap", "nano"),
+    Recording("spring_websocket", Spring, [*by(SPRING_WS, SIMPLE, SPRING_OVER), *by(SPRING_DEFLATE, SIMPLE)], stompjs=NODE_SPRING),
     Recording("rabbitmq_proxy", RabbitMQBehindProxy, [
         *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"),
         *by(PROXY2, "auto:11", "individual:12", "tx:10", "kept:11", "fin:12"),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -29,7 +30,7 @@ def check(path: Path, logs: list[SessionLog], keys: Path) -> list[str]:
         if transport in ("tls", "wss"):
             one, other = opened.get(up, b""), opened.get(down, b"")
         if transport in ("websocket", "wss", "sockjs"):
-            one, other = _messages(one, other)
+            one, other = (b"".join(_of_sockjs(some) if transport == "sockjs" else some) for some in _messages(one, other))
         for side, seen, tape in (("c2s", one, log.tape_c2s), ("s2c", other, log.tape_s2c)):
             meant = bytes(tape.octets)
             if seen == meant:
@@ -83,8 +84,14 @@ def _opened(path: Path, keys: Path) -> dict[Key, bytes]:
     return out
 
 
-def _messages(up: bytes, down: bytes) -> tuple[bytes, bytes]:
-    """The messages of both sides of a WebSocket, one after the other."""
+def _of_sockjs(messages: list[bytes]) -> list[bytes]:
+    """What SockJS's messages bring: arrays of texts, the server's behind an `a`."""
+    arrays = [one.removeprefix(b"a") for one in messages if one.startswith((b"a[", b"["))]
+    return [text.encode() for array in arrays for text in json.loads(array)]
+
+
+def _messages(up: bytes, down: bytes) -> tuple[list[bytes], list[bytes]]:
+    """The messages of both sides of a WebSocket; one that is not whole is the last."""
     _, _, up = up.partition(b"\r\n\r\n")
     answer, _, down = down.partition(b"\r\n\r\n")
     accepted = re.search(rb"(?im)^sec-websocket-extensions: *(permessage-deflate[^\r]*)", answer)
@@ -97,11 +104,14 @@ def _messages(up: bytes, down: bytes) -> tuple[bytes, bytes]:
             extensions.append(deflate)
         machine = FrameProtocol(client=not from_client, extensions=extensions)
         machine.receive_bytes(octets)
-        found = b""
+        found, begins = [b""], True
         with contextlib.suppress(ParseFailed):  # what breaks the protocol ends it
             for frame in machine.received_frames():
                 if frame.opcode in (Opcode.TEXT, Opcode.BINARY):
                     payload = frame.payload
-                    found += payload.encode() if isinstance(payload, str) else bytes(payload)
+                    if begins:
+                        found.append(b"")
+                    found[-1] += payload.encode() if isinstance(payload, str) else bytes(payload)
+                    begins = frame.message_finished
         out.append(found)
     return out[0], out[1]

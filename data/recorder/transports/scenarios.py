@@ -62,6 +62,16 @@ def too_large(stage: Stage) -> None:
     client.close()
 
 
+def over(stage: Stage) -> None:
+    """More than Tomcat's buffer for a message takes: it closes with 1009."""
+    client, queue = stage.client(), stage.queue()
+    client.connect(stage.version)
+    client.publish(queue, b"fits")
+    client.publish(queue, b"x" * 70_000)
+    client.wait_closed(5)
+    client.close()
+
+
 def large(stage: Stage) -> None:
     """256 KiB to the broker, with a receipt; deflated it is short."""
     client, queue = stage.client(), stage.queue()
@@ -126,6 +136,30 @@ def new_keys(stage: Stage) -> None:
     client.disconnect()
 
 
+def simple(stage: Stage) -> None:
+    """What Spring's SimpleBroker knows: no receipts, no ACKs, no transactions; beats for four intervals."""
+    client, queue, interval = stage.client(), stage.queue(), stage.broker.beat_ms
+    client.connect(stage.version, (interval, interval))
+    client.beat(0.6 * interval)
+    client.send("SUBSCRIBE", [("id", "s-1"), ("destination", queue), ("ack", "auto")])
+    time.sleep(0.3)
+    for number in range(5):
+        client.publish(queue, f"simple {number}: ½ €".encode() * (1 + 40 * number), [("content-type", "text/plain;charset=utf-8")])
+    client.messages(5)
+    time.sleep(4 * interval / 1e3)
+    client.disconnect()
+
+
+def crlf(stage: Stage) -> None:
+    """Beats of CRLF, which ActiveMQ's connector for WebSocket does not endure."""
+    client, interval = stage.client(), stage.broker.beat_ms
+    client.connect(stage.version, (interval, interval))
+    client.beat(0.6 * client.log.heartbeat_c2s_ms, b"\r\n")
+    client.wait_closed(4)
+    client.close()
+
+
+CRLF = Scenario("crlf", "", crlf, LATEST)
 PINGS = Scenario("pings", "", pings, LATEST)
 UNENDED = Scenario("unended", "", unended, LATEST)
 VANISHES = Scenario("vanishes", "", vanishes, LATEST)
@@ -133,6 +167,7 @@ TOO_LARGE = Scenario("toolarge", "", too_large, LATEST)
 LARGE = Scenario("large", "", large, LATEST)
 BOTH_WAYS = Scenario("bothways", "", both_ways, LATEST)
 RESUMED = Scenario("resumed", "", resumed, LATEST, ("first", "second"))
+SIMPLE = Scenario("simple", "", simple, ("1.1", "1.2"))
 NEW_KEYS = Scenario("newkeys", "", new_keys, LATEST)
 BROKEN = [
     Scenario(name, "", lambda stage, wire=wire: broken(stage, wire), LATEST)

@@ -18,8 +18,10 @@ from data.recorder.users import User
 
 @dataclass(frozen=True)
 class Route:
-    """How STOMP gets to the broker; `name` stands in the sessions' names. `proxy` is the version of the header, 0 for none,
-    `at` the broker's port where it is not RabbitMQ's."""
+    """How STOMP gets to the broker; `name` stands in the sessions' names.
+
+    `proxy` is the version of the header, 0 for none; `at` the broker's port where it is not RabbitMQ's.
+    """
 
     name: str
     tls: Tls | None = None
