@@ -56,11 +56,13 @@ def play(stage: Stage) -> None:
     run(stage, command, logs, asked)
 
 
-def run(stage: Stage, command: list[str], logs: dict[str, SessionLog], asked: list[Record], name: str | None = None) -> None:
+def run(
+    stage: Stage, command: list[str], logs: dict[str, SessionLog], asked: list[Record], name: str | None = None, port: int = PORT
+) -> None:
     """Let a program (by name, where that is not the scenario's) play what is asked, and take its lines into the sessions' logs."""
     program = PROGRAMS[name or stage.scenario]
     plan = stage.broker.home / f"plan_{stage.scenario}.json"
-    plan.write_text(json.dumps({"address": stage.broker.address, "port": PORT, "beat_ms": stage.broker.beat_ms, "sessions": asked}))
+    plan.write_text(json.dumps({"address": stage.broker.address, "port": port, "beat_ms": stage.broker.beat_ms, "sessions": asked}))
     environment = program.environment(stage.broker.cache)
     done = subprocess.run([*command, str(plan)], capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
     if done.returncode != 0:

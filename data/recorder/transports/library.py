@@ -1,4 +1,4 @@
-"""@stomp/stompjs over `ws` and sockjs-client in Node: the sessions of ../libraries/play.py, by WebSocket, wss and SockJS."""
+"""Client libraries: the sessions of ../libraries/play.py by stompjs over `ws` and sockjs-client in Node, and by vertx-stomp over TLS."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -6,11 +6,14 @@ from typing import Any
 
 from data.recorder.libraries.install import PROGRAMS
 from data.recorder.libraries.play import run
+from data.recorder.needs import maven_jars
 from data.recorder.scenario import session_name
+from data.recorder.transports.brokers import HERE, TLS_PORT
 from data.recorder.transports.stage import Way
-from data.recorder.truth import SessionLog
+from data.recorder.truth import Record, SessionLog
 from data.recorder.users import User, user_for
 
+TLS = {"TLSv1.2": 12, "TLSv1.3": 13}
 URLS = {"websocket": "ws", "wss": "wss", "sockjs": "http"}
 
 
@@ -52,3 +55,28 @@ def play(way: Way, sessions: list[Asked]) -> None:
         asked.append({"session": name, "login": log.user.login, "passcode": log.user.passcode, "version": one.version, "mode": one.mode,
                       "queue": way.queue(f"{one.name}.{one.version}"), "url": url, "sockjs": one.transport == "sockjs", **one.options})
     run(way, command, logs, asked, "stompjs")
+
+
+def vertx_sessions(broker: str) -> list[tuple[str, str, str]]:
+    """Sessions of vertx-stomp: name, TLS version, STOMP version."""
+    return [(session_name(broker, "vertx", f"tls{number}-{mode}", version), word, version) for word, number in TLS.items()
+            for mode, version in (("auto", "1.1"), ("client", "1.2"), ("individual", "1.2"))]
+
+
+def play_vertx(way: Way) -> None:
+    """All sessions of vertx-stomp in one JVM, whose secrets an agent logs."""
+    program = PROGRAMS["vertx"]
+    java, *rest = program.command(way.broker.cache)
+    agent = maven_jars(way.broker.cache / "extract-tls-secrets-4.0.0", HERE / "agent" / "pom.xml", "extract-tls-secrets")
+    command = [java, f"-javaagent:{agent}/extract-tls-secrets-4.0.0.jar={way.keys}", *rest]
+    logs: dict[str, SessionLog] = {}
+    asked: list[Record] = []
+    for name, tls, version in vertx_sessions(way.broker.name):
+        log = SessionLog(session=name, broker=way.broker.name, client=program.client, user=user_for(name))
+        log.carried |= {"transport": "tls", "tls": {"version": tls, "resumed": False, "sni": None, "alpn": None}}
+        way.logs.append(log)
+        logs[name] = log
+        mode = name.split("-")[3]
+        asked.append({"session": name, "login": log.user.login, "passcode": log.user.passcode, "version": version, "tls": tls,
+                      "mode": "client-individual" if mode == "individual" else mode, "queue": way.queue(f"{mode}.{tls}")})
+    run(way, command, logs, asked, "vertx", TLS_PORT)

@@ -51,6 +51,7 @@ class Recording:
     proxied: bool = False
     keys_within: bool = False
     stompjs: list[Asked] = field(default_factory=list)
+    vertx: bool = False
 
 
 def by(route: Route, *chosen: str | Scenario) -> list[Act]:
@@ -159,6 +160,7 @@ RECORDINGS = [
         *by(CLASSIC_DEFLATE, "auto:12", "tx:11", "kept:11"),
     ], ".pcap", "nano"),
     Recording("spring_websocket", Spring, [*by(SPRING_WS, SIMPLE, SPRING_OVER), *by(SPRING_DEFLATE, SIMPLE)], stompjs=NODE_SPRING),
+    Recording("rabbitmq_vertxtls", RabbitMQEverywhere, [], vertx=True),
     Recording("rabbitmq_proxy", RabbitMQBehindProxy, [
         *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"),
         *by(PROXY2, "auto:11", "individual:12", "tx:10", "kept:11", "fin:12"),

@@ -15,10 +15,11 @@ from data.recorder.brokers import Broker
 from data.recorder.record import AT_ONCE, passcodes
 from data.recorder.sniffer import Sniffer
 from data.recorder.transports import library, proof
-from data.recorder.transports.brokers import HAProxy
+from data.recorder.transports.brokers import TLS_PORT, HAProxy
 from data.recorder.transports.programme import Recording
 from data.recorder.transports.stage import Act, Way
 from data.recorder.truth import Record, SessionLog
+from data.recorder.users import user_for
 
 
 def record(out: Path, cache: Path, scratch: Path, recordings: list[Recording]) -> None:
@@ -29,6 +30,7 @@ def record(out: Path, cache: Path, scratch: Path, recordings: list[Recording]) -
         broker = one.broker(scratch / one.name, cache)
         with ExitStack() as stack:
             users = [*(user for act in one.acts for user in act.users(broker.name)), *(asked.user(broker.name) for asked in one.stompjs)]
+            users += [user_for(name) for name, *_ in library.vertx_sessions(broker.name)] if one.vertx else []
             stack.enter_context(broker.running(users))
             haproxy = HAProxy(broker.home / "haproxy", broker.address).start(stack) if one.proxied else None
             path = _capture(out, broker, one, haproxy)
@@ -41,12 +43,16 @@ def _capture(out: Path, broker: Broker, one: Recording, haproxy: HAProxy | None)
     ways = [Way(broker, act.named.name, version, run, route=act.route, keys=keys, haproxy=haproxy if act.route.proxy else None)
             for act in one.acts for version in act.scenario.versions]
     acts = [act for act in one.acts for _ in act.scenario.versions]
-    ports = tuple(sorted({act.route.port for act in one.acts} | {asked.port for asked in one.stompjs}))
+    used = {act.route.port for act in one.acts} | {asked.port for asked in one.stompjs} | ({TLS_PORT} if one.vertx else set())
+    ports = tuple(sorted(used))
     with Sniffer(path, broker.address, ports, one.precision, broker.home / f"tcpdump_{one.name}.log"), ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(_play, acts, ways))
         if one.stompjs:
             ways.append(Way(broker, "stompjs", "", run, keys=keys))
             library.play(ways[-1], one.stompjs)
+        if one.vertx:
+            ways.append(Way(broker, "vertx", "", run, keys=keys))
+            library.play_vertx(ways[-1])
         for way in ways:
             way.found_beyond()
     logs = [log for way in ways for log in way.logs]

@@ -2,6 +2,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
@@ -28,6 +29,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -73,7 +75,7 @@ public class Sessions {
         /** Notes every octet before it goes out and as it comes in. */
         NetSocket tap(NetSocket socket) {
             note("open", new JsonObject().put("local", ends(socket.localAddress())).put("remote", ends(socket.remoteAddress())));
-            ((NetSocketInternal) socket).channelHandlerContext().pipeline().addFirst(new ChannelDuplexHandler() {
+            ChannelDuplexHandler noting = new ChannelDuplexHandler() {
                 @Override
                 public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
                     octets("s2c", message);
@@ -85,7 +87,13 @@ public class Sessions {
                     octets("c2s", message);
                     super.write(context, message, promise);
                 }
-            });
+            };
+            ChannelPipeline pipeline = ((NetSocketInternal) socket).channelHandlerContext().pipeline();
+            if (pipeline.get("ssl") == null) {
+                pipeline.addFirst(noting);
+            } else {
+                pipeline.addAfter("ssl", "noting", noting);
+            }
             return socket;
         }
 
@@ -126,6 +134,10 @@ public class Sessions {
             StompClientOptions options = new StompClientOptions().setHost(plan.getString("address")).setPort(plan.getInteger("port"))
                 .setVirtualHost("/").setLogin(asked.getString("login")).setPasscode(asked.getString("passcode"))
                 .setHeartbeat(new JsonObject().put("x", beat).put("y", beat));
+            if (asked.containsKey("tls")) {
+                options.setSsl(true).setTrustAll(true).setEnabledSecureTransportProtocols(Set.of(asked.getString("tls")));
+                options.setHostnameVerificationAlgorithm("");
+            }
             if (!version.equals("1.2")) {  // In 1.2 the library's own offer stands: all it knows.
                 options.setAcceptedVersions(List.of(version));
             }
