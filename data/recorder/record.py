@@ -110,5 +110,5 @@ def passcodes(out: Path) -> None:
         for line in truth.read_text().splitlines():
             entry = json.loads(line)
             if entry["kind"] == "session":
-                found.add(entry["passcode"])
+                found.update([entry["passcode"], *entry.get("secrets", [])])
     (out / "passcodes.txt").write_text("".join(f"{passcode}\n" for passcode in sorted(found)))

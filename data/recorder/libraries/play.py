@@ -67,8 +67,13 @@ def run(
     done = subprocess.run([*command, str(plan)], capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
     if done.returncode != 0:
         raise RuntimeError(f"{stage.product} with {program.client}: {done.stderr.strip()[-2000:]}")
+    take(done.stdout, logs)
+
+
+def take(printed: str, logs: dict[str, SessionLog]) -> None:
+    """Take a program's lines into the sessions' logs."""
     events: dict[str, list[Event]] = defaultdict(list)
-    for line in done.stdout.split("\n")[:-1]:
+    for line in printed.split("\n")[:-1]:
         event = json.loads(line)
         events[event["session"]].append(event)
     for session, log in logs.items():

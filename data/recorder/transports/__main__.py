@@ -15,6 +15,8 @@ from data.recorder.needs import MissingNeedError, ensure
 from data.recorder.transports.programme import RECORDINGS
 from data.recorder.transports.record import record
 
+TOOLS = {"haproxy": "haproxy", "openssl": "openssl", "node": "nodejs", "npm": "npm", "chromium": "chromium"}
+
 
 def main() -> int:
     """Parse the arguments, check the needs, record."""
@@ -26,7 +28,7 @@ def main() -> int:
     chosen = [one for one in RECORDINGS if not given.capture or one.name in given.capture]
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
     try:
-        ensure(sorted({one.broker.name for one in chosen}), {"haproxy": "haproxy", "openssl": "openssl", "node": "nodejs", "npm": "npm"})
+        ensure(sorted({one.broker.name for one in chosen}), TOOLS)
         with tempfile.TemporaryDirectory(prefix="stompcap-record-") as scratch:
             record(given.outdir, cache, Path(scratch), chosen)
     except MissingNeedError as error:

@@ -52,6 +52,7 @@ class Recording:
     keys_within: bool = False
     stompjs: list[Asked] = field(default_factory=list)
     vertx: bool = False
+    browser: list[Asked] = field(default_factory=list)
 
 
 def by(route: Route, *chosen: str | Scenario) -> list[Act]:
@@ -109,6 +110,7 @@ NODE_WS = [
       for mode, version in (("client", "1.0"), ("client", "1.1"), *((mode, "1.2") for mode in MODES))),
     *(Asked(f"fresh-{mode.rpartition('-')[2]}", "1.2", mode, "websocket", WS_PORT, options={"deflate": FRESH_WINDOWS, "large": 1 << 13})
       for mode in MODES[:2]),
+    Asked("secrets", "1.2", "client", "websocket", WS_PORT, options={"secrets": True}),
     Asked("binary", "1.2", "client", "websocket", WS_PORT, options={"binary": True}),
     Asked("split", "1.2", "auto", "websocket", WS_PORT, options={"split": True, "large": 3 << 14}),
     Asked("splitdeflate", "1.2", "auto", "websocket", WS_PORT, options={"split": True, "large": 1 << 18, "deflate": True}),
@@ -121,6 +123,13 @@ NODE_WSS = [
         ("gcm13", "auto", {"suites": "TLS_AES_128_GCM_SHA256"}),
         ("chacha12", "client", {"suites": "ECDHE-RSA-CHACHA20-POLY1305", "newest": "TLSv1.2", "large": 1 << 13}),
     )
+]
+
+BROWSER = [
+    *(Asked(f"browser-{mode.rpartition('-')[2]}", version, mode, "websocket", WS_PORT)
+      for mode, version in (("auto", "1.0"), ("client", "1.1"), *((mode, "1.2") for mode in MODES))),
+    Asked("browser-large", "1.2", "auto", "websocket", WS_PORT, options={"large": 1 << 18}),
+    *(Asked(f"browserwss-{mode.rpartition('-')[2]}", "1.2", mode, "wss", WSS_PORT) for mode in MODES),
 ]
 
 RECORDINGS = [
@@ -161,6 +170,7 @@ RECORDINGS = [
     ], ".pcap", "nano"),
     Recording("spring_websocket", Spring, [*by(SPRING_WS, SIMPLE, SPRING_OVER), *by(SPRING_DEFLATE, SIMPLE)], stompjs=NODE_SPRING),
     Recording("rabbitmq_vertxtls", RabbitMQEverywhere, [], vertx=True),
+    Recording("rabbitmq_browser", RabbitMQEverywhere, [], browser=BROWSER),
     Recording("rabbitmq_proxy", RabbitMQBehindProxy, [
         *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"),
         *by(PROXY2, "auto:11", "individual:12", "tx:10", "kept:11", "fin:12"),

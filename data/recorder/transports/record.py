@@ -29,7 +29,8 @@ def record(out: Path, cache: Path, scratch: Path, recordings: list[Recording]) -
         began = time.monotonic()
         broker = one.broker(scratch / one.name, cache)
         with ExitStack() as stack:
-            users = [*(user for act in one.acts for user in act.users(broker.name)), *(asked.user(broker.name) for asked in one.stompjs)]
+            users = [*(user for act in one.acts for user in act.users(broker.name)),
+                     *(asked.user(broker.name) for asked in [*one.stompjs, *one.browser])]
             users += [user_for(name) for name, *_ in library.vertx_sessions(broker.name)] if one.vertx else []
             stack.enter_context(broker.running(users))
             haproxy = HAProxy(broker.home / "haproxy", broker.address).start(stack) if one.proxied else None
@@ -43,19 +44,25 @@ def _capture(out: Path, broker: Broker, one: Recording, haproxy: HAProxy | None)
     ways = [Way(broker, act.named.name, version, run, route=act.route, keys=keys, haproxy=haproxy if act.route.proxy else None)
             for act in one.acts for version in act.scenario.versions]
     acts = [act for act in one.acts for _ in act.scenario.versions]
-    used = {act.route.port for act in one.acts} | {asked.port for asked in one.stompjs} | ({TLS_PORT} if one.vertx else set())
+    used = {act.route.port for act in one.acts} | {asked.port for asked in [*one.stompjs, *one.browser]}
+    used |= {TLS_PORT} if one.vertx else set()
     ports = tuple(sorted(used))
     with Sniffer(path, broker.address, ports, one.precision, broker.home / f"tcpdump_{one.name}.log"), ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(_play, acts, ways))
         if one.stompjs:
             ways.append(Way(broker, "stompjs", "", run, keys=keys))
             library.play(ways[-1], one.stompjs)
+        if one.browser:
+            ways.append(Way(broker, "browser", "", run, keys=keys))
+            library.play_browser(ways[-1], one.browser)
         if one.vertx:
             ways.append(Way(broker, "vertx", "", run, keys=keys))
             library.play_vertx(ways[-1])
         for way in ways:
             way.found_beyond()
     logs = [log for way in ways for log in way.logs]
+    if one.browser:
+        library.found_in(path, keys, logs)
     wrong = proof.check(path, logs, keys)
     if wrong:
         raise RuntimeError(f"{path.name} is not what the clients saw: " + "; ".join(wrong))

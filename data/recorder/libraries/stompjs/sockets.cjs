@@ -26,10 +26,10 @@ function tapped(session, socket, facts) {
 }
 
 function webSocket(session) {
-  const { url, deflate, suites, newest } = session.asked;
+  const { url, deflate, suites, newest, headers } = session.asked;
   const protocols = session.client.stompVersions.protocolVersions();
   const options = { perMessageDeflate: deflate || false, rejectUnauthorized: false, servername: "broker.example", ciphers: suites,
-    maxVersion: newest };
+    maxVersion: newest, headers };
   const socket = new WebSocket(url, protocols, options);
   const facts = { path: new URL(url).pathname, asked: protocols, subprotocol: null, deflate: null, messages_c2s: 0, messages_s2c: 0 };
   socket.on("open", () => {
