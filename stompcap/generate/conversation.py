@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from stompcap.generate.transports import carried_by
 from stompcap.generate.truth import Truth
 from stompcap.generate.wire import MSS, Session, Wire
 from stompcap.stomp.write import write_frame
@@ -24,11 +25,13 @@ def to(destination: str, body: bytes) -> list[tuple[str, str]]:
 class Conversation:
     """The connection so far. A frame of the server is followed by an LF, as RabbitMQ writes it."""
 
-    def __init__(self, dice: Random, note: str = "", version: str = "1.2") -> None:
+    def __init__(self, dice: Random, note: str = "", version: str = "1.2", over: str = "") -> None:
+        """`over` names the transport (stompcap.generate.transports.OVER) that carries it, none of which changes what the dice give."""
         self.dice = dice
         self.version = version
         port = dice.randrange(32_768, 60_000)
-        self.wire = Wire(port, (dice.getrandbits(32), dice.getrandbits(32)))
+        initial = dice.getrandbits(32), dice.getrandbits(32)
+        self.wire = carried_by(over, port, initial, version) if over else Wire(port, initial)
         self.truth = Truth(port, note)
         self._receipts: list[Row] = []
         self._messages = 0
@@ -164,4 +167,5 @@ class Conversation:
 
     def session(self) -> Session:
         """Its packets."""
+        self.truth.layers = self.wire.told()
         return Session(self.truth.note, tuple(self.wire.packets), len(self.truth.frames))

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from stompcap.generate.conversation import MS, Conversation, to
 from stompcap.generate.silences import broken_heart_beats
 from stompcap.generate.transcript import events
+from stompcap.generate.transports import OVER, PROBE
 from stompcap.generate.wire import ACK, FIN, RST, Session
 from stompcap.rules import RULES
 
 DAY_S = 86_400
 BEAT_S = 50  # between the heart-beats of rotation
 QUEUE = "/queue/orders"
+PROBES = 4  # health checks among the connections behind a balancer
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """How much is asked for: connections of a group, messages of each, seconds that rotated connections live, rules to break."""
+    """How much is asked for: connections of a group, messages of each, seconds that rotated connections live, rules to break.
+
+    `over` is the transport that carries them (stompcap.generate.transports.OVER), none for plain TCP.
+    """
 
     connections: int = 20
     messages: int = 50
     duration_s: int = 7 * DAY_S
     rules: Sequence[str] = ()
+    over: str = ""
 
 
 def normal(dice: Random, wanted: Wanted) -> Conversation:
     """Consumes and produces, acknowledges each MESSAGE within milliseconds, asks for receipts, commits and aborts; breaks nothing."""
-    talk = Conversation(dice, "normal", dice.choice(("1.1", "1.2", "1.2")))
-    talk.connect()
+    return _normal(dice, wanted, "normal", ("0,0", "0,0"))
+
+
+def carried(dice: Random, wanted: Wanted) -> Conversation:
+    """As `normal`, with heart-beats now and then, which are agreed on at an interval that is never used up."""
+    talk = _normal(dice, wanted, "carried", ("10000,10000", "10000,10000"), beats=0.2)
+    _kept(talk, 10_000)
+    return talk
+
+
+def _normal(dice: Random, wanted: Wanted, note: str, agreed: tuple[str, str], beats: float = 0) -> Conversation:
+    talk = Conversation(dice, note, dice.choice(("1.1", "1.2", "1.2")), over=wanted.over)
+    talk.connect(beats=agreed)
     talk.subscribe(QUEUE)
     for number in range(wanted.messages):
         talk.pause(1, 50)
+        if beats and dice.random() < beats:
+            talk.wire.send(dice.random() < 0.5, b"\n")
         name, row = talk.deliver(QUEUE)
         talk.pause(0.1, 80)
         talk.settle(name, row, "NACK" if dice.random() < 0.02 else "ACK")
@@ -49,7 +68,7 @@ def normal(dice: Random, wanted: Wanted) -> Conversation:
 
 def slow_consumer(dice: Random, wanted: Wanted) -> Conversation:
     """Takes a prefetch of 5 at once, and acknowledges each later than the one before; the last ones never."""
-    talk = Conversation(dice, "slow-consumer")
+    talk = Conversation(dice, "slow-consumer", over=wanted.over)
     talk.connect()
     talk.subscribe(QUEUE, prefetch=5)
     for batch in range(0, wanted.messages, 5):
@@ -63,7 +82,7 @@ def slow_consumer(dice: Random, wanted: Wanted) -> Conversation:
 
 def loss(dice: Random, wanted: Wanted) -> Conversation:
     """As `normal`, without transactions; a tenth of the packets with MESSAGE, ACK or SEND frames was not captured."""
-    talk = Conversation(dice, "loss")
+    talk = Conversation(dice, "loss", over=wanted.over)
     talk.connect()
     talk.subscribe(QUEUE)
     for _ in range(wanted.messages):
@@ -82,7 +101,7 @@ def loss(dice: Random, wanted: Wanted) -> Conversation:
 
 def rotation(dice: Random, wanted: Wanted) -> Conversation:
     """A connection that lives for days, with heart-beats of a minute both ways and some messages."""
-    talk = Conversation(dice, "rotation")
+    talk = Conversation(dice, "rotation", over=wanted.over)
     talk.connect(beats=("60000,60000", "60000,60000"))
     talk.subscribe(QUEUE)
     end, beat = talk.wire.ns + wanted.duration_s * 1000 * MS, BEAT_S * 1000 * MS
@@ -98,10 +117,22 @@ def rotation(dice: Random, wanted: Wanted) -> Conversation:
             talk.pause(1, 80)
             talk.settle(name, row)
     talk.disconnect()
+    _kept(talk, 60_000)
+    return talk
+
+
+def _kept(talk: Conversation, interval_ms: int) -> None:
+    """Both sides keep to the heart-beats that were agreed on."""
     for way in ("c2s", "s2c"):
         talk.truth.heartbeats.append(
-            {"direction": way, "interval_ms": 60_000, "verdict": "ok", "late": 0, "violations": 0, "dead": 0}
+            {"direction": way, "interval_ms": interval_ms, "verdict": "ok", "late": 0, "violations": 0, "dead": 0}
         )
+
+
+def probe(dice: Random, over: str) -> Conversation:
+    """A connection that a balancer opens to see whether the broker is there; it says nothing but its header."""
+    talk = Conversation(dice, PROBE, over=over)
+    talk.wire.close()
     return talk
 
 
@@ -128,11 +159,12 @@ def _example(dice: Random, rule_id: str, text: str) -> tuple[Session, Conversati
 ONE: dict[str, Callable[[Random, Wanted], Conversation]] = {
     "normal": normal,
     "slow-consumer": slow_consumer,
-    "broken-heart-beats": lambda dice, _: broken_heart_beats(dice),
+    "broken-heart-beats": lambda dice, wanted: broken_heart_beats(dice, wanted.over),
     "loss": loss,
     "rotation": rotation,
+    "carried": carried,
 }
-PROFILES = (*ONE, "violations")
+PROFILES = (*(name for name in ONE if name != "carried"), "violations", *OVER)
 
 
 def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversation]]:
@@ -140,5 +172,9 @@ def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversati
     dice = Random(seed)  # noqa: S311 - traffic that anyone can make again is wanted
     if name == "violations":
         return violations(dice, wanted)
+    if name in OVER:
+        name, wanted = "carried", replace(wanted, over=name)
     talks = [ONE[name](dice, wanted) for _ in range(wanted.connections)]
+    if wanted.over == "proxy":
+        talks += [probe(dice, PROBE) for _ in range(PROBES)]
     return [(talk.session(), talk) for talk in talks]

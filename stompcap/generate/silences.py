@@ -13,10 +13,10 @@ VERDICTS = {"late": "late", "violations": "violation", "dead": "dead"}
 RULES = {True: "HB-01", False: "HB-02"}
 
 
-def broken_heart_beats(dice: Random) -> Conversation:
+def broken_heart_beats(dice: Random, over: str = "") -> Conversation:
     """Each side is silent for too long up to three times, or never."""
     interval = dice.choice((1_000, 2_000, 4_000))
-    talk = Conversation(dice, "broken-heart-beats")
+    talk = Conversation(dice, "broken-heart-beats", over=over)
     talk.connect(beats=(f"{interval},{interval}", f"{interval},{interval}"))
     begin = talk.wire.ns
     beats, kept_on = [], 0

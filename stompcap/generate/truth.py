@@ -26,6 +26,7 @@ class Truth:
     receipts: Rows = field(default_factory=list)
     heartbeats: Rows = field(default_factory=list)
     gaps: Rows = field(default_factory=list)
+    layers: Rows = field(default_factory=list)
     findings: dict[str, int] = field(default_factory=dict)
     others: bool = False
 

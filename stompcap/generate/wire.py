@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 IP_OCTETS, TCP_OCTETS = 20, 20
 STOMP_PORT = 61613
@@ -42,19 +43,21 @@ def checksum(octets: bytes) -> int:
 
 
 class Wire:
-    """The packets of one connection so far; `ns` is the time of the last one, `sent` the octets of each side, the client's first."""
+    """The packets of one connection so far; `ns` is the time of the last one, `sent` the octets that each side sent, the client's first."""
 
-    def __init__(self, client_port: int = 40_000, initial: tuple[int, int] = (1_000, 5_000)) -> None:
+    def __init__(
+        self, client_port: int = 40_000, initial: tuple[int, int] = (1_000, 5_000), server_port: int = STOMP_PORT
+    ) -> None:
         self.packets: list[Packet] = []
         self.ns = 0
         self.sent = [0, 0]
-        self._port = client_port
+        self._port, self._server_port = client_port, server_port
         self._sequence = {True: initial[0], False: initial[1]}
 
     def segment(self, from_client: bool, flags: int, payload: bytes = b"", captured: bool = True, window: int = 65_000) -> None:
         """One segment, 20 us after the one before; one that is not captured was sent all the same."""
         self.ns += TICK_NS
-        port, peer = (self._port, STOMP_PORT) if from_client else (STOMP_PORT, self._port)
+        port, peer = (self._port, self._server_port) if from_client else (self._server_port, self._port)
         ends = (CLIENT + SERVER) if from_client else (SERVER + CLIENT)
         acknowledged = self._sequence[not from_client] if flags & ACK else 0
         ports = struct.pack(">HHIIBB", port, peer, self._sequence[from_client], acknowledged, 5 << 4, flags)
@@ -66,16 +69,16 @@ class Wire:
         if captured:
             self.packets.append(Packet(self.ns, octets, len(octets), from_client))
         self._sequence[from_client] = (self._sequence[from_client] + len(payload) + bool(flags & (SYN | FIN))) & 0xFFFFFFFF
-        self.sent[not from_client] += len(payload)
 
     def send(self, from_client: bool, octets: bytes, captured: bool = True) -> list[int]:
-        """Send octets in full segments, of which the other side acknowledges every second one; returns the segments' times."""
+        """Send octets in full segments, of which the other side acknowledges every second one; returns the time of each MSS of them."""
         times = []
         for number, at in enumerate(range(0, len(octets), MSS)):
             self.segment(from_client, PSH | ACK, octets[at : at + MSS], captured)
             times.append(self.ns)
             if number % 2:
                 self.segment(not from_client, ACK)
+        self.sent[not from_client] += len(octets)
         return times
 
     def wait_until(self, ns: int) -> None:
@@ -91,3 +94,12 @@ class Wire:
         """FIN, FIN, ACK; the client begins."""
         for from_client, flags in ((True, FIN | ACK), (False, FIN | ACK), (True, ACK)):
             self.segment(from_client, flags)
+
+    def told(self) -> list[dict[str, Any]]:
+        """What the tables must say of layers between TCP and STOMP: there are none."""
+        return []
+
+    @property
+    def key_log(self) -> list[str]:
+        """The lines of the key log by which it can be opened: none are needed."""
+        return []

@@ -32,17 +32,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written."""
+    """What was written; `keys` is the key log of TLS, if there is any."""
 
     paths: Sequence[Path]
     truth: Path
+    keys: Path | None
     octets: int
     packets: int
     totals: dict[str, Any]
 
 
 def generate(path: Path, request: Request) -> Written:
-    """Write OUT.pcap, or OUT-00000.pcap and so on for rotation, and OUT.truth.json; the same request gives the same octets."""
+    """Write OUT.pcap, or OUT-00000.pcap and so on for rotation, OUT.truth.json, and OUT.keys.txt where TLS carries it.
+
+    The same request gives the same octets.
+    """
     talks = made(request.profile, request.seed, request.wanted)
     group = Group([session for session, _ in talks])
     clones = max(1, -(-(request.octets - len(FILE_HEADER)) // len(group.octets)))
@@ -73,7 +77,11 @@ def generate(path: Path, request: Request) -> Written:
     with beside.open("w", encoding="utf-8") as file_of_truth:
         json.dump(content, file_of_truth, indent=1)
         file_of_truth.write("\n")
-    return Written(paths, beside, sum(one.stat().st_size for one in paths), clones * len(group.start), counted)
+    key_log = [line for _, talk in talks for line in talk.wire.key_log]
+    keys = path.with_suffix(".keys.txt") if key_log else None
+    if keys:
+        keys.write_text("".join(f"{line}\n" for line in key_log), encoding="ascii")
+    return Written(paths, beside, keys, sum(one.stat().st_size for one in paths), clones * len(group.start), counted)
 
 
 def _rotated(path: Path, group: Group, file_s: int) -> list[Path]:

@@ -16,18 +16,30 @@ from stompcap.visible import visible
 if TYPE_CHECKING:
     from stompcap.generate.write import Request
 
-NAMES = "normal, slow-consumer, broken-heart-beats, violations, loss, rotation"
+NAMES = "normal, slow-consumer, broken-heart-beats, violations, loss, rotation, websocket, deflate, sockjs, tls12, tls13, wss, proxy"
 MOST_MESSAGES, MOST_BEATS = 200_000, 2_000_000
 """Of all connections of a group together: it is held in memory, some 2 GB then."""
 
 Out = Annotated[
-    str, typer.Argument(metavar="OUT.pcap", help="The capture to write or replace; the truth is OUT.truth.json.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="OUT.pcap",
+        help="The capture to write or replace; the truth is OUT.truth.json, and of TLS the key log is OUT.keys.txt.",
+        show_default=False,
+    ),
 ]
-Profile = Annotated[str, typer.Option("--profile", metavar="NAME", help=f"{NAMES}.")]
+Profile = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help=f"{NAMES}. The last seven are one conversation, carried by each of these.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and options give the same bytes.")]
 Size = Annotated[
     str | None,
-    typer.Option("--size", help="At least so much (500MB, 1GB), in whole groups of connections; default one group.", show_default=False),
+    typer.Option(
+        "--size",
+        help="At least so much (500MB, 1GB), in whole groups of connections; default one group. All groups are the same bytes, "
+        "keys and masks of transports too: addresses and times differ.",
+        show_default=False,
+    ),
 ]
 Connections = Annotated[int, typer.Option("--connections", min=1, max=10_000, help="Connections of a group; not of violations.")]
 Messages = Annotated[int, typer.Option("--messages", min=1, max=100_000, help="MESSAGE frames of each connection.")]
@@ -75,6 +87,7 @@ def generate(
     names = [str(path) for path in made.paths]
     if as_json:
         found: dict[str, Any] = {"captures": names, "truth": str(made.truth), "octets": made.octets, "packets": made.packets}
+        found |= {"keys": str(made.keys)} if made.keys else {}
         print(json.dumps(found | {"totals": made.totals}))
     elif not quiet:
         first = visible(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more")
@@ -83,6 +96,8 @@ def generate(
         counts += [units.counted(frames, "frame")] * bool(frames)
         print(f"{first}: {units.size(made.octets)}, {', '.join(counts)}")
         print(f"{visible(str(made.truth))}: what the tables must say")
+        if made.keys:
+            print(f"{visible(str(made.keys))}: the keys that open it (--keylog)")
 
 
 def _octets(size: str | None) -> int:
