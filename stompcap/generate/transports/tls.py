@@ -50,8 +50,8 @@ class Tls:
         found, known = list[bytes](), list[int]()
         for group in _groups(pieces) if how == ONE else [[piece] for piece in pieces]:
             octets = b"".join(group)
-            half = len(octets) // 2 if how == HALVES else 0
-            records = b"".join(self._record(from_client, part) for part in (octets[:half], octets[half:]) if part)
+            size = min(MOST, -(-len(octets) // 2) if how == HALVES else MOST)
+            records = b"".join(self._record(from_client, octets[at : at + size]) for at in range(0, len(octets), size))
             found += spread(records, len(group))
             known += [len(found) - 1] * len(group)
         return found, known
