@@ -35,11 +35,12 @@ class KeptOctets:
         self._known = np.zeros(segments.num_rows, np.bool_)  # rows with an octet that was shown
 
     def take(self, stretches: Stretches, octets: Octets) -> None:
-        """Take the octets of some stretches, back to back, as tables show them."""
-        targets = self._place[stretches.at]
-        mine = np.flatnonzero(targets >= 0)
+        """Take the octets of some stretches, back to back, as tables show them. Those that layers have opened lie in no segment."""
         begins = np.cumsum(stretches.length) - stretches.length
-        copy_runs(octets, begins[mine], stretches.length[mine], (targets + stretches.skip)[mine], self._octets)
+        within = np.flatnonzero(stretches.at < self._place.size)
+        mine = within[self._place[stretches.at[within]] >= 0]
+        targets = self._place[stretches.at[mine]] + stretches.skip[mine]
+        copy_runs(octets, begins[mine], stretches.length[mine], targets, self._octets)
         self._known[stretches.at[mine]] = True
 
     def complete(self, reassembly: Reassembly, sources: Mapping[int, Source]) -> Extents:
