@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from stompcap import codes, stomp
 from stompcap.assembly.listing import Listing
-from stompcap.assembly.parts import HEAVY, LEARNED, Part, Sessions, only_stomp
+from stompcap.assembly.parts import HEAVY, LEARNED, SESSION_TABLES, Part, Sessions, only_stomp
 from stompcap.assembly.rows import Directions, Lineage, as_empty, as_table, constant, frames, raw_frames, redacted_octets
 from stompcap.assembly.streams import stall_rows, stream_rows
 from stompcap.assembly.task import Task
-from stompcap.assembly.transports import event_rows, transport_rows
+from stompcap.assembly.transports import event_rows, signs_of_life, transport_rows
 from stompcap.assembly.windows import Window
 from stompcap.codes import EOL, FRAME, GAP
 from stompcap.columns import I64, Bools, Octets, worded
 from stompcap.stomp import grammar
-from stompcap.tables import words
+from stompcap.tables import TABLES, words
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport import client_side, detect, layers
 from stompcap.transport.stretches import Stretches
@@ -74,6 +74,7 @@ class StreamRows:
         segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
+        self.signs = signs_of_life(self.carried.events, ts_ns)
         self.listing = listing or Listing.of(np.arange(segments.num_rows), self.carried.stretches)
 
     def learned(self, stream: int) -> dict[str, int]:
@@ -104,6 +105,17 @@ class StreamRows:
         if found.num_rows:
             yield Part({"transport_events": found}, going_on=self._ids())
 
+    def without_octets(self, streams: I64) -> Iterator[Part]:
+        """The signs of life of streams that go on, none of whose octets were in a window."""
+        streams = streams[np.isin(streams, self.signs.stream)]
+        if not streams.size:
+            return
+        stalls = self._stalls(streams, NO_STALLS, NO_REPEATS, self.signs, NO_STEPS)
+        yield Part({"stalls": stalls}, going_on=self._ids())
+        empty = {name: as_empty(name).drop_columns([one for one in HEAVY if one in TABLES[name].arrow.names]) for name in SESSION_TABLES}
+        sessions = Sessions(self.streams(streams), **(empty | {"stalls": stalls}), upto=np.zeros(len(streams), np.int64))
+        yield Part({}, only_stomp(sessions), going_on=self._ids())
+
     def _part(self, window: Window) -> Part:
         a, streams = self.task, window.streams
         if window.first.any():
@@ -119,7 +131,7 @@ class StreamRows:
         tables = {"raw_frames": raw, "frames": frames(view, window.rows, raw, versions, a.options)}
         if window.fresh.any():
             found = self.reassembly
-            tables["stalls"] = self._stalls(streams[window.fresh], found.zero_windows, found.retransmissions, found.clock_steps)
+            tables["stalls"] = self._stalls(streams[window.fresh], found.zero_windows, found.retransmissions, self.signs, found.clock_steps)
         if (last := window.last).any():
             tables["streams"] = self.streams(streams[last])
             tables |= self._transports(streams[last])
@@ -160,15 +172,17 @@ class StreamRows:
         streams = part.tables["streams"] if window.last.all() else self.streams(window.streams)
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
-            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_STEPS)])
+            stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_REPEATS, NO_STEPS)])
         return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if (window.first & window.last).all() else window.upto))
 
-    def _stalls(self, streams: I64, closed: ZeroWindows, again: Retransmissions, steps: ClockSteps) -> pa.Table:
+    def _stalls(
+        self, streams: I64, closed: ZeroWindows, again: Retransmissions, signs: Retransmissions, steps: ClockSteps
+    ) -> pa.Table:
         """Rows of table stalls of these streams."""
         among = np.zeros(len(self.reassembly.streams), bool)
         among[streams] = True
         steps = self._in_wire_order(steps)
-        return stall_rows(self.reassembly.streams.stream_id, closed, again, steps, among, self.client, self.task.batch_id)
+        return stall_rows(self.reassembly.streams.stream_id, closed, again, signs, steps, among, self.client, self.task.batch_id)
 
     def _in_wire_order(self, steps: ClockSteps) -> ClockSteps:
         """Steps of clocks by the numbers in wire order of the first octets behind them, not by the numbers of packets."""

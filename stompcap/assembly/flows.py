@@ -127,6 +127,7 @@ class Flows:
             resumed |= dict(zip(window.streams.tolist(), window.resumed, strict=True))
             for stream, more in connects_of(window, carried.segments, connects).items():
                 connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
+        yield from rows.without_octets(np.flatnonzero(detected & kept & ~written))
         others = np.flatnonzero(found.over & ~kept)
         if others.size:
             yield rows.others(others)

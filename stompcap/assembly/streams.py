@@ -10,7 +10,7 @@ import pyarrow as pa
 from stompcap.assembly import addresses
 from stompcap.assembly.rows import as_table, constant
 from stompcap.capture.outer import encapsulation, vlan_ids
-from stompcap.codes import BOTH
+from stompcap.codes import BOTH, STALL_CLOCK_STEP, STALL_CONTROL_FRAME, STALL_RETRANSMISSION, STALL_ZERO_WINDOW
 from stompcap.columns import I8, I32, I64, U8, Bools, timestamps, worded
 from stompcap.tables import words
 from stompcap.tcp import history_for
@@ -117,18 +117,20 @@ def stall_rows(
     stream_ids: pa.Array,
     closed: ZeroWindows,
     again: Retransmissions,
+    signs: Retransmissions,
     steps: ClockSteps,
     which: Bools,
     client: I8,
     batch_id: str,
 ) -> pa.Table:
-    """Rows of table stalls for the streams of a mask: closed windows, retransmissions, and steps of clocks."""
+    """Rows of table stalls for the streams of a mask: closed windows, retransmissions, signs of life, and steps of clocks."""
     steps = _by_side(steps)
-    stream = np.concatenate((closed.stream, again.stream, steps.stream))
-    side = np.concatenate((closed.side, again.side, steps.side))
-    kind = np.repeat([0, 1, 2], [closed.stream.size, again.stream.size, steps.stream.size])
-    begin = np.concatenate((closed.begin_ns, again.ts_ns, steps.ts_ns))
-    end = np.concatenate((closed.end_ns, again.ts_ns, steps.ts_ns))
+    stream = np.concatenate((closed.stream, again.stream, signs.stream, steps.stream))
+    side = np.concatenate((closed.side, again.side, signs.side, steps.side))
+    kinds = STALL_ZERO_WINDOW, STALL_RETRANSMISSION, STALL_CONTROL_FRAME, STALL_CLOCK_STEP
+    kind = np.repeat(kinds, [one.stream.size for one in (closed, again, signs, steps)])
+    begin = np.concatenate((closed.begin_ns, again.ts_ns, signs.ts_ns, steps.ts_ns))
+    end = np.concatenate((closed.end_ns, again.ts_ns, signs.ts_ns, steps.ts_ns))
     step = np.maximum(np.arange(len(stream)) - len(stream) + steps.stream.size, -1)  # its index among the steps, -1 for others
     kept = np.flatnonzero(which[stream])
     stream, side, kind, begin, end, step = stream[kept], side[kept], kind[kept], begin[kept], end[kept], step[kept]

@@ -11,8 +11,12 @@ from stompcap.assembly.rows import Lineage, as_table, constant
 from stompcap.codes import NOBODY
 from stompcap.columns import I8, I64, Bools, timestamps, worded
 from stompcap.tables import TABLES, words
-from stompcap.transport.events import Events, columns_of
+from stompcap.tcp.results import Retransmissions
+from stompcap.transport.events import PING, PONG, SOCKJS_HEARTBEAT, Events, columns_of
 from stompcap.transport.summary import Summary
+
+SIGNS = PING, PONG, SOCKJS_HEARTBEAT
+"""Events that show that their sender is alive, though STOMP has nothing of them."""
 
 COUNTED = ("units", "octets", "lost_units")
 
@@ -53,3 +57,10 @@ def event_rows(stream_ids: pa.Array, which: Bools, events: Events, client: I8, l
         "batch_id": constant(batch_id, len(mine)),
     }
     return as_table("transport_events", columns)
+
+
+def signs_of_life(events: Events, ts_ns: I64) -> Retransmissions:
+    """When a side said something that is no octet of STOMP, each moment once; `ts_ns` is by row."""
+    stream, side, row = columns_of([one for one in events if one.kind in SIGNS])
+    found = np.unique(np.stack([stream, side.astype(np.int64), ts_ns[row]]), axis=1)
+    return Retransmissions(found[0].astype(np.int32), found[1].astype(np.int8), found[2])

@@ -193,12 +193,13 @@ SEGMENTS = Table(
 STALLS = Table(
     "stalls",
     "bronze",
-    "Periods in which TCP kept a side from sending or made it retransmit, which excuse a missing heart-beat; and steps of clocks",
+    "What excuses a missing heart-beat: TCP kept a side from sending or made it retransmit, or a layer below STOMP gave a sign of life; "
+    "and steps of clocks",
     (
         STREAM_ID,
         DIRECTION,
-        text("kind", "The receiver's window was closed, octets were retransmitted, or the clock of the direction stepped",
-             *words.STALLS, nullable=False),
+        text("kind", "The receiver's window was closed, octets were retransmitted, the clock of the direction stepped, or a ping or pong "
+             "of WebSocket or a heart-beat of SockJS came", *words.STALLS, nullable=False),
         big("begin_ns", "When it began"),
         big("end_ns", "When it ended"),
         Column("place", pa.int64(), "Of the first segment behind a step of a clock: where it stands in wire order; else 0",

@@ -22,7 +22,7 @@ TRANSPORT_EVENTS = ("handshake", "ping", "pong", "close", "alert", "key_update",
 ORIGIN_SOURCES = ("proxy", "proxy_local", "x_forwarded_for", "forwarded")
 PROTOCOLS = ("stomp", "tls", "http", "amqp", "mqtt", "openwire", "core", "other")
 CLOSE_KINDS = ("fin", "rst", "open")
-STALLS = ("zero_window", "retransmission", "clock_step")
+STALLS = ("zero_window", "retransmission", "clock_step", "control_frame")
 CLOSERS = ("client", "server", "both")
 
 RAW_KINDS = ("frame", "eol", "gap", "junk", "partial")
@@ -47,7 +47,7 @@ RECEIPT_STATUSES = ("answered", "refused", "unanswered", "open")
 HEARTBEAT_VERDICTS = ("ok", "late", "violation", "dead", "not_evaluable")
 HEARTBEAT_SEVERITIES = ("late", "violation", "dead")
 GAP_ENDERS = ("data", "heartbeat", "close", "capture_end")
-EXCUSES = ("capture_gap", "zero_window", "retransmission")
+EXCUSES = ("capture_gap", "zero_window", "retransmission", "control_frame")
 
 LEVELS = ("M", "S", "I")
 RUN_STATUSES = ("running", "done", "failed")

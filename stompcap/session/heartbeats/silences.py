@@ -11,9 +11,13 @@ from stompcap.codes import (
     ENDED_BY_DATA,
     ENDED_BY_HEARTBEAT,
     EXCUSE_CAPTURE_GAP,
+    EXCUSE_CONTROL_FRAME,
     EXCUSE_RETRANSMISSION,
     EXCUSE_ZERO_WINDOW,
     SERVER,
+    STALL_CONTROL_FRAME,
+    STALL_RETRANSMISSION,
+    STALL_ZERO_WINDOW,
 )
 from stompcap.columns import I64
 from stompcap.kernel import kernel
@@ -93,18 +97,20 @@ def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
 
 @kernel
 def _open(found: Silences, watched: Watched, stalls: Stalls, left: Silences, excuse: I64) -> int:
-    """What is left of silences for which the window was open, as far as it is longer than the limit; returns how many those are.
+    """What is left of silences for which the window was open and no layer gave a sign of life, as far as it is longer than the limit.
+
+    Returns how many those are.
 
     A silence of which nothing is left stays as it is, and is excused.
     """
     count = 0
     for i in range(len(found.watched)):
         w, end = found.watched[i], found.stop_ns[i]
-        cursor, first, closed = found.start_ns[i], count, False
+        cursor, first, closed, signs = found.start_ns[i], count, False, True
         j = np.searchsorted(stalls.direction, watched.direction[w])
         while cursor < end:
             while j < len(stalls.direction) and stalls.direction[j] == watched.direction[w] and (
-                stalls.kind[j] != 0 or stalls.end_ns[j] <= cursor
+                (stalls.kind[j] != STALL_ZERO_WINDOW and stalls.kind[j] != STALL_CONTROL_FRAME) or stalls.end_ns[j] <= cursor
             ):
                 j += 1
             shut = j < len(stalls.direction) and stalls.direction[j] == watched.direction[w] and stalls.begin_ns[j] < end
@@ -114,10 +120,11 @@ def _open(found: Silences, watched: Watched, stalls: Stalls, left: Silences, exc
                 excuse[count] = -1
                 count += 1
             closed |= shut
+            signs &= not shut or stalls.kind[j] == STALL_CONTROL_FRAME
             cursor = stalls.end_ns[j] if shut else end
         if closed and count == first:
             left.watched[count], left.start_ns[count], left.stop_ns[count], left.ender[count] = w, found.start_ns[i], end, found.ender[i]
-            excuse[count] = EXCUSE_ZERO_WINDOW
+            excuse[count] = EXCUSE_CONTROL_FRAME if signs else EXCUSE_ZERO_WINDOW
             count += 1
         watched.gaps[w] += count - first - 1
     return count
@@ -134,7 +141,7 @@ def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excu
         direction, repeat = watched.direction[w], -1
         j = np.searchsorted(stalls.direction, direction)
         while j < len(stalls.direction) and stalls.direction[j] == direction:
-            if stalls.kind[j] == 1 and stalls.begin_ns[j] > begin and stalls.end_ns[j] <= end:
+            if stalls.kind[j] == STALL_RETRANSMISSION and stalls.begin_ns[j] > begin and stalls.end_ns[j] <= end:
                 repeat = max(repeat, stalls.end_ns[j])
             j += 1
         if excuse[i] < 0 and repeat >= 0 and end - repeat <= watched.limit_ns[w]:
