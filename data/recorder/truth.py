@@ -69,6 +69,7 @@ class SessionLog:
     violations: list[Record] = field(default_factory=list)
     planted_beats: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    sent_c2s: int | None = None  # octets that left the machine, where the server closed before the others could
     carried: Record = field(default_factory=dict)  # what carried it, where that was not TCP alone
 
     def connected(self, frame: Frame, offer: tuple[int, int]) -> None:
@@ -120,7 +121,7 @@ class SessionLog:
         return [{
             "kind": "frame", "session": self.session, "direction": direction, "stream_offset": frame.offset,
             "length_octets": frame.length, "first_clock_ns": frame.first_ns, "last_clock_ns": frame.last_ns,
-            "captured": frame.offset >= (self.from_c2s if direction == "c2s" else self.from_s2c),
+            "captured": self._captured(frame) if direction == "c2s" else frame.offset >= self.from_s2c,
             "command": frame.command, "headers": frame.headers, "body_octets": len(frame.body),
             "body_sha256": hashlib.sha256(frame.body).hexdigest(), "planted": frame.planted,
         } for direction, frame in sorted(both, key=lambda pair: pair[1].last_ns)]
@@ -176,9 +177,13 @@ class SessionLog:
                 "kind": "receipt", "session": self.session, "request_offset": frame.offset, "command": frame.command,
                 "receipt": wanted, "status": status, "answer": answer.command if answer else None,
                 "requested_clock_ns": frame.first_ns, "answered_clock_ns": answer.last_ns if answer else None,
-                "captured": frame.offset >= self.from_c2s,
+                "captured": self._captured(frame),
             })
         return out
+
+    def _captured(self, sent: Frame) -> bool:
+        """Whether the capture has a frame of the client."""
+        return sent.offset >= self.from_c2s and (self.sent_c2s is None or sent.offset + sent.length <= self.sent_c2s)
 
     def _heartbeats(self) -> list[Record]:
         out = []

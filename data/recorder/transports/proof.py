@@ -38,6 +38,7 @@ def check(path: Path, logs: list[SessionLog], keys: Path) -> list[str]:
             short, long = sorted((seen, meant), key=len)
             if side == "c2s" and log.ended_by == "server" and meant.startswith(seen):
                 log.notes.append(f"last {len(meant) - len(seen)} octets c2s were not sent")
+                log.sent_c2s = len(seen)
             elif side == "s2c" and seen.startswith(meant):
                 log.notes.append(f"{len(seen) - len(meant)} more octets s2c on the wire than the client read")
             else:
