@@ -5,6 +5,7 @@ Exit codes: 0 recorded; 1 a recording failed; 2 usage; 3 the machine lacks somet
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import signal
 import sys
@@ -12,14 +13,18 @@ import tempfile
 from pathlib import Path
 
 from data.recorder.needs import MissingNeedError, ensure
-from data.recorder.transports.programme import RECORDINGS
-from data.recorder.transports.record import record
 
 TOOLS = {"haproxy": "haproxy", "openssl": "openssl", "node": "nodejs", "npm": "npm", "chromium": "chromium"}
 
 
 def main() -> int:
     """Parse the arguments, check the needs, record."""
+    if importlib.util.find_spec("wsproto") is None:
+        print("data.recorder.transports: missing wsproto: run `.venv/bin/python -m pip install wsproto`", file=sys.stderr)
+        return 3
+    from data.recorder.transports.programme import RECORDINGS
+    from data.recorder.transports.record import record
+
     parser = argparse.ArgumentParser(prog="python -m data.recorder.transports", description="Record STOMP inside other protocols.")
     parser.add_argument("outdir", type=Path, help="folder for captures, key logs and truth files")
     parser.add_argument("--capture", action="append", choices=[one.name for one in RECORDINGS], help="only this one (repeatable)")
