@@ -14,6 +14,9 @@ STOMP_PORTS = frozenset({61613, 61614, 61616, 61612, 61617, 61623, 61624, 15673,
 LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
 """Environment variable: the octets that a compressed capture may decompress to, where no option sets it."""
 
+KEYLOG_VARIABLE = "STOMPCAP_KEYLOG"
+"""Environment variable: the key logs of TLS, where no option names any."""
+
 
 ACK_SCOPES = ("auto", "subscription", "connection")
 """What a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ); `auto` goes by product."""
@@ -31,14 +34,15 @@ def one_of(words: Sequence[str]) -> str:
 class Options:
     """Options that change the content of tables; their defaults are here and nowhere else.
 
-    Except `split_octets`, how much of a capture one task reads, and `max_decompressed`, the size beyond which a compressed one is
-    refused (None: the default of `stompcap.capture.compressed`).
+    Except `split_octets`, how much of a capture one task reads, `max_decompressed`, the size beyond which a compressed one is
+    refused (None: the default of `stompcap.capture.compressed`), and `keylog`: with more keys more can be read.
 
     `ports` are those of servers on which a command's line shows STOMP where a frame may begin, or EOLs alone do; `all_ports` searches
     further for a whole frame. A connection that begins with STOMP is found on any port. `body_preview` counts octets.
     `ack_scope` is one of ACK_SCOPES, `overlap` one of OVERLAPS. `settings` are severities and thresholds.
     `idle_timeout`: seconds of silence after which packets of the same endpoints are another connection.
     `vlan`: VLAN ids separate connections. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
+    `keylog` names key logs of TLS (RFC 9850): files, folders or globs, never what is in them. Each task reads them.
     """
 
     source: str = "default"
@@ -54,6 +58,7 @@ class Options:
     tunnels: bool = True
     max_decompressed: int | None = None
     idle_timeout: int = 86_400
+    keylog: tuple[str, ...] = ()
 
     @property
     def idle_ns(self) -> int:

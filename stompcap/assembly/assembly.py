@@ -61,7 +61,7 @@ class Assembly(Task):
         """The rows of flows that are reassembled together; open ones of many packets are left to `stateful`."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
-        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources), self.options)
+        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources, self.keys), self.options)
         if (without := detect.not_kept(found.is_stomp, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without), stateful)

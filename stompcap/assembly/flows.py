@@ -82,7 +82,7 @@ class Flows:
         step = replace(step, reassembly=found)
         streams = {key: stream for stream, key in enumerate(step.streams)}
         before = {streams[flow, number]: one for flow in each for number, one in self.underway.get(flow, {}).items()}
-        together = Together.of(step, before, a.sources)
+        together = Together.of(step, before, a.sources, a.keys)
         unknown = np.ones(len(found.streams), np.bool_)
         unknown[[stream for stream, one in before.items() if one.learned is not None]] = False
         detection = detect.detect(together.reassembly, together.carried, a.options, unknown, together.stacks)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pyarrow as pa
 
+from stompcap.assembly import key_logs
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW
 from stompcap.capture.files import Source
@@ -19,6 +20,7 @@ from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
 from stompcap.tcp.file_steps import by_rank
 from stompcap.tcp.settle import BLOCK
+from stompcap.transport.keys import KeyLog
 
 if TYPE_CHECKING:
     from stompcap.assembly.analyser import SessionAnalyser
@@ -84,6 +86,14 @@ class Task:
     def order(self) -> dict[str, int]:
         """The rank of each capture, by id."""
         return {name: rank for rank, name in enumerate(self.capture_ids.to_pylist())}
+
+    def keys(self) -> KeyLog:
+        """The secrets of TLS connections that are at hand, read when first asked for."""
+        return self._keys
+
+    @cached_property
+    def _keys(self) -> KeyLog:
+        return key_logs.of_task(self.options.keylog, self.sources.paths)
 
     @cached_property
     def ranks(self) -> I64:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
 from stompcap.transport import plain
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import moved
+from stompcap.transport.keys import KeyLog, no_keys
 from stompcap.transport.layers import read_on
 from stompcap.transport.state import Stack
 from stompcap.wire_order import END
@@ -78,10 +79,10 @@ class Together:
     before: I64
 
     @staticmethod
-    def of(step: Steps, left: Mapping[int, Underway], sources: Mapping[int, Source]) -> Together:
-        """Steps, and the connections that went on, by their streams in them."""
+    def of(step: Steps, left: Mapping[int, Underway], sources: Mapping[int, Source], keys: Callable[[], KeyLog] = no_keys) -> Together:
+        """Steps, and the connections that went on, by their streams in them; `keys` are those of TLS connections."""
         found = step.reassembly
-        new, stacks = read_on(plain.carried(found, step.segments, sources), {stream: one.layers for stream, one in left.items()})
+        new, stacks = read_on(plain.carried(found, step.segments, sources, keys), {stream: one.layers for stream, one in left.items()})
         stretches, stalls = [new.stretches], [(found.zero_windows, found.retransmissions, found.clock_steps)]
         tables, row = [new.segments], new.segments.num_rows
         stream_of, number = [found.stream_of, found.stream_of[new.opened]], [step.number, step.number[new.opened]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets
 from stompcap.tcp.join import end_to_end
 from stompcap.transport.events import Event, Events
+from stompcap.transport.keys import KeyLog, no_keys
 from stompcap.transport.octets import read
 from stompcap.transport.stretches import Stretches
 
@@ -30,6 +31,8 @@ class Carried:
     sources    the captures by rank, and the spilled payload
     opened     of each row that a layer has added, the row of the segment by which its octets can be read
     events     what layers have said beside their payload
+    keys       gives the secrets of TLS connections that are at hand
+    expected   per stream, whether STOMP is expected on the server's port; None where nobody asks
     """
 
     stretches: Stretches
@@ -40,6 +43,8 @@ class Carried:
     sources: Mapping[int, Source]
     opened: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     events: Events = ()
+    keys: Callable[[], KeyLog] = no_keys
+    expected: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.final)

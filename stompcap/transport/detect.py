@@ -94,6 +94,7 @@ def detect(
     if wanted is None:
         wanted = np.ones(len(carried), np.bool_)
     expected = stomp_expected(reassembly.streams, options)
+    carried = replace(carried, expected=expected)
     depth = DEEPEST if options.all_ports else DEEPER
     roles, unseen, looked_at = _found_earlier(reassembly, carried)
     stacks = dict(known)

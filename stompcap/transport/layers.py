@@ -16,6 +16,7 @@ from stompcap.transport.events import of_layer
 from stompcap.transport.proxy import Proxy
 from stompcap.transport.state import Arrays, LayerState, Stack
 from stompcap.transport.summary import Summary
+from stompcap.transport.tls import Tls
 
 
 class Layer(Protocol):
@@ -53,7 +54,7 @@ class Layer(Protocol):
         """What it has kept, as it may be stored: without these secrets, which the connection gave."""
 
 
-LAYERS: tuple[Layer, ...] = (Proxy(),)
+LAYERS: tuple[Layer, ...] = (Proxy(), Tls())
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8

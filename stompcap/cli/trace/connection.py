@@ -81,7 +81,7 @@ def connection(trace: Trace, name: str, options: Options) -> Connection:
     machines = Assembly(list(zip(trace.paths, ids, strict=True)), "", options, WINDOW, now_ns=trace.last_ns).with_clocks(trace.clocks)
     found, crossed = _tables(machines, segments, ids, options), tcp.as_they_crossed(CapturePoints().marked(segments), machines.clocks)
     reassembly = tcp.reassemble_columns(crossed, options.source, options.overlap, machines.block, options.idle_ns)
-    detected = detect(reassembly, plain.carried(reassembly, crossed, machines.sources), options)
+    detected = detect(reassembly, plain.carried(reassembly, crossed, machines.sources, machines.keys), options)
     stream = _find(reassembly.streams, name)
     name = reassembly.streams.stream_id[stream]
     own = {table: rows.filter(pc.equal(rows.column("stream_id"), name)) for table, rows in found.items()}

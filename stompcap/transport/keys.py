@@ -1,0 +1,110 @@
+"""Key logs: the secrets of TLS connections, by which captured records are opened.
+
+RFC 9850 ("The SSLKEYLOGFILE Format for TLS"): a line has a label, the random of the ClientHello and the secret, both in hexadecimal.
+A secret is in memory only, and only here and in the keys made from it: no table, state, log or message has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import NoReturn
+
+MASTER = "CLIENT_RANDOM"
+EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
+HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
+APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
+"""Labels (RFC 9850, 2.1 and 2.2): the master secret of TLS 1.2; of TLS 1.3 the secrets of the client, then of the server."""
+
+SIZES = {MASTER: (48,), EARLY: (32, 48)} | dict.fromkeys(HANDSHAKE + APPLICATION, (32, 48))
+"""Octets of a secret: 48 of a master secret (RFC 5246, 8.1), those of the suite's hash in TLS 1.3."""
+
+OTHERS = frozenset({"EARLY_EXPORTER_SECRET", "EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG", "RSA", "CLIENT_EARLY_TRAFFIC_SECRET_0"})
+"""Labels of lines that open no record."""
+
+RANDOM = 32
+"""Octets of a random (RFC 5246, 7.4.1.2)."""
+
+LINE = re.compile(rb"([A-Za-z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2})+)[ \t]*")
+Secrets = Mapping[tuple[str, bytes], bytes]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeyLog:
+    """Secrets by label and client random, and how many lines were none that a key log has."""
+
+    secrets: Secrets = field(default_factory=lambda: MappingProxyType({}))
+    malformed: int = 0
+
+    @staticmethod
+    def of(text: bytes) -> KeyLog:
+        """What the lines say; the last of a label and random counts. They end with LF, CR or both; those with # first say nothing."""
+        secrets, malformed = dict[tuple[str, bytes], bytes](), 0
+        for line in re.split(rb"[\r\n]+", text.removeprefix(b"\xef\xbb\xbf")):
+            if not line or line.startswith(b"#"):
+                continue
+            found = LINE.fullmatch(line)
+            label = found[1].decode() if found else ""
+            if found and label in SIZES and len(found[3]) // 2 in SIZES[label]:
+                secrets[label, bytes.fromhex(found[2].decode())] = bytes.fromhex(found[3].decode())
+            elif line.split(b" ", 1)[0].decode("latin-1") not in OTHERS:
+                malformed += 1
+        return KeyLog(MappingProxyType(secrets), malformed)
+
+    def __or__(self, other: KeyLog) -> KeyLog:
+        """Both; where they differ the other counts."""
+        return KeyLog(MappingProxyType({**self.secrets, **other.secrets}), self.malformed + other.malformed)
+
+    def __bool__(self) -> bool:
+        return bool(self.secrets)
+
+    def __repr__(self) -> str:
+        return f"KeyLog({len(self.randoms)} connections, {self.malformed} lines malformed)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("secrets leave no process")
+
+    def secret(self, label: str, random: bytes) -> bytes | None:
+        """The secret of a label and a client random, if the log has it."""
+        return self.secrets.get((label, random))
+
+    def has(self, random: bytes) -> bool:
+        """Whether there is a secret of the connection with this client random."""
+        return random in self.randoms
+
+    @cached_property
+    def randoms(self) -> Mapping[bytes, tuple[str, ...]]:
+        """The labels of each client random."""
+        found = dict[bytes, tuple[str, ...]]()
+        for label, random in self.secrets:
+            found[random] = (*found.get(random, ()), label)
+        return found
+
+    @cached_property
+    def _by_digest(self) -> Mapping[bytes, bytes]:
+        return {digest(random): random for random in self.randoms}
+
+    def random_of(self, digested: bytes) -> bytes | None:
+        """The client random of which this is the digest."""
+        return self._by_digest.get(digested)
+
+    def having(self, label: str) -> Iterator[bytes]:
+        """The client randoms with a secret of this label."""
+        return (random for of, random in self.secrets if of == label)
+
+
+def digest(random: bytes) -> bytes:
+    """What a state has of a client random: its SHA-256, by which a log is searched for it."""
+    return hashlib.sha256(random).digest()
+
+
+NO_KEYS = KeyLog()
+
+
+def no_keys() -> KeyLog:
+    """A key log of no connection."""
+    return NO_KEYS

@@ -1,0 +1,59 @@
+"""What TLS comes to on a connection: its row of table transports, from what is kept of it."""
+
+from __future__ import annotations
+
+from stompcap.codes import NOBODY
+from stompcap.transport.keys import NO_KEYS
+from stompcap.transport.state import Arrays
+from stompcap.transport.summary import Summary
+from stompcap.transport.tls_connection import Connection
+from stompcap.transport.tls_hello import TLS_1_2, TLS_1_3, VERSIONS
+from stompcap.transport.tls_side import ALERTS, MOST_FAILED, Side
+from stompcap.transport.tls_suites import name_of
+
+READ, PARTLY, NOT_DECRYPTED, REFUSED, UNREADABLE = "read", "partly", "not_decrypted", "refused", "unreadable"
+
+
+def summary(kept: Arrays) -> Summary:
+    """The row of a connection."""
+    connection = Connection.of(kept, NO_KEYS)
+    sides = [Side.of(kept, connection, side, synced=True) for side in (0, 1)]
+    status, reason = _status(connection, sides)
+    suite, fatal = connection.suite, next((side for side in sides if side.fatal), None)
+    columns = {
+        "tls_version": VERSIONS.get(connection.version), "cipher_suite": None if suite is None else name_of(suite),
+        "server_name": connection.server_name, "alpn": connection.alpn,
+        "resumed": connection.goes_on if connection.hellos and not connection.guessed else None,
+        "close_reason": None if fatal is None else ALERTS.get(fatal.fatal - 1, f"alert {fatal.fatal - 1}"),
+    }  # fmt: skip
+    closed = [side for side in sides if side.closed_order]
+    closer = min(closed, key=lambda side: side.closed_order).side if closed else NOBODY
+    if connection.unwalked:
+        return Summary("tls", status, reason, columns, closed_by=closer)
+    units, octets, lost = zip(*((side.opened + side.cleared, side.offset + side.hidden, side.unopened) for side in sides), strict=True)
+    return Summary("tls", status, reason, columns, units, octets, lost, closer)
+
+
+def _status(connection: Connection, sides: list[Side]) -> tuple[str, str | None]:
+    """How much was read, and why not all."""
+    if connection.hellos and connection.version not in (TLS_1_2, TLS_1_3):
+        return UNREADABLE, f"{VERSIONS.get(connection.version, f'version 0x{connection.version:04X}')} is not read"
+    if not connection.readable:
+        return UNREADABLE, f"the cipher suite {name_of(connection.suite or 0)} is not read"
+    unopened, opened = sum(side.unopened for side in sides), sum(side.opened for side in sides)
+    fatal = next((side for side in sides if side.fatal), None)
+    if fatal is not None and not opened and not unopened:
+        return REFUSED, f"an alert ended the handshake: {ALERTS.get(fatal.fatal - 1, fatal.fatal - 1)}"
+    if opened:
+        if not unopened:
+            return READ, None
+        return PARTLY, "records are missing from the capture" if any(side.lost for side in sides) else "no key opens some of its records"
+    log, known = bool(connection.logged & 1), bool(connection.logged & 2)
+    named = bool(connection.digests) and not connection.ech
+    if not log:
+        return (NOT_DECRYPTED, "there is no key log") if named or unopened or connection.unwalked else (READ, None)
+    if not known and (named or connection.unwalked):
+        return NOT_DECRYPTED, "the key log does not have its secrets"
+    if unopened and all(side.failed >= MOST_FAILED for side in sides if side.unopened):
+        return (UNREADABLE if known else NOT_DECRYPTED), "no secret of the key log opens its records"
+    return (PARTLY, "no record was opened yet") if unopened else (READ, None)
