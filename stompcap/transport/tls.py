@@ -213,8 +213,8 @@ class _Opened:
         in_chunk = (ends - lengths) - (np.cumsum(sizes) - sizes)[chunk]
         count = first.size
         stretches = Stretches(
-            np.full(count, stream, np.int32), np.full(count, side.side, np.int8), offset[first], np.add.reduceat(lengths, first), row[first],
-            order[first], chunk[first], in_chunk[first], unsure[first],
+            np.full(count, stream, np.int32), np.full(count, side.side, np.int8), offset[first], np.add.reduceat(lengths, first),
+            row[first], order[first], chunk[first], in_chunk[first], unsure[first],
         )  # fmt: skip
         return _Opened(b"".join(given.octets), sizes, row[chunks], stretches)
 

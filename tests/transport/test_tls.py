@@ -43,7 +43,8 @@ def carried(tables: dict[str, pa.Table]) -> dict[str, list]:
     found = {name: table for name, table in inner(tables).items() if name not in OF_THE_LAYER}
     for name in ("compliance", "compliance_findings"):
         found[name] = found[name].filter(pc.invert(pc.is_in(found[name].column("rule_id"), CLEAR_ONLY)))
-    return rows({name: table.drop_columns([one for one in table.column_names if NOT_COMPARED.search(one)]) for name, table in found.items()})
+    left = {name: [one for one in table.column_names if not NOT_COMPARED.search(one)] for name, table in found.items()}
+    return rows({name: table.select(left[name]) for name, table in found.items()})
 
 
 def same(found: dict[str, list], expected: dict[str, list]) -> None:
@@ -64,7 +65,7 @@ def test_the_same_octets_give_the_same_tables(suite, record, tmp_path):
     assert set(found["streams"].column("transport").to_pylist()) == {"tls"}
 
 
-@pytest.mark.parametrize("suite", ["1.3 AES-128-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
 @pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2), lost(0.2, 7)], ids=["records in several segments", "5% lost", "20% lost"])
 def test_blocks_change_nothing(suite, change, tmp_path):
     log = str(tmp_path / "keys.log")
