@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 from stompcap.generate.transports import OVER
@@ -109,7 +110,7 @@ class Carrier:
         at = side.outer[-1]
         side.put(octets, len(one.payload))
         bounds = [*range(0, len(octets), LARGEST), len(octets)]
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             flags = one.flags if end == len(octets) else one.flags & ~FIN
             part = replace(one, payload=octets[begin:end], flags=flags)
             yield self._placed(part, side, (side.begin + at + begin) % 2**32)

@@ -16,10 +16,12 @@ from stompcap.generate.profiles import PROFILES, Wanted
 from stompcap.generate.transports import OVER
 from stompcap.generate.wire import checksum
 from stompcap.generate.write import Request, generate
+from stompcap.options import Options
 from tests.e2e.pure import tables_of
 
 SOURCES = {name: name for name in ("frames", "deliveries", "transactions", "receipts", "heartbeats")}
 SOURCES |= {"gaps": "raw_frames", "findings": "compliance_findings"}
+READ = ("proxy",)
 SMALL = Wanted(connections=3, messages=20, duration_s=7_200)
 
 
@@ -27,6 +29,16 @@ def told(rows: list[dict[str, Any]], like: list[dict[str, Any]]) -> list[list[tu
     """Rows with the columns of the truth, in an order of their own."""
     names = {name for row in like for name in row}
     return sorted(sorted((name, str(row[name])) for name in names) for row in rows)
+
+
+def layers_of(tables: dict[str, pa.Table]) -> dict[str, list[dict[str, Any]]]:
+    """What lies between TCP and STOMP of each stream, the outermost first, and for whom it was opened."""
+    origins = {row["stream_id"]: {name: row[name] for name in row if name.startswith("origin")} for row in tables["streams"].to_pylist()}
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows = tables["transports"].to_pylist() if "transports" in tables else []
+    for row in sorted(rows, key=lambda row: int(row["layer"])):
+        found[row["stream_id"]].append(row | origins[row["stream_id"]])
+    return found
 
 
 def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
@@ -37,6 +49,7 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         for row in tables[table].select(columns).to_pylist():
             if name != "gaps" or row["kind"] == "gap":
                 rows[name][row["stream_id"]].append(row)
+    layers = layers_of(tables)
     streams = {(row["client_ip"], row["client_port"]): row["stream_id"] for row in tables["streams"].to_pylist()}
     assert len(streams) == len(truth["connections"]) * truth["groups"]
     for one in truth["connections"]:
@@ -48,12 +61,15 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         assert findings == one["findings"], one["note"]
         for name in rows.keys() - {"findings"}:
             assert told(rows[name][stream], one[name]) == told(one[name], one[name]), (one["note"], name)
+        for number, (row, layer) in enumerate(zip(layers[stream], one["layers"], strict=True), 1):
+            assert {name: row[name] for name in layer} == layer, (one["note"], number)
 
 
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name not in OVER or name == "proxy"])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if name not in OVER or name in READ])
 def test_tables_agree_with_the_truth(profile: str, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(profile, seed=7, wanted=SMALL))
-    check(json.loads(made.truth.read_text("utf-8")), tables_of([str(path) for path in made.paths]))
+    options = Options(keylog=(str(made.keys),)) if made.keys else Options()
+    check(json.loads(made.truth.read_text("utf-8")), tables_of([str(path) for path in made.paths], options))
 
 
 def test_clones_are_as_the_truth_says(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ NOT_KEPT = ("permessage-deflate; client_no_context_takeover", "permessage-deflat
 OFFER = "permessage-deflate; client_max_window_bits"
 FRAGMENTS = 0.0, 0.2
 """How often a message is cut into fragments: by some clients and servers never."""
+FORWARDED = 0.3
+"""The share of WebSockets that come through a proxy."""
 HTTP = "http/1.1"
 PROBE = "health-check"
 """What carries nothing: a balancer's own connection."""
@@ -32,10 +34,11 @@ def carried_by(over: str, port: int, initial: tuple[int, int], version: str) -> 
 
 def _upgrade(dice: Random, version: str, path: str, deflated: bool) -> tuple[Upgrade, tuple[Deflate, Deflate] | None]:
     versions = [one for one in ("1.2", "1.1", "1.0") if one <= version]
+    client = f"198.51.100.{dice.randrange(1, 255)}" if dice.random() < FORWARDED else ""
     if not deflated:
-        return Upgrade(path, versions, version), None
+        return Upgrade(path, versions, version, forwarded_for=client), None
     extension = dice.choice((KEPT, KEPT, *NOT_KEPT))
-    upgrade = Upgrade(path, versions, version, OFFER, extension)
+    upgrade = Upgrade(path, versions, version, OFFER, extension, client)
     return upgrade, (Deflate("client_no" not in extension), Deflate("server_no" not in extension))
 
 

@@ -11,8 +11,9 @@ from stompcap.generate.transports.upgrade import HOST
 from stompcap.generate.transports.writer import Flight, spread
 from stompcap.tables.words import DIRECTIONS
 
+HEAD = 5
 MOST = 1 << 14
-"""Octets of a record's content (RFC 8446, 5.1)."""
+"""Octets of a record's head, and of its content at most (RFC 8446, 5.1)."""
 CLOSE_NOTIFY = b"\1\0"
 ONE, EACH, HALVES = range(3)
 """What is put in a record: what is sent at once, what is in one packet, or half of that."""
@@ -42,7 +43,16 @@ class Tls:
 
     def opening(self) -> Iterator[Flight]:
         """The handshake."""
+        for from_client, octets in self.handshake():
+            yield from_client, self._counted(from_client, octets)
+
+    def handshake(self) -> Iterator[Flight]:
+        """What both sides send before the first octet is carried."""
         raise NotImplementedError
+
+    def said(self) -> Iterator[Flight]:
+        """What a version says aside."""
+        return iter(())
 
     def wrap(self, from_client: bool, pieces: Sequence[bytes]) -> tuple[list[bytes], list[int]]:
         """Records. What a record has can be read by the piece with its last octet."""
@@ -51,24 +61,26 @@ class Tls:
         for group in _groups(pieces) if how == ONE else [[piece] for piece in pieces]:
             octets = b"".join(group)
             size = min(MOST, -(-len(octets) // 2) if how == HALVES else MOST)
-            records = b"".join(self._record(from_client, octets[at : at + size]) for at in range(0, len(octets), size))
-            found += spread(records, len(group))
+            parts = (octets[at : at + size] for at in range(0, len(octets), size))
+            records = b"".join(self.seal(from_client, APPLICATION, part) for part in parts)
+            found += spread(self._counted(from_client, records), len(group))
             known += [len(found) - 1] * len(group)
         return found, known
 
     def aside(self) -> Iterator[Flight]:
-        """Nothing, where a version does not say it."""
-        return iter(())
+        """What its version says now and then."""
+        for from_client, octets in self.said():
+            yield from_client, self._counted(from_client, octets)
 
     def closing(self) -> Iterator[Flight]:
         """close_notify of both."""
         for from_client in (True, False):
-            yield from_client, self.seal(from_client, ALERT, CLOSE_NOTIFY)
+            yield from_client, self._counted(from_client, self.seal(from_client, ALERT, CLOSE_NOTIFY))
 
     def told(self) -> list[dict[str, Any]]:
         """Its row. ALPN of TLS 1.3 is not in clear, but it is where the keys are known."""
         row = {
-            "kind": "tls", "status": "read", "tls_version": self.version, "cipher_suite": self._name, "server_name": HOST,
+            "kind": "tls", "status": "read", "tls_version": f"TLS {self.version}", "cipher_suite": self._name, "server_name": HOST,
             "alpn": self.application or None, "resumed": self.resumed, **{f"units_{way}": n for way, n in self._records.items()},
         }  # fmt: skip
         return [row]
@@ -82,9 +94,13 @@ class Tls:
         """A line of the key log (RFC 9850)."""
         self.key_log.append(f"{label} {self.random.hex()} {secret.hex()}")
 
-    def _record(self, from_client: bool, octets: bytes) -> bytes:
-        self._records[DIRECTIONS[not from_client]] += 1
-        return self.seal(from_client, APPLICATION, octets)
+    def _counted(self, from_client: bool, records: bytes) -> bytes:
+        """Records, which are counted."""
+        at = 0
+        while at < len(records):
+            at += HEAD + int.from_bytes(records[at + 3 : at + HEAD], "big")
+            self._records[DIRECTIONS[not from_client]] += 1
+        return records
 
 
 def _groups(pieces: Sequence[bytes]) -> list[list[bytes]]:

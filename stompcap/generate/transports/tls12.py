@@ -41,7 +41,7 @@ class Tls12(Tls):
         self._server_random = dice.randbytes(32)
         self._said = b""
 
-    def opening(self) -> Iterator[Flight]:
+    def handshake(self) -> Iterator[Flight]:
         """Both hellos, the exchange of keys unless they are known, and Finished of both."""
         session = self.dice.randbytes(32)
         asked = [

@@ -40,7 +40,7 @@ class Tls13(Tls):
         self._size = hashlib.new(self.suite.hash).digest_size
         self._said = b""
 
-    def opening(self) -> Iterator[Flight]:
+    def handshake(self) -> Iterator[Flight]:
         """Both hellos, what the server proves, both Finished, and tickets."""
         session = self.dice.randbytes(32)
         ours, theirs = (X25519PrivateKey.from_private_bytes(self.dice.randbytes(32)) for _ in range(2))
@@ -69,7 +69,7 @@ class Tls13(Tls):
         yield True, COMPATIBLE * (not retried) + client.seal(HANDSHAKE, finished)
         yield False, b"".join(self.seal(False, HANDSHAKE, self._ticket()) for _ in range(2))
 
-    def aside(self) -> Iterator[Flight]:
+    def said(self) -> Iterator[Flight]:
         """Now and then the client asks for new keys (4.6.3)."""
         if self.dice.random() < UPDATES:
             for from_client, wants in ((True, 1), (False, 0)):

@@ -16,13 +16,17 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What is asked for: a path, STOMP in one of these versions, and an extension; `extension` is what the server grants of it."""
+    """What is asked for: a path, STOMP in one of these versions, and an extension; `extension` is what the server grants of it.
+
+    `forwarded_for` is the client's address as a proxy tells it.
+    """
 
     path: str
     versions: Sequence[str]
     version: str
     offer: str = ""
     extension: str = ""
+    forwarded_for: str = ""
 
     @property
     def subprotocol(self) -> str:
@@ -45,6 +49,7 @@ class Upgrade:
             f"Sec-WebSocket-Protocol: {', '.join(map(protocol, self.versions))}",
         ]
         lines += [f"Sec-WebSocket-Extensions: {self.offer}"] * bool(self.offer)
+        lines += [f"X-Forwarded-For: {self.forwarded_for}"] * bool(self.forwarded_for)
         return _head(lines), key
 
     def answer(self, key: bytes) -> bytes:

@@ -17,7 +17,8 @@ from stompcap.tables.words import DIRECTIONS
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 FIN, RSV1 = 0x80, 0x40
-NORMAL = 1000
+NORMAL, GONE = 1000, 3000
+"""Codes of Close (7.4.1), and of SockJS where the server has closed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class WebSocket:
         self._dice, self._upgrade, self._habits = dice, upgrade, habits
         self._deflate, self._in_sockjs = deflate, in_sockjs
         self._pongs: list[tuple[bool, bytes]] = []
-        self._messages = dict.fromkeys(DIRECTIONS, 0)
+        self._sent = dict.fromkeys(DIRECTIONS, 0)
 
     def opening(self) -> Iterator[Flight]:
         """The upgrade; SockJS then says that it is open."""
@@ -78,23 +79,25 @@ class WebSocket:
     def closing(self) -> Iterable[Flight]:
         """Close from the client and back; a SockJS server says by `c` first that it goes."""
         if self._in_sockjs:
-            yield False, self._message(False, b'c[3000,"Go away!"]')
+            yield False, self._message(False, b'c[%d,"Go away!"]' % GONE)
         reason = struct.pack(">H", NORMAL)
         for from_client in (True, False):
             yield from_client, self._frame(from_client, FIN | CLOSE, reason)
 
     def told(self) -> list[dict[str, Any]]:
-        """A row of the WebSocket, and of SockJS in it."""
+        """Rows of the upgrade and of the frames, and of SockJS in them."""
         asked = self._upgrade
-        return [
-            {
-                "kind": "websocket", "status": "read", "http_path": asked.path, "http_host": HOST, "http_status": 101, "user_agent": AGENT,
-                "subprotocols_asked": ", ".join(map(protocol, asked.versions)), "subprotocol": asked.subprotocol,
-                "extensions": asked.extension or None, "close_code": NORMAL, "closed_by": "client",
-                **{f"units_{way}": number for way, number in self._messages.items()},
-            },
-            *([{"kind": "sockjs", "status": "read", "close_code": 3000, "closed_by": "server"}] if self._in_sockjs else []),
-        ]  # fmt: skip
+        upgrade = {
+            "kind": "http", "status": "read", "http_path": asked.path, "http_host": HOST, "http_status": 101, "user_agent": AGENT,
+            "subprotocols_asked": ", ".join(map(protocol, asked.versions)), "subprotocol": asked.subprotocol,
+            "extensions": asked.extension or None, "units_c2s": 1, "units_s2c": 1,
+        }  # fmt: skip
+        if asked.forwarded_for:
+            upgrade |= {"origin_ip": asked.forwarded_for, "origin_port": None, "origin_source": "x_forwarded_for"}
+        frames = {"kind": "websocket", "status": "read", "close_code": NORMAL, "closed_by": "client"}
+        frames |= {f"units_{way}": number for way, number in self._sent.items()}
+        in_sockjs = [{"kind": "sockjs", "status": "read", "close_code": GONE, "closed_by": "server"}] if self._in_sockjs else []
+        return [upgrade, frames, *in_sockjs]
 
     def _packed(self, from_client: bool, octets: bytes) -> bytes | None:
         """A message as it is compressed; None where it is not."""
@@ -103,12 +106,10 @@ class WebSocket:
     def _message(self, from_client: bool, octets: bytes) -> bytes:
         """A message of one frame."""
         packed = self._packed(from_client, octets)
-        self._messages[DIRECTIONS[not from_client]] += 1
         return self._frame(from_client, FIN | TEXT | (0 if packed is None else RSV1), octets if packed is None else packed)
 
     def _frames(self, from_client: bool, octets: bytes, kind: int, ends: Sequence[int]) -> list[bytes]:
         """The frames of a message of a kind, in pieces that end with the octets `ends` of it. A ping may lie between two frames (5.4)."""
-        self._messages[DIRECTIONS[not from_client]] += 1
         pieces = [bytearray() for _ in ends]
         cuts = self._cuts(len(octets))
         for number, (begin, end) in enumerate(pairwise(cuts)):
@@ -138,6 +139,7 @@ class WebSocket:
     def _frame(self, from_client: bool, first: int, payload: bytes) -> bytes:
         """A frame (5.2); those of a client are masked."""
         size, masked = len(payload), 0x80 * from_client
+        self._sent[DIRECTIONS[not from_client]] += 1
         if size < 126:
             head = bytes((first, masked | size))
         elif size < 1 << 16:
