@@ -31,12 +31,12 @@ EXCUSED = {
 }  # fmt: skip
 
 
+CASES = [(over, name) for number, over in enumerate(READ) for name in every(12, RECORDED[number:] + RECORDED[:number])]
 IN_CLEAR = re.compile(r"CN-20|cleartext_credentials")
 """What is not found in TLS: a passcode in clear."""
 
 
-@pytest.mark.parametrize("over", READ)
-@pytest.mark.parametrize("name", every(4, RECORDED))
+@pytest.mark.parametrize(("over", "name"), CASES)
 def test_a_recorded_capture_inside_a_transport_gives_its_tables(over: str, name: str, tmp_path: Path) -> None:
     inside, before = Inside(over), textual if over == "sockjs" else as_they_are
     (tmp_path / "plain").mkdir(), (tmp_path / "inside").mkdir()
