@@ -26,12 +26,15 @@ _read: dict[str, tuple[tuple[int, int], KeyLog]] = {}
 
 
 def of_task(named: Sequence[str], captures: Iterable[str]) -> KeyLog:
-    """The secrets of these key logs, and before them those in the captures. A capture that cannot be read has none."""
+    """The secrets of these key logs, and before them those in the captures. What cannot be read has none: the command has said so."""
     found = []
     for path in captures:
         with suppress(CaptureError, OSError):
             found.append(_cached(path, capture=True))
-    return reduce(or_, [*found, of_files(named)], NO_KEYS)
+    for name in named:
+        with suppress(CaptureError):
+            found.append(of_files([name]))
+    return reduce(or_, found, NO_KEYS)
 
 
 def of_files(named: Sequence[str]) -> KeyLog:

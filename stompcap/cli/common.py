@@ -11,7 +11,7 @@ import typer
 
 from stompcap import logs, units, zones
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.options import ACK_SCOPES, LIMIT_VARIABLE, OVERLAPS, STOMP_PORTS, Options, one_of
+from stompcap.options import ACK_SCOPES, KEYLOG_VARIABLE, LIMIT_VARIABLE, OVERLAPS, STOMP_PORTS, Options, one_of
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ AllPorts = Annotated[
 ]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Separate connections by VLAN id: two VLANs may use the same addresses.")]
 Tunnels = Annotated[bool, typer.Option("--tunnels/--no-tunnels", help="Read inner packets of tunnels (GRE, VXLAN, ...), or outer ones.")]
+KeyLogs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keylog", metavar="PATH", show_default=False,
+        help="Key log of TLS (SSLKEYLOGFILE's format): a file, folder, glob or URI; repeatable. Sessions that it has the secrets of are "
+        f"read. Default: {KEYLOG_VARIABLE}.",
+    ),
+]  # fmt: skip
 SplitOctets = Annotated[
     int, typer.Option("--split-octets", min=1 << 16, help="Bytes of a capture that one task reads; the tables do not depend on it.")
 ]
@@ -118,6 +126,7 @@ class Reading:
     all_ports: AllPorts = Options.all_ports
     vlan: Vlan = Options.vlan
     tunnels: Tunnels = Options.tunnels
+    keylog: KeyLogs = None
     split_octets: SplitOctets = Options.split_octets
     max_decompressed: MaxDecompressed = Options.max_decompressed
 
@@ -196,7 +205,7 @@ def options(
     found = Options(
         reading.source, STOMP_PORTS | extra, reading.all_ports, body_preview, keep_credentials, ack_scope, reading.overlap,
         reading.split_octets, vlan=reading.vlan, tunnels=reading.tunnels, max_decompressed=reading.max_decompressed,
-        idle_timeout=seconds("--idle-timeout", reading.idle_timeout),
+        idle_timeout=seconds("--idle-timeout", reading.idle_timeout), keylog=key_logs(reading.keylog),
     )  # fmt: skip
     if settings is None:
         return found
@@ -216,6 +225,18 @@ def options(
         for table, path in chosen.quality.suites:
             load(table, path)
     return replace(found, settings=chosen)
+
+
+def key_logs(named: Sequence[str] | None) -> tuple[str, ...]:
+    """The key logs named, or those that the environment names; raises CaptureError where one cannot be read."""
+    given = list(named or filter(None, [os.environ.get(KEYLOG_VARIABLE)]))
+    if not given:
+        return ()
+    from stompcap.assembly import key_logs as files
+    from stompcap.capture import uris
+
+    files.of_files(given)
+    return tuple(name if uris.is_uri(name) else os.path.abspath(uris.local(name)) for name in given)
 
 
 def with_seconds(words: Sequence[str]) -> list[str]:

@@ -27,7 +27,8 @@ def from_json(text: str) -> Options:
     thresholds = Thresholds(**_known(Thresholds, settings["thresholds"]))
     secrets = Secrets(**{name: tuple(names) for name, names in _known(Secrets, settings.get("secrets", {})).items()})
     settings = Settings(rules, thresholds, secrets=secrets)
-    return Options(**_known(Options, values) | {"ports": frozenset(values["ports"]), "settings": settings})
+    others = {"ports": frozenset(values["ports"]), "settings": settings, "keylog": tuple(values.get("keylog", ()))}
+    return Options(**_known(Options, values) | others)
 
 
 def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:

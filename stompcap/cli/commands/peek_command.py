@@ -52,6 +52,7 @@ class Packets:
     all_ports: common.AllPorts = False
     vlan: common.Vlan = False
     tunnels: common.Tunnels = True
+    keylog: common.KeyLogs = None
 
 
 PACKETS = Packets()
