@@ -101,6 +101,8 @@ NODE_SPRING = [
     Asked("stomp", "1.2", "auto", "websocket", SPRING_PORT, "/stomp", {"simple": True}),
     Asked("deflate", "1.2", "auto", "websocket", SPRING_PORT, "/stomp", {"simple": True, "deflate": True, "large": 1 << 12}),
 ]
+FALLBACKS = [Asked(name, "1.2", "auto", "sockjs", SPRING_PORT, "/sockjs", {"simple": True, "fallback": name})
+             for name in ("xhr-streaming", "xhr-polling")]
 MODES = ("auto", "client", "client-individual")
 FRESH_WINDOWS = {"clientNoContextTakeover": True, "serverNoContextTakeover": True}
 NODE_WS = [
@@ -169,6 +171,7 @@ RECORDINGS = [
         *by(CLASSIC_DEFLATE, "auto:12", "tx:11", "kept:11"),
     ], ".pcap", "nano"),
     Recording("spring_websocket", Spring, [*by(SPRING_WS, SIMPLE, SPRING_OVER), *by(SPRING_DEFLATE, SIMPLE)], stompjs=NODE_SPRING),
+    Recording("spring_fallback", Spring, [], stompjs=FALLBACKS),
     Recording("rabbitmq_vertxtls", RabbitMQEverywhere, [], vertx=True),
     Recording("rabbitmq_browser", RabbitMQEverywhere, [], browser=BROWSER),
     Recording("rabbitmq_proxy", RabbitMQBehindProxy, [

@@ -46,9 +46,15 @@ function webSocket(session) {
 }
 
 function sockJs(session) {
-  const socket = new SockJS(session.asked.url, null, { transports: ["websocket"] });
+  const { url, fallback } = session.asked;
+  const socket = new SockJS(url, null, { transports: [fallback || "websocket"] });
   const facts = { path: null, asked: [], subprotocol: null, deflate: null, messages_c2s: 0, messages_s2c: 0 };
   socket.addEventListener("open", () => {
+    if (fallback) {  // over HTTP a session lies on many connections
+      session.note("open", { local: ["", 0], remote: ["", 0] });
+      session.note("carried", { fallback: { transport: fallback, path: new URL(socket._transport.transUrl || socket._transUrl).pathname } });
+      return;
+    }
     const inner = socket._transport.ws;
     facts.path = new URL(inner.url).pathname;
     ends(session, inner._stream);
