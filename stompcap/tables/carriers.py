@@ -56,6 +56,6 @@ def described(layer: Mapping[str, Any]) -> str:
 
 
 def _closed(layer: Mapping[str, Any]) -> str:
-    by = f" by the {layer['closed_by']}" if layer["closed_by"] else ""
-    reason = f" {layer['close_reason']}" if layer["close_reason"] else ""
-    return f"closed{by}: {layer['close_code'] or ''}{reason}" if by or reason or layer["close_code"] is not None else ""
+    by = layer["closed_by"] and f"by the {layer['closed_by']}"
+    said = " ".join(filter(None, [by, None if layer["close_code"] is None else str(layer["close_code"]), layer["close_reason"]]))
+    return f"closed {said}" if said else ""
