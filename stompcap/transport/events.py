@@ -24,7 +24,8 @@ class Event:
     offset   where its unit begins in the octets of that side that the layer below gives
     octets   how many it has beside its head
     detail   what it says, as far as it is no secret
-    layer    which layer of the stream says it, from 1; set by stompcap.transport.layers
+    layer    which layer of the stream says it, from 1; of a layer of several rows which of these, until stompcap.transport.layers adds
+             where the first of them lies
     """
 
     stream: int
@@ -42,7 +43,7 @@ Events = tuple[Event, ...]
 
 def of_layer(events: Events, depth: dict[int, int]) -> Events:
     """The same, as the layers say it that lie so deep in their streams."""
-    return tuple(replace(one, layer=depth[one.stream]) for one in events)
+    return tuple(replace(one, layer=depth[one.stream] + one.layer) for one in events)
 
 
 def moved(events: Events, rows: I64) -> Events:

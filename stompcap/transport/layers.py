@@ -17,6 +17,7 @@ from stompcap.transport.proxy import Proxy
 from stompcap.transport.state import Arrays, LayerState, Stack
 from stompcap.transport.summary import Summary
 from stompcap.transport.tls import Tls
+from stompcap.transport.websocket import WebSocket
 
 
 class Layer(Protocol):
@@ -54,7 +55,7 @@ class Layer(Protocol):
         """What it has kept, as it may be stored: without these secrets, which the connection gave."""
 
 
-LAYERS: tuple[Layer, ...] = (Proxy(), Tls())
+LAYERS: tuple[Layer, ...] = (Proxy(), Tls(), WebSocket())
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8

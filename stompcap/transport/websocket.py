@@ -1,0 +1,103 @@
+"""WebSocket (RFC 6455): the request that asks for it, the answer, and behind them frames, whose messages are the octets that it carries.
+
+Text and binary messages are the same to STOMP, and where one ends says nothing. The handshake is found on any port; without it, frames that
+chain and carry STOMP or SockJS are enough.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from stompcap.codes import NOBODY, PROTOCOL_HTTP, TRANSPORT_TLS, TRANSPORT_WEBSOCKET, TRANSPORT_WSS
+from stompcap.columns import I64, Bools, Octets
+from stompcap.stomp.delimiter_io import Runs
+from stompcap.transport import http
+from stompcap.transport import websocket_frames as frames
+from stompcap.transport import websocket_side as numbers
+from stompcap.transport.carried import Carried
+from stompcap.transport.given import put_together
+from stompcap.transport.state import Arrays
+from stompcap.transport.summary import Origin, Summary
+from stompcap.transport.websocket_connection import KEEPS, REFUSED, Connection, masked
+from stompcap.transport.websocket_found import begins_midstream
+
+ASKS = re.compile(rb"(?i)\nupgrade[ \t]*:[^\r\n]*websocket")
+
+
+class WebSocket:
+    """The layer (stompcap.transport.layers.Layer), with the HTTP that it begins with."""
+
+    kind = "websocket"
+    protocol = PROTOCOL_HTTP
+    keeps = KEEPS
+
+    def begins(self, octets: Octets, runs: Runs) -> Bools:
+        """Per direction, whether it asks for WebSocket or answers so, or its octets are frames."""
+        found = np.zeros(runs.synced.size, np.bool_)
+        ruled_out = np.zeros(runs.synced.size, np.bool_)
+        columns = (one.tolist() for one in (runs.direction, runs.position, runs.length, runs.offset))
+        for direction, begin, length, offset in zip(*columns, strict=True):
+            if found[direction] or ruled_out[direction] or not length:
+                continue
+            first = octets[begin : begin + length]
+            if not offset and http.FIRST_WORDS.match(first[:12].tobytes()):
+                found[direction] = ASKS.search(first.tobytes()) is not None
+            elif offset or not runs.synced[direction]:
+                found[direction] = begins_midstream(first)
+            else:
+                ruled_out[direction] = True
+        return found
+
+    def transport(self, below: int) -> int:
+        """WebSocket, or wss inside TLS."""
+        return TRANSPORT_WSS if below == TRANSPORT_TLS else TRANSPORT_WEBSOCKET
+
+    def read(self, below: Carried, streams: I64, before: Sequence[Arrays | None]) -> tuple[Carried, Sequence[Arrays]]:
+        """The payload of messages."""
+        connections = [Connection(stream, one) for stream, one in zip(streams.tolist(), before, strict=True)]
+        for one in connections:
+            one.read(below)
+        synced = np.array([[bool(side.numbers[numbers.TRUE_BEGINNING]) for side in one.sides] for one in connections], np.bool_)
+        given = [[side.given for side in one.sides] for one in connections]
+        found = put_together(below, streams, given, synced.reshape(-1, 2))
+        events = [event for one in connections for side in one.sides for event in side.events]
+        return found.telling(events), [one.kept() for one in connections]
+
+    def summaries(self, kept: Arrays) -> Sequence[Summary]:
+        """HTTP where its heads were seen, then the frames."""
+        said, n, s = json.loads(kept["said"].tobytes()), kept["numbers"], kept["frames"]
+        found = []
+        heads = _pair(n[:, numbers.HEADS])
+        if any(heads):
+            origin = None
+            if claimed := said.get("origin"):
+                origin = Origin(bytes.fromhex(claimed[0]), claimed[1], claimed[2])
+            refused = said["upgraded"] == REFUSED
+            reason = f"the server answered {said['columns'].get('http_status')}" if refused else said.get("wrong")
+            status = "refused" if refused else "partly" if reason else "read"
+            found.append(Summary("http", status, reason, said["columns"], heads, (0, 0), (0, 0), NOBODY, origin))
+            if refused:
+                return found
+        lost = _pair(n[:, numbers.LOST_UNITS])
+        lost_sync = bool((n[:, numbers.PHASE] == numbers.LOST).any())
+        uncertain = bool((n[:, numbers.WINDOW] == 2).any())
+        status, reason = "read", None
+        if any(lost) or lost_sync or uncertain:
+            reasons = {"websocket_unsynchronised": lost_sync, "the octets that compressed messages refer to are not known": uncertain}
+            status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
+        closer, code = said.get("close", (NOBODY, None))
+        units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, numbers.OFFSET])
+        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer))
+        return found
+
+    def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+        """What it keeps, without secrets."""
+        return masked(kept, secrets)
+
+
+def _pair(values: I64) -> tuple[int, int]:
+    return int(values[0]), int(values[1])

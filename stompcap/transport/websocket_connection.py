@@ -1,0 +1,315 @@
+"""Both directions of a connection that becomes a WebSocket: requests and answers of HTTP until one is upgraded, then frames.
+
+A request for an upgrade ends the client's part of HTTP until its answer is there; several may come before one is accepted (401, and again).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stompcap.codes import NOBODY
+from stompcap.stomp.delimiter_io import FRAME_LIMIT
+from stompcap.transport import http
+from stompcap.transport import websocket_frames as frames
+from stompcap.transport import websocket_side as numbers
+from stompcap.transport.carried import Carried
+from stompcap.transport.deflate import Inflater, as_array, tells_secrets, without_secrets
+from stompcap.transport.events import HANDSHAKE
+from stompcap.transport.state import Arrays
+from stompcap.transport.websocket_side import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, Side
+
+UNDECIDED, UPGRADED, REFUSED = range(3)
+MOST_ASKED = 64
+"""Requests without an answer that are remembered."""
+HELD = 1 << 16
+"""Octets behind a request for an upgrade that wait for its answer."""
+PER_SIDE = ("raw", "held", "control", "window", "other")
+KEEPS = ("numbers", "frames", "said", *(f"{name} {side}" for name in PER_SIDE for side in (0, 1)))
+
+
+class Connection:
+    """The machine of one connection; `said` is what its heads say, as far as it is kept, and what ended it."""
+
+    def __init__(self, stream: int, before: Arrays | None) -> None:
+        self.sides = (Side(stream, 0), Side(stream, 1))
+        self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
+        if before is not None:
+            self.said = json.loads(before["said"].tobytes())
+            for side in self.sides:
+                self._restore(side, before)
+        else:
+            for side in self.sides:
+                side.state[[frames.MASKED, frames.DEFLATE]] = -1, frames.NOT_SEEN
+
+    def _restore(self, side: Side, before: Arrays) -> None:
+        n = side.side
+        side.numbers, side.state = before["numbers"][n].copy(), before["frames"][n].copy()
+        side.raw, side.held, side.control, window, other = (before[f"{name} {n}"].tobytes() for name in PER_SIDE)
+        self._agree(side)
+        if side.numbers[numbers.WINDOW]:
+            unknown = other if side.numbers[numbers.WINDOW] == 2 else None
+            side.inflater = Inflater(side.takeover, FRAME_LIMIT, side.bits, window, unknown)
+
+    def _agree(self, side: Side) -> None:
+        """What was agreed on for the compressed messages of a side."""
+        if agreed := self.said.get("deflate"):
+            sender = 0 if side.side == self.said["client"] else 1
+            side.takeover, side.bits = bool(agreed[sender]), int(agreed[2 + sender])
+
+    def kept(self) -> dict[str, Any]:
+        """What goes on of it."""
+        found: dict[str, Any] = {
+            "numbers": np.stack([side.numbers for side in self.sides]), "frames": np.stack([side.state for side in self.sides]),
+            "said": as_array(json.dumps(self.said).encode()),
+        }  # fmt: skip
+        for side in self.sides:
+            window, other, one = b"", b"", side.inflater
+            side.numbers[numbers.WINDOW] = 0 if one is None else 1 if one.known else 2
+            if one is not None:
+                window, other = one.window, one.other or b""
+            for name, octets in zip(PER_SIDE, (side.raw, side.held, side.control, window, other), strict=True):
+                found[f"{name} {side.side}"] = as_array(octets)
+        found["numbers"] = np.stack([side.numbers for side in self.sides])
+        return found
+
+    # reading
+
+    def read(self, below: Carried) -> None:
+        """Read what came since."""
+        stream = self.sides[0].stream
+        for side in self.sides:
+            begin, end = below.bounds[2 * stream + side.side :][:2].tolist()
+            stretches = below.stretches.take(slice(begin, end))
+            first = not side.numbers[numbers.CAME] and not side.raw
+            side.begin(stretches, below.read(stretches))
+            if first and not below.synced[stream, side.side] and not self._http(side):
+                side.lose_sync()
+        while self._advance(self.sides[0]) | self._advance(self.sides[1]):
+            pass
+        final = bool(below.final[stream])
+        for side in self.sides:
+            self._waits(side, final)
+            if final and side.reached < below.octets[stream, side.side]:
+                side.hole(int(below.octets[stream, side.side]) - side.reached, side.end - side.at, False)
+                side.at = side.end
+            side.ended()
+
+    def _http(self, side: Side) -> bool:
+        """Whether the first octets of a side are HTTP."""
+        return http.begins(side.given.buffer[:32].tobytes()) and side.given.buffer.size > 0
+
+    def _advance(self, side: Side) -> bool:
+        """Read what can be read of a side; whether that was something."""
+        moved = False
+        while True:
+            phase, at = int(side.numbers[PHASE]), side.at
+            if side.at < side.end:
+                PHASES[phase](self, side)
+            if side.numbers[PHASE] == phase and side.at == at:
+                if side.numbers[PHASE] == WAITING and side.runs and side.at < side.end:
+                    return moved
+                if not side.next_run():
+                    return moved
+            moved = True
+
+    def _waits(self, side: Side, final: bool) -> None:
+        """Frames may be read without the answer to their upgrade where that was not captured."""
+        if side.numbers[PHASE] != WAITING or (side.at == side.end and not side.runs):
+            return
+        other = self.sides[1 - side.side]
+        never = not other.numbers[numbers.CAME] and not other.given.below.offset.size
+        if final or never or side.runs or side.end - side.at > HELD or other.numbers[PHASE] in (LOST, OVER):
+            self._unanswered(side)
+            while self._advance(side):
+                pass
+
+    def _unanswered(self, side: Side) -> None:
+        side.lose_sync()
+
+    def frames_phase(self, side: Side) -> None:
+        """Frames, up to the end of what is there."""
+        side.frames()
+        self._closed(side)
+
+    def search_phase(self, side: Side) -> None:
+        """The first frame behind octets of which nothing is known; what one side does about masks the other does not."""
+        before = side.at
+        other = self.sides[1 - side.side]
+        if side.state[frames.MASKED] < 0 <= other.state[frames.MASKED]:
+            side.state[frames.MASKED] = 1 - other.state[frames.MASKED]
+        side.search()
+        if side.at != before and side.numbers[PHASE] == FRAMES and self.said["client"] == NOBODY:
+            self.said["client"] = side.side if side.state[frames.MASKED] else 1 - side.side
+        self._closed(side)
+
+    def _closed(self, side: Side) -> None:
+        """The first Close of the connection."""
+        if side.closed and "close" not in self.said:
+            code = side.closed[0]
+            self.said["close"] = [side.side, None if code < 0 else code]
+        side.closed.clear()
+
+    def over_phase(self, side: Side) -> None:
+        """Octets that say nothing."""
+        side.at = side.end
+
+    def wait_phase(self, side: Side) -> None:
+        """An answer tells what the octets are."""
+
+    # HTTP
+
+    def head_phase(self, side: Side) -> None:
+        """A head, or what is left of a body before it."""
+        octets = side.given.buffer[side.at : min(side.end, side.at + 2 * http.LONGEST)].tobytes()
+        body = self._body(side)
+        if not body.over:
+            side.at += body.skip(octets)
+            self._keep_body(side, body)
+            return
+        blank = len(octets) - len(octets.lstrip(b"\r\n"))
+        head = http.head_of(octets[blank:])
+        if head is None:
+            return
+        if not head.length:
+            side.lose_sync()
+            side.numbers[numbers.NEAR] = 1
+            return
+        offset, size = side.below(side.at), blank + head.length
+        side.at += size
+        side.numbers[numbers.HEADS] += 1
+        piece = max(side.given.piece_at(side.at - 1), side.given.floor)
+        if head.status:
+            self._answer(side, head)
+        else:
+            self._request(side, head)
+        detail = f"{head.status}" if head.status else f"{head.method[:10]} {http.path_of(head.target)}"
+        if head.upgrades or head.status == 101 or (head.status >= 300 and self.said["upgraded"] == REFUSED):
+            side.tell(HANDSHAKE, piece, offset, size, detail, 0)
+
+    def _request(self, side: Side, head: http.Head) -> None:
+        self.said["client"] = side.side
+        asked = self.said["asked"]
+        asked.append([head.method, head.upgrades, head.fields.get("sec-websocket-key", "")[:64]])
+        del asked[MOST_ASKED:]
+        self._keep_body(side, http.body_of(head))
+        if head.upgrades:
+            self._describe(head)
+            side.numbers[PHASE] = WAITING
+            other = self.sides[1 - side.side]
+            if self.said["upgraded"] == UPGRADED or other.numbers[PHASE] == FRAMES:
+                self._frames_begin(side)
+
+    def _describe(self, head: http.Head) -> None:
+        """What tables say of a request for an upgrade."""
+        self.said["upgraded"] = UNDECIDED
+        self.said["columns"] = {
+            "http_path": http.path_of(head.target), "http_host": http.value_of(head, "host"),
+            "user_agent": http.value_of(head, "user-agent"),
+            "subprotocols_asked": http.subprotocols(head.fields.get("sec-websocket-protocol")),
+        }  # fmt: skip
+        if origin := http.origin_of(head):
+            self.said["origin"] = [origin[0].hex(), origin[1], origin[2]]
+
+    def _answer(self, side: Side, head: http.Head) -> None:
+        if self.said["client"] == NOBODY:
+            self.said["client"] = 1 - side.side
+        if 100 <= head.status < 200 and head.status != 101:
+            return
+        asked = self.said["asked"]
+        method, upgrade, key = asked.pop(0) if asked else ("GET", head.upgrades, "")
+        if head.upgrades:
+            self._upgraded(side, head, key)
+            return
+        self._keep_body(side, http.body_of(head, method))
+        if upgrade:
+            self.said["upgraded"] = REFUSED
+            self.said["columns"]["http_status"] = head.status
+            client = self.sides[1 - side.side]
+            if client.numbers[PHASE] == WAITING:
+                client.numbers[PHASE] = HTTP
+
+    def _upgraded(self, side: Side, head: http.Head, key: str) -> None:
+        """WebSocket begins behind this answer, and behind the request."""
+        self.said["upgraded"] = UPGRADED
+        accepted = head.fields.get("sec-websocket-extensions")
+        self.said["columns"] |= {
+            "http_status": head.status, "subprotocol": http.subprotocols(head.fields.get("sec-websocket-protocol")),
+            "extensions": http.extensions_of(accepted),
+        }  # fmt: skip
+        if key and not http.accepts(key, head.fields.get("sec-websocket-accept", "")):
+            self.said["wrong"] = "Sec-WebSocket-Accept does not answer the key"
+        if deflate := http.deflate_of(accepted):
+            self.said["deflate"] = [deflate.client_takeover, deflate.server_takeover, deflate.client_bits, deflate.server_bits]
+        self._frames_begin(side)
+        client = self.sides[1 - side.side]
+        if client.numbers[PHASE] == WAITING:
+            self._frames_begin(client)
+        else:
+            self._know(client)
+
+    def _know(self, side: Side) -> None:
+        """The handshake tells what the frames of a side are."""
+        side.state[frames.MASKED] = side.side == self.said["client"]
+        side.state[frames.DEFLATE] = frames.AGREED if self.said.get("deflate") else frames.NOT_AGREED
+        self._agree(side)
+
+    def _frames_begin(self, side: Side) -> None:
+        self._know(side)
+        side.numbers[[PHASE, numbers.TRUE_BEGINNING]] = FRAMES, 1
+
+    def _body(self, side: Side) -> http.Body:
+        n = side.numbers
+        return http.Body(int(n[numbers.LEFT]), bool(n[numbers.CHUNKED]), side.held, bool(n[numbers.TRAILER]))
+
+    def _keep_body(self, side: Side, body: http.Body) -> None:
+        side.numbers[[numbers.LEFT, numbers.CHUNKED, numbers.TRAILER]] = body.left, body.chunked, body.trailer
+        side.held = body.line
+
+
+PHASES: Sequence[Callable[[Connection, Side], None]] = (
+    Connection.head_phase, Connection.wait_phase, Connection.frames_phase, Connection.search_phase, Connection.over_phase,
+)  # fmt: skip
+
+
+def masked(kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
+    """What a connection keeps, as it may be stored.
+
+    Octets that are not decided are not stored, nor what there is of a ping. A window has asterisks for secrets. A compressed message
+    under way is stored as it came if what there is of it tells no secret; else it is a gap.
+    """
+    found = {name: values.copy() for name, values in kept.items()}
+    nothing = as_array(b"")
+    for side in (0, 1):
+        n, s = found["numbers"][side], found["frames"][side]
+        raw, held = found[f"raw {side}"].size, kept[f"held {side}"].tobytes()
+        if raw or (held and n[PHASE] == HTTP):
+            n[[numbers.OFFSET, numbers.UNSURE, PHASE, numbers.NEAR, numbers.SINCE]] = n[numbers.OFFSET] + raw, 1, LOST, 0, -1
+            s[frames.MESSAGE] = frames.UNKNOWN
+            found[f"raw {side}"] = found[f"held {side}"] = nothing
+        control = found[f"control {side}"].size
+        keeps_code = s[frames.FIRST] & 15 == frames.CLOSE
+        found[f"control {side}"] = as_array(kept[f"control {side}"].tobytes()[: 2 if keeps_code else 0].ljust(control, b"*"))
+        if held and n[PHASE] == FRAMES and not _harmless(kept, side, held, secrets):
+            n[[numbers.OFFSET, numbers.UNSURE, numbers.WINDOW]] = n[numbers.OFFSET] + len(held), 1, 2
+            n[numbers.LOST_UNITS] += 1
+            s[[frames.MESSAGE, frames.KIND]] = frames.SKIPPED, frames.SKIPPED if s[frames.KIND] == frames.PACKED else s[frames.KIND]
+            inflater = Inflater(True, FRAME_LIMIT)
+            inflater.forget()
+            found[f"held {side}"] = nothing
+            found[f"window {side}"], found[f"other {side}"] = as_array(inflater.window), as_array(inflater.other or b"")
+            continue
+        for name in ("window", "other"):
+            found[f"{name} {side}"] = as_array(without_secrets(kept[f"{name} {side}"].tobytes(), secrets))
+    return found
+
+
+def _harmless(kept: Arrays, side: int, held: bytes, secrets: frozenset[bytes]) -> bool:
+    """Whether what there is of a compressed message tells no secret."""
+    window, other = kept[f"window {side}"].tobytes(), kept[f"other {side}"].tobytes()
+    unknown = kept["numbers"][side][numbers.WINDOW] == 2
+    first = Inflater(True, FRAME_LIMIT, 15, window, other if unknown else None).beginning(held)
+    return first is not None and not tells_secrets(first, secrets)

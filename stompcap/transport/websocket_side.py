@@ -1,0 +1,299 @@
+"""One direction of a WebSocket: its frames to messages, messages to octets, and what happens to both at holes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from stompcap.columns import I64, Octets
+from stompcap.stomp.delimiter_io import FRAME_LIMIT
+from stompcap.tcp.join import end_to_end
+from stompcap.transport import websocket_frames as frames
+from stompcap.transport.deflate import Inflater
+from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE, Event
+from stompcap.transport.given import Given
+from stompcap.transport.stretches import Stretches
+from stompcap.transport.websocket_found import first_frame
+from stompcap.transport.websocket_search import FITS
+
+HTTP, WAITING, FRAMES, LOST, OVER = range(5)
+"""Phases of a direction: heads and bodies of HTTP; what is behind a request for an upgrade waits for its answer; frames; frames whose
+boundaries are not known; octets that are not looked at."""
+(
+    PHASE, CAME, OFFSET, UNSURE, HEADS, LOST_UNITS, NEAR, SINCE, BEGAN, BEGAN_PACKED, NOTED, TRUE_BEGINNING, WINDOW, FORGOT, LEFT, CHUNKED,
+    TRAILER,
+) = range(17)  # fmt: skip
+SIDE = 17
+"""Numbers of a direction beside those of its frames. CAME octets of the layer below came so far, and OFFSET were given; UNSURE: a hole
+before those that come next has no known length. HEADS of HTTP and LOST_UNITS are counted. SINCE is where the search for a frame began, NEAR
+whether a packet begins where it goes on. BEGAN and BEGAN_PACKED are where a control frame's payload and a compressed message began. NOTED
+has a bit for each kind of mistake that was told. TRUE_BEGINNING: nothing is missing before offset 0. WINDOW: whether octets of one are
+kept, 2 where they are not all known; FORGOT: octets were missing before the first of them. LEFT, CHUNKED and TRAILER are of a body."""
+NOTES = (
+    "wrong mask", "frame behind Close", "length not in the shortest form", "control frame too large", "control frame in fragments",
+    "nothing to continue", "message not continued", "RSV1 without reason",
+)  # fmt: skip
+"""What stompcap.transport.websocket_frames notes."""
+SPANS = 1 << 14
+OPENED_AT_ONCE = 1 << 29
+"""Octets of a direction that are inflated in one go; of messages behind these only the lengths are told."""
+GOES_ON = (frames.MASKED, frames.DEFLATE, frames.CLOSED, frames.FRAMES, frames.MESSAGES, frames.CONTROLS, frames.PAYLOAD)
+"""Of the numbers of frames, those that a hole does not end."""
+CLOSE_CODE = 2
+"""Octets of a Close's payload that are its code (RFC 6455, 5.5.1)."""
+
+
+@dataclass
+class Side:
+    """One direction: its numbers, those of its frames, and octets that it has to hold.
+
+    raw      what came and is not decided: of a head of HTTP, behind a request, in a search
+    held     of a compressed message, as it came; of a line of a body in chunks
+    control  of a control frame's payload
+
+    `takeover` and `bits` are what was agreed on for its compressed messages.
+    """
+
+    stream: int
+    side: int
+    numbers: I64 = field(default_factory=lambda: np.zeros(SIDE, np.int64))
+    state: I64 = field(default_factory=lambda: np.zeros(frames.STATE, np.int64))
+    raw: bytes = b""
+    held: bytes = b""
+    control: bytes = b""
+    inflater: Inflater | None = None
+    takeover: bool = True
+    bits: int = 15
+    events: list[Event] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+
+    def begin(self, below: Stretches, octets: Octets) -> None:
+        """Take what came of the direction since, behind what is not decided yet; nothing is read where nothing came."""
+        size = len(self.raw)
+        if size and len(below):
+            first = below.take(slice(0, 1))
+            before = np.array([self.numbers[CAME] - size]), np.array([size]), np.zeros(1, np.bool_)
+            below = end_to_end([replace(first, offset=before[0], length=before[1], unsure=before[2]), below])
+            octets = np.concatenate((np.frombuffer(self.raw, np.uint8), octets))
+        floor = 1 if size and len(below) else 0
+        self.given = Given(below, octets, int(self.numbers[OFFSET]), bool(self.numbers[UNSURE]), floor)
+        self._ascending = bool((below.row[1:] >= below.row[:-1]).all())
+        self._first = self.given.floor
+        self._opened = 0
+        ends = below.offset + below.length
+        apart = np.flatnonzero((below.offset[1:] != ends[:-1]) | below.unsure[1:]) + 1
+        edges = [0, *apart.tolist(), len(below)] if len(below) else [0]
+        bounds = np.append(self.given.starts, octets.size)
+        self.runs = deque((int(below.offset[i]), int(bounds[i]), int(bounds[k]), bool(below.unsure[i])) for i, k in pairwise(edges))
+        self.reached = int(self.numbers[CAME]) - (size if len(below) else 0)
+        self.at = self.end = 0
+        if len(below):
+            self.raw = b""
+
+    def next_run(self) -> bool:
+        """Go on to the octets behind a hole, if there are some; what was not decided before it is lost."""
+        if not self.runs:
+            return False
+        offset, begin, end, unsure = self.runs.popleft()
+        if offset != self.reached or unsure:
+            rest, self.at = self.end - self.at, self.end
+            self.hole(offset - self.reached, rest, unsure)
+        self.at, self.end, self.reached = begin, end, offset + end - begin
+        return True
+
+    def ended(self) -> None:
+        """What is left is held until more comes."""
+        if len(self.given.below):
+            self.raw = self.given.buffer[self.at : self.end].tobytes()
+            self.numbers[CAME] = self.reached
+        self.numbers[OFFSET], self.numbers[UNSURE] = self.given.offset, self.given.unsure
+
+    # where things are
+
+    def below(self, position: int) -> int:
+        """The offset of an octet of the buffer in what the layer below gives."""
+        piece = self.given.piece_at(position)
+        return int(self.given.below.offset[piece] + position - self.given.starts[piece])
+
+    def _by(self, first: int, last: int) -> int:
+        """The stretch by which octets of these stretches can be read together: the last that came."""
+        if self._ascending:
+            return last
+        return last - int(np.argmax(self.given.below.row[first : last + 1][::-1]))
+
+    def tell(self, kind: int, piece: int, offset: int, octets: int, detail: str | None, layer: int = 1) -> None:
+        """Something that it says; read by a stretch."""
+        row = int(self.given.below.row[piece])
+        self.events.append(Event(self.stream, self.side, row, kind, offset, octets, detail, layer))
+
+    # octets
+
+    def frames(self, floor: int = 0) -> None:
+        """Frames in the octets of a run; those of the first `floor` stretches are read by the one behind them."""
+        spans = np.empty((min(SPANS, 16 + (self.end - self.at) // 2), frames.SPAN), np.int64)
+        floor = max(floor, self.given.floor)
+        while self.at < self.end and self.numbers[PHASE] == FRAMES:
+            count, self.at = frames.walk(self.given.buffer, self.at, self.end, self.state, spans)
+            self._spans(spans[:count], floor)
+            if self.state[frames.BROKEN]:
+                self._lose()
+
+    def _spans(self, spans: I64, floor: int) -> None:
+        kinds = spans[:, frames.SPAN_KIND]
+        wrong = self.numbers[NOTED] & 1 << frames.WRONG_MASK or (spans[kinds == frames.NOTE, frames.SPAN_FIRST] == frames.WRONG_MASK).any()
+        masked = bool(self.state[frames.MASKED] or wrong)
+        begin = 0
+        for at in np.flatnonzero(kinds != frames.PLAIN).tolist():
+            self.given.plain(spans[begin:at, frames.SPAN_POSITION], spans[begin:at, frames.SPAN_LENGTH], masked, floor)
+            begin = at + 1
+            kind, position, length, first, ends = spans[at].tolist()
+            piece = max(self.given.piece_at(max(position + length - 1, 0)), floor)
+            if kind == frames.PACKED:
+                self._packed(position, length, ends, piece)
+            elif kind == frames.CONTROL:
+                self._control(position, length, first, ends, piece)
+            elif kind == frames.NOTE:
+                self._note(first, piece, position)
+            else:
+                self._skipped(length)
+        self.given.plain(spans[begin:, frames.SPAN_POSITION], spans[begin:, frames.SPAN_LENGTH], masked, floor)
+
+    def _note(self, says: int, piece: int, position: int) -> None:
+        """A mistake of a kind is told once."""
+        if not self.numbers[NOTED] & 1 << says:
+            self.numbers[NOTED] |= 1 << says
+            self.tell(UNREADABLE, piece, self.below(position), 0, NOTES[says])
+
+    def _control(self, position: int, length: int, first: int, ends: int, piece: int) -> None:
+        torn = self.numbers[BEGAN] < 0
+        if not self.control and not torn:
+            self.numbers[BEGAN] = self.below(position) if length else self.below(position - 1) + 1
+        self.control += self.given.buffer[position : position + length].tobytes()
+        if not ends:
+            self.control = self.control[: frames.LONGEST_CONTROL]
+            return
+        payload, self.control = self.control, b""
+        if torn:
+            self.numbers[BEGAN] = 0
+            return
+        kind = {frames.PING: PING, frames.PONG: PONG}.get(first & 15, CLOSE)
+        if kind == CLOSE:
+            code = int.from_bytes(payload[:CLOSE_CODE], "big") if len(payload) >= CLOSE_CODE else None
+            self.closed.append(-1 if code is None else code)
+            detail = None if code is None else str(code)
+        else:
+            detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
+        self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail)
+
+    def _packed(self, position: int, length: int, ends: int, piece: int) -> None:
+        """Octets of a compressed message, inflated when it is whole."""
+        if not self.held:
+            self._first = self.given.piece_at(position) if length else piece
+            self.numbers[BEGAN_PACKED] = self.below(position) if length else 0
+        octets = self.given.buffer[position : position + length].tobytes()
+        if not ends & frames.ENDS_MESSAGE:
+            self.held += octets
+            return
+        packed, self.held = self.held + octets, b""
+        found = self._inflater().message(packed, self._opened < OPENED_AT_ONCE)
+        if found.length < 0:
+            self.numbers[LOST_UNITS] += 1
+            self.tell(UNREADABLE, piece, int(self.numbers[BEGAN_PACKED]), len(packed), found.reason)
+            self.given.missing(len(packed), unsure=True)
+        elif found.octets is None:
+            self.numbers[LOST_UNITS] += 1
+            self.given.missing(found.length)
+        else:
+            self._opened += found.length
+            self.given.opened(found.octets, self._by(min(self._first, piece), piece))
+
+    def _skipped(self, length: int) -> None:
+        """Octets of a message that cannot be read."""
+        self.given.missing(length, unsure=True)
+
+    def _inflater(self) -> Inflater:
+        """What inflates its messages; where its beginning was not seen, what came before is not known."""
+        if self.inflater is None:
+            self.inflater = Inflater(self.takeover, FRAME_LIMIT, self.bits)
+            if self.numbers[FORGOT]:
+                self.inflater.forget()
+        return self.inflater
+
+    # holes
+
+    def hole(self, octets: int, rest: int, unsure: bool) -> None:
+        """So many octets are missing below, or nobody knows how many, behind a `rest` that was not decided."""
+        s = self.state
+        if self.numbers[PHASE] == FRAMES and s[frames.IN_PAYLOAD] and octets <= s[frames.LEFT] and not unsure:
+            self._within(octets)
+            return
+        if self.numbers[PHASE] == OVER:
+            return
+        if self.numbers[PHASE] == FRAMES:
+            self.numbers[LOST_UNITS] += 1
+        self.given.missing(octets + rest + len(self.held), unsure=True)
+        self.lose_sync()
+
+    def _within(self, octets: int) -> None:
+        """A hole in a payload: its end is known."""
+        s = self.state
+        if s[frames.KIND] != frames.SKIPPED:
+            self.numbers[LOST_UNITS] += 1
+        if s[frames.KIND] == frames.PACKED:
+            self._inflater().forget()
+            self.given.missing(len(self.held), unsure=True)
+            self.held = b""
+            s[frames.KIND] = s[frames.MESSAGE] = frames.SKIPPED
+        if s[frames.KIND] == frames.CONTROL:
+            self.control, self.numbers[BEGAN] = b"", -1
+        else:
+            self.given.missing(octets, unsure=s[frames.KIND] != frames.PLAIN)
+        frames.pass_over(s, octets)
+
+    def lose_sync(self) -> None:
+        """Nothing is known of frames until one is found."""
+        before = self.state.copy()
+        self.state[:] = 0
+        kept = list(GOES_ON)
+        self.state[kept] = before[kept]
+        self.state[frames.MESSAGE] = frames.UNKNOWN
+        self.held = self.control = b""
+        self.numbers[[PHASE, NEAR, SINCE]] = LOST, 1, -1
+        self.numbers[FORGOT] = 1
+        if self.inflater is not None:
+            self.inflater.forget()
+
+    def _lose(self) -> None:
+        """The last head is none."""
+        piece = max(self.given.piece_at(self.at - 1), self.given.floor)
+        self.tell(UNREADABLE, piece, self.below(self.at - 1), 0, "no frame of WebSocket")
+        self.numbers[LOST_UNITS] += 1
+        self.given.missing(len(self.held), unsure=True)
+        self.lose_sync()
+        self.numbers[NEAR] = 0
+
+    def search(self) -> None:
+        """Look for a frame in the octets of a run."""
+        n = self.numbers
+        if n[SINCE] < 0:
+            n[SINCE] = self.below(self.at)
+        near = self.at if n[NEAR] else -1
+        masked, deflate = int(self.state[frames.MASKED]), int(self.state[frames.DEFLATE])
+        verdict, at, known = first_frame(self.given.buffer, self.at, self.end, False, near, masked, deflate)
+        n[NEAR] = int(bool(n[NEAR]) and at == self.at)
+        if at > self.at:
+            self.given.missing(at - self.at, unsure=True)
+        self.at = at
+        if verdict != FITS:
+            return
+        piece = max(self.given.piece_at(known - 1), self.given.floor)
+        offset = self.below(at)
+        if offset > n[SINCE]:
+            self.tell(UNREADABLE, piece, int(n[SINCE]), offset - int(n[SINCE]), "websocket_unsynchronised")
+        n[PHASE] = FRAMES
+        self.state[frames.MASKED] = self.given.buffer[at + 1] >> 7
+        self.frames(piece)
