@@ -53,7 +53,7 @@ def _says_stomp(octets: Octets) -> bool:
         payload = _payload(octets, 0, head, min(head + int(length_at(octets, 0)), octets.size))
         unknown = Inflater(True, AT_ONCE)
         unknown.forget()
-        octets, head = np.frombuffer(unknown.beginning(payload) or b"", np.uint8), 0
+        octets, head = np.frombuffer(bytearray(unknown.beginning(payload) or b""), np.uint8), 0
         return bool(content(octets, 0, octets.size, octets.size, -1)[0] == FITS)
     verdict, *_ = frame_at(octets, 0, min(octets.size, head + min(int(octets[1]) & 127, LOOKED_INTO)), True, False, -1, NOT_AGREED)
     return bool(verdict == FITS)

@@ -51,7 +51,7 @@ def content(octets: Octets, begin: int, end: int, size: int, mask: int) -> tuple
                 return (UNFIT if whole else OPEN), begin
             if text[k] != (0x5B if k == at else 0x22):
                 return UNFIT, begin
-        return FITS, begin + count
+        return FITS, begin + 2 + (first == 0x61)
     verdict, at = follows(text, 0, count, NO_VOTE)
     if verdict == KNOWN:
         while text[at] != LF:
