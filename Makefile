@@ -45,7 +45,9 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@$(PY) -m stompcap.quality.catalogue >docs/quality.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs
-	@lake=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lake --quiet && $(PY) -m tests.sql.document $$lake >docs/sql.md; rm -rf $$lake
+	@lakes=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lakes/data --quiet && \
+		.venv/bin/stompcap run tests/transport/recordings --keylog 'tests/transport/recordings/*.keys.txt' --lake $$lakes/carried --quiet && \
+		$(PY) -m tests.sql.document $$lakes/data $$lakes/carried >docs/sql.md; rm -rf $$lakes
 
 site: ## Build the documentation as a web site, into build/site; broken links are errors
 	@.ci/site

@@ -23,11 +23,11 @@ FIRST_CLIENT = 10 << 24
 class Group:
     """Sessions laid out as pcap records in time order, and the positions of the columns to patch."""
 
-    def __init__(self, sessions: Sequence[Session], spread_ns: int = 100_000_000) -> None:
-        """Starts of sessions are spread over some time, so that connections overlap but do not begin at once."""
+    def __init__(self, sessions: Sequence[Session], spread_ns: int = 100_000_000, among: int = 0) -> None:
+        """Starts of sessions, or of the first `among` of them, are spread over some time: connections overlap but do not begin at once."""
         self.sessions = sessions
         self.frames = sum(session.frames for session in sessions)
-        self.starts = [slot * spread_ns // len(sessions) for slot in range(len(sessions))]
+        self.starts = [slot * spread_ns // (among or len(sessions)) for slot in range(len(sessions))]
         packets = sorted(
             (
                 (packet.ns + self.starts[slot], slot, order, packet)

@@ -14,6 +14,7 @@ import numpy as np
 
 from stompcap.generate.group import EPOCH_NS, FILE_HEADER, FIRST_CLIENT, Group
 from stompcap.generate.profiles import Wanted, made
+from stompcap.generate.transports import PROBE
 from stompcap.generate.truth import totals
 
 HOUR_S = 3_600
@@ -48,7 +49,8 @@ def generate(path: Path, request: Request) -> Written:
     The same request gives the same octets.
     """
     talks = made(request.profile, request.seed, request.wanted)
-    group = Group([session for session, _ in talks])
+    probes = sum(talk.truth.note == PROBE for _, talk in talks)
+    group = Group([session for session, _ in talks], among=len(talks) - probes)
     clones = max(1, -(-(request.octets - len(FILE_HEADER)) // len(group.octets)))
     if request.profile == "rotation":
         clones, paths = 1, _rotated(path, group, request.file_s)

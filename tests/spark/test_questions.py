@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.job import Job
+from pipelines.run import STAGES, execute
 from stompcap.lake import tables as lakes
 from stompcap.lake.reading import answered
-from tests.sql.document import Question, document, questions
+from stompcap.options import Options
+from tests.sql.document import OF_TRANSPORTS, Question, document, questions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
+TRANSPORTS = Path(__file__).resolve().parents[1] / "transport" / "recordings"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 
 
@@ -28,6 +32,15 @@ def plain(value: Any) -> Any:
     if hasattr(value, "timestamp"):
         return round(value.timestamp(), 6)
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.fixture(scope="module")
+def carried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of what lies inside WebSocket, TLS and PROXY."""
+    folder = tmp_path_factory.mktemp("carried") / "lake"
+    options = Options(keylog=tuple(map(str, sorted(TRANSPORTS.glob("*.keys.txt")))))
+    execute(Job(lambda: spark, str(folder), options), STAGES, [str(path) for path in sorted(TRANSPORTS.glob("*.pcap*"))])
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +58,23 @@ def test_there_are_questions_of_all_who_ask() -> None:
 
 @pytest.mark.parametrize("question", questions(), ids=lambda question: re.sub(r"\W+", "-", question.words)[:40])
 def test_both_engines_give_the_same_rows(viewed: SparkSession, lake: Path, question: Question) -> None:
+    check(viewed, lake, question)
+
+
+def test_both_engines_give_the_same_rows_of_transports(spark: SparkSession, carried: Path) -> None:
+    lakes.views(spark, str(carried))
+    for question in questions(OF_TRANSPORTS):
+        check(spark, carried, question)
+
+
+def check(viewed: SparkSession, lake: Path, question: Question) -> None:
     with answered(str(lake), question.sql) as (columns, rows):
         by_duckdb = [list(map(plain, row)) for row in rows]
     found = viewed.sql(question.sql)
     assert found.columns == columns
-    assert [list(map(plain, row)) for row in found.collect()] == by_duckdb
-    assert by_duckdb
+    assert [list(map(plain, row)) for row in found.collect()] == by_duckdb, question.words
+    assert by_duckdb, question.words
 
 
-def test_the_page_is_what_the_questions_give(lake: Path) -> None:
-    assert PAGE.read_text("utf-8") == document(str(lake)), "run: make docs"
+def test_the_page_is_what_the_questions_give(lake: Path, carried: Path) -> None:
+    assert PAGE.read_text("utf-8") == document(str(lake), str(carried)), "run: make docs"

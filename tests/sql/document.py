@@ -1,6 +1,8 @@
-"""docs/sql.md, generated: `python -m tests.sql.document LAKE > docs/sql.md`, with a lake of the bundled recordings (data/).
+"""docs/sql.md, generated: `python -m tests.sql.document LAKE CARRIED > docs/sql.md`, with lakes of the bundled recordings: of data/, and
+of tests/transport/recordings/ with their key logs.
 
-The questions are in questions.sql; the tables, views and relations come from their declarations in the code.
+The questions are in questions.sql and, those to the second lake, in transports.sql. The tables, views and relations come from their
+declarations in the code.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from stompcap.lake.reading import answered
 from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
 
-QUESTIONS = Path(__file__).with_name("questions.sql")
+QUESTIONS, OF_TRANSPORTS = (Path(__file__).with_name(name) for name in ("questions.sql", "transports.sql"))
 PROSE = Path(__file__).with_name("sql.md")
 WIDEST = 60  # characters of a value
 REFERENCES = {
@@ -41,10 +43,10 @@ class Question:
     sql: str
 
 
-def questions() -> list[Question]:
-    """The questions in order."""
+def questions(path: Path = QUESTIONS) -> list[Question]:
+    """The questions of a file in order."""
     found, asked_by = [], ""
-    for part in re.split(r"\n\n+", QUESTIONS.read_text(encoding="utf-8").strip()):
+    for part in re.split(r"\n\n+", path.read_text(encoding="utf-8").strip()):
         if part.startswith("-- # "):
             asked_by = part.removeprefix("-- # ")
             continue
@@ -61,19 +63,24 @@ def printed(columns: list[str], rows: list[list[Any]]) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def document(lake: str) -> str:
+def document(lake: str, carried: str) -> str:
     """The whole page."""
     pieces = [PROSE.read_text(encoding="utf-8").rstrip(), "", *_views(), *_diagram()]
+    pieces += [*_answers(lake, questions()), *_answers(carried, questions(OF_TRANSPORTS))]
+    return "\n".join(pieces).rstrip() + "\n"
+
+
+def _answers(lake: str, asked: list[Question]) -> Iterator[str]:
+    """Questions with what a lake answers."""
     asked_by = ""
-    for question in questions():
+    for question in asked:
         if question.asked_by != asked_by:
             asked_by = question.asked_by
-            pieces += [f"## {asked_by}", ""]
+            yield from (f"## {asked_by}", "")
         with answered(lake, question.sql) as (columns, rows):
             shown = printed(columns, list(rows))
-        pieces += [f"### {question.words}", "", *([question.remark, ""] if question.remark else [])]
-        pieces += ["```sql", question.sql, "```", "", "```text", shown, "```", ""]
-    return "\n".join(pieces).rstrip() + "\n"
+        yield from (f"### {question.words}", "", *([question.remark, ""] if question.remark else []))
+        yield from ("```sql", question.sql, "```", "", "```text", shown, "```", "")
 
 
 def _views() -> list[str]:
@@ -116,4 +123,4 @@ def _refers(table: Table, name: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(document(sys.argv[1]))
+    sys.stdout.write(document(*sys.argv[1:]))

@@ -1,0 +1,32 @@
+"""A made conversation gives the same tables in every transport: those that it gives straight over TCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stompcap.generate.profiles import Wanted
+from stompcap.generate.write import Request, generate
+from stompcap.options import Options
+from tests.generate.test_profiles import READ
+from tests.mangler.compare import Tables, differences, rows_of
+
+COMPARED = ("frames", "deliveries", "receipts", "transactions", "subscriptions", "heartbeats", "compliance_findings")
+EXCUSED = {"*": ("stream_id",), "frames": ("first_ns", "first_ts"), "heartbeats": ("gaps",)}
+"""The first octets of a frame over several packets are known by the last of these where its record or compressed message ends there."""
+
+
+def tables_of(folder: Path, profile: str) -> Tables:
+    """The tables compared, of connections that have something to say."""
+    made = generate(folder / f"{profile}.pcap", Request(profile, 11, wanted=Wanted(connections=8, messages=30)))
+    found = rows_of(made.paths, Options(keylog=(str(made.keys),)) if made.keys else Options())
+    return {name: found[name] for name in COMPARED}
+
+
+@pytest.mark.parametrize("over", READ)
+def test_a_conversation_gives_the_same_tables_as_over_tcp(over: str, tmp_path: Path) -> None:
+    found, plain = tables_of(tmp_path, over), tables_of(tmp_path, "carried")
+    lines = differences(found, plain, EXCUSED)
+    assert [line for line in lines if not (over in ("tls12", "tls13", "wss") and "CN-20" in line)] == []
+    assert len(found["frames"]) > 500
