@@ -36,6 +36,7 @@ class Connection:
 
     def __init__(self, stream: int, before: Arrays | None) -> None:
         self.sides = (Side(stream, 0), Side(stream, 1))
+        self._close_row: int | None = None
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
         if before is not None:
             self.said = json.loads(before["said"].tobytes())
@@ -147,10 +148,12 @@ class Connection:
         self._closed(side)
 
     def _closed(self, side: Side) -> None:
-        """The first Close of the connection."""
-        if side.closed and "close" not in self.said:
-            code = side.closed[0]
-            self.said["close"] = [side.side, None if code < 0 else code]
+        """The first Close of the connection: of two that came together, the one in the earlier packet."""
+        if side.closed:
+            row, code = side.closed[0]
+            if "close" not in self.said or (self._close_row is not None and row < self._close_row):
+                self.said["close"] = [side.side, None if code < 0 else code]
+                self._close_row = row
         side.closed.clear()
 
     def over_phase(self, side: Side) -> None:

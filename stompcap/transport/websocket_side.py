@@ -69,7 +69,7 @@ class Side:
     takeover: bool = True
     bits: int = 15
     events: list[Event] = field(default_factory=list)
-    closed: list[int] = field(default_factory=list)
+    closed: list[tuple[int, int]] = field(default_factory=list)  # row and code of each Close
 
     def begin(self, below: Stretches, octets: Octets) -> None:
         """Take what came of the direction since, behind what is not decided yet; nothing is read where nothing came."""
@@ -183,7 +183,7 @@ class Side:
         kind = {frames.PING: PING, frames.PONG: PONG}.get(first & 15, CLOSE)
         if kind == CLOSE:
             code = int.from_bytes(payload[:CLOSE_CODE], "big") if len(payload) >= CLOSE_CODE else None
-            self.closed.append(-1 if code is None else code)
+            self.closed.append((int(self.given.below.row[piece]), -1 if code is None else code))
             detail = None if code is None else str(code)
         else:
             detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None

@@ -21,7 +21,7 @@ from tests.e2e.pure import tables_of
 
 SOURCES = {name: name for name in ("frames", "deliveries", "transactions", "receipts", "heartbeats")}
 SOURCES |= {"gaps": "raw_frames", "findings": "compliance_findings"}
-READ = ("proxy", "tls12", "tls13")
+READ = ("proxy", "tls12", "tls13", "websocket", "deflate", "wss")
 SMALL = Wanted(connections=3, messages=20, duration_s=7_200)
 
 
