@@ -31,7 +31,7 @@ KIND = "tls"
 FIRST = 1 << 14
 """Octets of a side that are read for its hello."""
 
-AT_ONCE = 1 << 23
+AT_ONCE = 1 << 20
 """Octets of a side that are held at a time."""
 
 TOGETHER = 1 << 14

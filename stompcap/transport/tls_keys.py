@@ -7,8 +7,9 @@ A record is opened only if its tag or MAC proves it.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -26,15 +27,26 @@ BLOCK = 16
 Buffer = bytes | memoryview
 
 
-class Opener(Protocol):
-    """The keys of one direction for a while. `overhead` are the octets that a record has beyond what it carries, at least."""
+class Opener:
+    """The keys of one direction for a while."""
 
-    overhead: int
-    explicit: bool
+    explicit = False
     """Whether records carry a part of their nonce, whose differences count records."""
+
+    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
+        """What these records carry, given where their bodies begin, and how long they are; up to the first whose tag does not fit."""
+        found, view = list[bytes](), memoryview(octets)
+        for at, number in zip(which, count(sequence)):
+            begin = begins[at]
+            plain = self.open(view[begin - HEAD : begin], view[begin : begin + lengths[at]], number)
+            if plain is None:
+                break
+            found.append(plain)
+        return found
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """What a record carries; None where its tag does not fit this number. In TLS 1.3 its type and padding are behind it."""
+        raise NotImplementedError
 
 
 def expand_label(secret: bytes, label: str, size: int, name: str) -> bytes:
@@ -73,15 +85,24 @@ def _aead(suite: Suite, key: bytes) -> Callable[[bytes, Buffer, Buffer], bytes]:
     return AESCCM(key, suite.tag).decrypt
 
 
-class Opener13:
+class Opener13(Opener):
     """The keys that a secret of TLS 1.3 gives (RFC 8446, 7.3)."""
 
-    explicit = False
-
     def __init__(self, suite: Suite, secret: bytes) -> None:
-        self.overhead = suite.tag + 1
         self.decrypt = _aead(suite, expand_label(secret, "key", suite.key, suite.hash))
         self.iv = int.from_bytes(expand_label(secret, "iv", 12, suite.hash), "big")
+
+    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
+        """See Opener."""
+        found, decrypt, iv = list[bytes](), self.decrypt, self.iv
+        add = found.append
+        with suppress(InvalidTag):
+            for at in which:
+                begin = begins[at]
+                nonce = (iv ^ sequence).to_bytes(12, "big")
+                add(decrypt(nonce, octets[begin : begin + lengths[at]], octets[begin - HEAD : begin]))
+                sequence += 1
+        return found
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """See Opener."""
@@ -91,7 +112,7 @@ class Opener13:
             return None
 
 
-class OpenerExplicit:
+class OpenerExplicit(Opener):
     """GCM and CCM in TLS 1.2: four octets of the nonce are of the key block, the others in each record."""
 
     explicit = True
@@ -100,6 +121,21 @@ class OpenerExplicit:
         self.tag, self.iv = suite.tag, iv
         self.overhead = EXPLICIT + suite.tag
         self.decrypt = _aead(suite, key)
+
+    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
+        """See Opener."""
+        found, decrypt, iv, overhead = list[bytes](), self.decrypt, self.iv, self.overhead
+        add = found.append
+        with suppress(InvalidTag):
+            for at in which:
+                begin, size = begins[at], lengths[at] - overhead
+                if size < 0:
+                    break
+                behind = begin + EXPLICIT
+                covered = sequence.to_bytes(8, "big") + octets[begin - HEAD : begin - 2] + size.to_bytes(2, "big")
+                add(decrypt(iv + octets[begin:behind], octets[behind : begin + lengths[at]], covered))
+                sequence += 1
+        return found
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """See Opener."""
@@ -112,10 +148,8 @@ class OpenerExplicit:
             return None
 
 
-class OpenerChaCha:
+class OpenerChaCha(Opener):
     """ChaCha20-Poly1305 in TLS 1.2: its nonce is made as in TLS 1.3."""
-
-    explicit = False
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self.overhead, self.iv = suite.tag, int.from_bytes(iv, "big")
@@ -132,14 +166,11 @@ class OpenerChaCha:
             return None
 
 
-class OpenerCbc:
+class OpenerCbc(Opener):
     """CBC in TLS 1.2: an IV, what is encrypted, and the MAC within it or, with encrypt-then-MAC, behind it."""
-
-    explicit = False
 
     def __init__(self, suite: Suite, key: bytes, mac: bytes, *, encrypt_then_mac: bool) -> None:
         self.mac, self.hash, self.behind = mac, suite.mac, encrypt_then_mac
-        self.overhead = BLOCK + len(mac) + 1
         self.cipher = algorithms.AES(key)
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:

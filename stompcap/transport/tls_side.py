@@ -6,9 +6,9 @@ tag that fits proves where a record begins, its number and its keys at once. Not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from stompcap.transport.tls_hello import (
     TLS_1_2,
     TLS_1_3,
 )
-from stompcap.transport.tls_keys import Opener
+from stompcap.transport.tls_keys import EXPLICIT, Buffer, Opener
 from stompcap.transport.tls_records import ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HEAD, MORE, find_head, heads
 from stompcap.transport.tls_records import HANDSHAKE as HANDSHAKE_RECORD
 from stompcap.transport.tls_suites import CBC, SUITES_1_2, SUITES_1_3, Suite, name_of
@@ -56,7 +56,7 @@ MIDWAY = 1 << 16
 NEAR = 8
 """Records behind a gap of which the smallest is tried first."""
 
-ROOM = 1 << 14
+ROOM = 1 << 11
 NUMBERS = (
     "came", "offset", "hidden", "unsure", "skip", "scanning", "gap", "phase", "sequence", "sure", "slack", "tried", "failed", "secrets",
     "kind", "left", "partial", "partial_octets", "nonce", "nonces", "records", "opened", "cleared", "lost", "closed", "closed_order",
@@ -311,7 +311,7 @@ class Side:
         at, count, view = 0, len(kinds), memoryview(self.held)
         while at < count:
             if self.phase != CLEAR and not (self.sure or self.slack):
-                at = self._in_sequence(at, kinds, begins, lengths, view)
+                at = self._in_sequence(at, kinds, begins, lengths)
                 if at == count:
                     break
             kind, begin, length = kinds[at], begins[at], lengths[at]
@@ -333,57 +333,55 @@ class Side:
             at += 1
         return at
 
-    def _in_sequence(self, at: int, kinds: list[int], begins: list[int], lengths: list[int], view: memoryview) -> int:
+    def _in_sequence(self, at: int, kinds: list[int], begins: list[int], lengths: list[int]) -> int:
         """Open records that follow one another, as long as nothing is in doubt; returns the first that was not."""
         opener = self.connection.opener(self.side, self.phase)
-        if opener is None:
+        if opener is None or self.hidden:
             return at
-        first, phase, sequence, open_, is_1_3 = at, self.phase, self.sequence, opener.open, self.connection.version == TLS_1_3
-        given = self.given
-        starts, ends, out, base = given.begins, given.ends, given.octets, self._base
-        if self.hidden:
-            return at
-        while at < len(kinds):
-            kind, begin = kinds[at], begins[at]
-            if kind == CHANGE_CIPHER_SPEC and is_1_3:
+        first, phase, is_1_3 = at, self.phase, self.connection.version == TLS_1_3
+        stop = kinds.index(CHANGE_CIPHER_SPEC, at) if is_1_3 and CHANGE_CIPHER_SPEC in kinds[at:] else len(kinds)
+        plains = opener.run(self.held, begins, lengths, range(at, stop), self.sequence)
+        while at - first < len(plains) and self.phase == phase:
+            at = self._many(plains, at, first, kinds, begins, lengths)
+            if at - first == len(plains):
                 break
-            end = begin + lengths[at]
-            plain = open_(view[begin - HEAD : begin], view[begin:end], sequence)
-            if plain is None:
-                break
-            sequence += 1
-            at += 1
+            kind, plain = kinds[at], plains[at - first]
             if is_1_3:
-                if plain[-1:] != b"\x17":
-                    plain = plain.rstrip(b"\0")
+                plain = plain.rstrip(b"\0")
                 kind, plain = plain[-1] if plain else 0, plain[:-1]
-            if kind == APPLICATION_DATA:
-                if plain:
-                    starts.append(base + begin - HEAD)
-                    ends.append(base + end)
-                    out.append(plain)
-                continue
-            self.sequence, self._at = sequence, base + begin - HEAD
-            self._carried(kind, plain, base + end)
-            if self.phase != phase or self.sequence != sequence:
-                break
-        else:
-            at = len(kinds)
-        if self.phase == phase:
-            self.sequence = sequence
-        if at > first:
-            new = len(out) - len(given.hidden)
-            given.hidden += [0] * new
-            given.unsure += [False] * new
-            self.records += at - first
-            self.opened += at - first
-            if opener.explicit:
-                last = at - 1
-                self.nonce, self.nonces = self._nonce(view[begins[last] : begins[last] + 8], sequence - 1), 1
+            self._at = self._base + begins[at] - HEAD
+            end, at = self._base + begins[at] + lengths[at], at + 1
+            self.sequence += 1
+            self._carried(kind, plain, end)
+        self.records += at - first
+        self.opened += at - first
+        if opener.explicit and at > first and self.phase == phase:
+            self.nonce, self.nonces = self._nonce(self.held[begins[at - 1] :][:EXPLICIT], self.sequence - 1), 1
         return at
 
+    def _many(self, plains: list[bytes], at: int, first: int, kinds: list[int], begins: list[int], lengths: list[int]) -> int:
+        """Give out what records carry that are application data, up to one that is not; `first` is the record of the first of `plains`."""
+        some = plains[at - first :] if at > first else plains
+        if self.connection.version == TLS_1_3:
+            found = [plain[:-1] for plain in takewhile(_is_data, some)]
+        else:
+            found = some[: next((k for k in range(len(some)) if kinds[at + k] != APPLICATION_DATA), len(some))]
+        count, given, base = len(found), self.given, self._base
+        here: Sequence[int] = range(at, at + count)
+        if all(found):
+            given.octets += found
+        else:  # some carry nothing
+            given.octets += [plain for plain in found if plain]
+            here = [k for k in here if found[k - at]]
+        given.begins += [base - HEAD + begins[k] for k in here]
+        given.ends += [base + begins[k] + lengths[k] for k in here]
+        given.hidden += [0] * len(here)
+        given.unsure += [False] * len(here)
+        self.sequence += count
+        return at + count
+
     @staticmethod
-    def _nonce(explicit: memoryview, sequence: int) -> int:
+    def _nonce(explicit: Buffer, sequence: int) -> int:
         beyond = (int.from_bytes(explicit, "big") - sequence) & _MASK
         return beyond - (1 << 64) if beyond >> 63 else beyond
 
@@ -537,9 +535,6 @@ class Side:
     def give(self, plain: bytes, end: int) -> None:
         """Give octets out, behind those that are hidden."""
         given = self.given
-        missing = len(given.octets) - len(given.hidden)  # given in sequence, nothing hidden before them
-        given.hidden += [0] * missing
-        given.unsure += [False] * missing
         if self.unsure and not self.hidden:
             self.hidden = 1
         given.begins.append(self._at)
@@ -628,6 +623,13 @@ class Side:
             return new
         numbers = dict(zip(NUMBERS, kept["sides"][side].tolist(), strict=True))
         return Side(connection, side, **numbers, held=kept[f"held {side}"].tobytes(), body=kept[f"hello {side}"].tobytes())
+
+
+
+
+def _is_data(plain: bytes) -> bool:
+    """Whether the last octet of an opened record of TLS 1.3 says that it is application data."""
+    return plain[-1:] == b"\x17"
 
 
 HIDDEN = ("missing from the capture", "missing from the capture; how many octets is not known")
