@@ -19,6 +19,7 @@ from stompcap.transport import http
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport import websocket_side as numbers
 from stompcap.transport.carried import Carried
+from stompcap.transport.direction import OFFSET
 from stompcap.transport.given import put_together
 from stompcap.transport.state import Arrays
 from stompcap.transport.summary import Origin, Summary
@@ -64,7 +65,7 @@ class WebSocket:
         synced = np.array([[bool(side.numbers[numbers.TRUE_BEGINNING]) for side in one.sides] for one in connections], np.bool_)
         given = [[side.given for side in one.sides] for one in connections]
         found = put_together(below, streams, given, synced.reshape(-1, 2))
-        events = [event for one in connections for side in one.sides for event in side.events]
+        events = [event for one in connections for event in one.events()]
         return found.telling(events), [one.kept() for one in connections]
 
     def summaries(self, kept: Arrays) -> Sequence[Summary]:
@@ -90,7 +91,7 @@ class WebSocket:
             reasons = {"websocket_unsynchronised": lost_sync, "the octets that compressed messages refer to are not known": uncertain}
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
         closer, code = said.get("close", (NOBODY, None))
-        units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, numbers.OFFSET])
+        units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
         found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer))
         return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from stompcap.transport import websocket_frames as frames
 from stompcap.transport import websocket_side as numbers
 from stompcap.transport.carried import Carried
 from stompcap.transport.deflate import Inflater, as_array, tells_secrets, without_secrets
-from stompcap.transport.events import HANDSHAKE
+from stompcap.transport.direction import CAME, OFFSET, UNSURE
+from stompcap.transport.events import HANDSHAKE, Event
 from stompcap.transport.state import Arrays
 from stompcap.transport.websocket_side import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, Side
 
@@ -77,6 +79,12 @@ class Connection:
         found["numbers"] = np.stack([side.numbers for side in self.sides])
         return found
 
+    def events(self) -> list[Event]:
+        """What it says; where no heads were seen, its frames are its only row."""
+        found = [event for side in self.sides for event in side.events]
+        heads = any(side.numbers[numbers.HEADS] for side in self.sides)
+        return found if heads else [replace(one, layer=0) for one in found]
+
     # reading
 
     def read(self, below: Carried) -> None:
@@ -85,7 +93,7 @@ class Connection:
         for side in self.sides:
             begin, end = below.bounds[2 * stream + side.side :][:2].tolist()
             stretches = below.stretches.take(slice(begin, end))
-            first = not side.numbers[numbers.CAME] and not side.raw
+            first = not side.numbers[CAME] and not side.raw
             side.begin(stretches, below.read(stretches))
             if first and not below.synced[stream, side.side] and not self._http(side):
                 side.lose_sync()
@@ -122,7 +130,7 @@ class Connection:
         if side.numbers[PHASE] != WAITING or (side.at == side.end and not side.runs):
             return
         other = self.sides[1 - side.side]
-        never = not other.numbers[numbers.CAME] and not other.given.below.offset.size
+        never = not other.numbers[CAME] and not other.given.below.offset.size
         if final or never or side.runs or side.end - side.at > HELD or other.numbers[PHASE] in (LOST, OVER):
             self._unanswered(side)
             while self._advance(side):
@@ -191,7 +199,7 @@ class Connection:
             self._request(side, head)
         detail = f"{head.status}" if head.status else f"{head.method[:10]} {http.path_of(head.target)}"
         if head.upgrades or head.status == 101 or (head.status >= 300 and self.said["upgraded"] == REFUSED):
-            side.tell(HANDSHAKE, piece, offset, size, detail, 0)
+            side.tell(HANDSHAKE, piece, offset, size, detail)
 
     def _request(self, side: Side, head: http.Head) -> None:
         self.said["client"] = side.side
@@ -290,14 +298,14 @@ def masked(kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
         n, s = found["numbers"][side], found["frames"][side]
         raw, held = found[f"raw {side}"].size, kept[f"held {side}"].tobytes()
         if raw or (held and n[PHASE] == HTTP):
-            n[[numbers.OFFSET, numbers.UNSURE, PHASE, numbers.NEAR, numbers.SINCE]] = n[numbers.OFFSET] + raw, 1, LOST, 0, -1
+            n[[OFFSET, UNSURE, PHASE, numbers.NEAR, numbers.SINCE]] = n[OFFSET] + raw, 1, LOST, 0, -1
             s[frames.MESSAGE] = frames.UNKNOWN
             found[f"raw {side}"] = found[f"held {side}"] = nothing
         control = found[f"control {side}"].size
         keeps_code = s[frames.FIRST] & 15 == frames.CLOSE
         found[f"control {side}"] = as_array(kept[f"control {side}"].tobytes()[: 2 if keeps_code else 0].ljust(control, b"*"))
         if held and n[PHASE] == FRAMES and not _harmless(kept, side, held, secrets):
-            n[[numbers.OFFSET, numbers.UNSURE, numbers.WINDOW]] = n[numbers.OFFSET] + len(held), 1, 2
+            n[[OFFSET, UNSURE, numbers.WINDOW]] = n[OFFSET] + len(held), 1, 2
             n[numbers.LOST_UNITS] += 1
             s[[frames.MESSAGE, frames.KIND]] = frames.SKIPPED, frames.SKIPPED if s[frames.KIND] == frames.PACKED else s[frames.KIND]
             inflater = Inflater(True, FRAME_LIMIT)

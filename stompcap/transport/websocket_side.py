@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from stompcap.columns import I64, Octets
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
-from stompcap.tcp.join import end_to_end
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport.deflate import Inflater
-from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE, Event
-from stompcap.transport.given import Given
+from stompcap.transport.direction import Direction
+from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
 from stompcap.transport.stretches import Stretches
 from stompcap.transport.websocket_found import first_frame
 from stompcap.transport.websocket_search import FITS
@@ -24,15 +21,14 @@ HTTP, WAITING, FRAMES, LOST, OVER = range(5)
 """Phases of a direction: heads and bodies of HTTP; what is behind a request for an upgrade waits for its answer; frames; frames whose
 boundaries are not known; octets that are not looked at."""
 (
-    PHASE, CAME, OFFSET, UNSURE, HEADS, LOST_UNITS, NEAR, SINCE, BEGAN, BEGAN_PACKED, NOTED, TRUE_BEGINNING, WINDOW, FORGOT, LEFT, CHUNKED,
-    TRAILER,
-) = range(17)  # fmt: skip
+    PHASE, HEADS, LOST_UNITS, NEAR, SINCE, BEGAN, BEGAN_PACKED, NOTED, TRUE_BEGINNING, WINDOW, FORGOT, LEFT, CHUNKED, TRAILER,
+) = range(3, 17)  # fmt: skip
 SIDE = 17
-"""Numbers of a direction beside those of its frames. CAME octets of the layer below came so far, and OFFSET were given; UNSURE: a hole
-before those that come next has no known length. HEADS of HTTP and LOST_UNITS are counted. SINCE is where the search for a frame began, NEAR
-whether a packet begins where it goes on. BEGAN and BEGAN_PACKED are where a control frame's payload and a compressed message began. NOTED
-has a bit for each kind of mistake that was told. TRUE_BEGINNING: nothing is missing before offset 0. WINDOW: whether octets of one are
-kept, 2 where they are not all known; FORGOT: octets were missing before the first of them. LEFT, CHUNKED and TRAILER are of a body."""
+"""Numbers of a direction beside those of its frames, behind CAME, OFFSET and UNSURE. HEADS of HTTP and LOST_UNITS are counted. SINCE is
+where the search for a frame began, NEAR whether a packet begins where it goes on. BEGAN and BEGAN_PACKED are where a control frame's
+payload and a compressed message began. NOTED has a bit for each kind of mistake that was told. TRUE_BEGINNING: nothing is missing before
+offset 0. WINDOW: whether octets of one are kept, 2 where they are not all known; FORGOT: octets were missing before the first of them.
+LEFT, CHUNKED and TRAILER are of a body."""
 NOTES = (
     "wrong mask", "frame behind Close", "length not in the shortest form", "control frame too large", "control frame in fragments",
     "nothing to continue", "message not continued", "RSV1 without reason",
@@ -48,7 +44,7 @@ CLOSE_CODE = 2
 
 
 @dataclass
-class Side:
+class Side(Direction):
     """One direction: its numbers, those of its frames, and octets that it has to hold.
 
     raw      what came and is not decided: of a head of HTTP, behind a request, in a search
@@ -58,77 +54,19 @@ class Side:
     `takeover` and `bits` are what was agreed on for its compressed messages.
     """
 
-    stream: int
-    side: int
     numbers: I64 = field(default_factory=lambda: np.zeros(SIDE, np.int64))
     state: I64 = field(default_factory=lambda: np.zeros(frames.STATE, np.int64))
-    raw: bytes = b""
     held: bytes = b""
     control: bytes = b""
     inflater: Inflater | None = None
     takeover: bool = True
     bits: int = 15
-    events: list[Event] = field(default_factory=list)
     closed: list[tuple[int, int]] = field(default_factory=list)  # row and code of each Close
 
     def begin(self, below: Stretches, octets: Octets) -> None:
-        """Take what came of the direction since, behind what is not decided yet; nothing is read where nothing came."""
-        size = len(self.raw)
-        if size and len(below):
-            first = below.take(slice(0, 1))
-            before = np.array([self.numbers[CAME] - size]), np.array([size]), np.zeros(1, np.bool_)
-            below = end_to_end([replace(first, offset=before[0], length=before[1], unsure=before[2]), below])
-            octets = np.concatenate((np.frombuffer(self.raw, np.uint8), octets))
-        floor = 1 if size and len(below) else 0
-        self.given = Given(below, octets, int(self.numbers[OFFSET]), bool(self.numbers[UNSURE]), floor)
-        self._ascending = bool((below.row[1:] >= below.row[:-1]).all())
+        """Take what came of the direction since."""
+        super().begin(below, octets)
         self._first = self.given.floor
-        self._opened = 0
-        ends = below.offset + below.length
-        apart = np.flatnonzero((below.offset[1:] != ends[:-1]) | below.unsure[1:]) + 1
-        edges = [0, *apart.tolist(), len(below)] if len(below) else [0]
-        bounds = np.append(self.given.starts, octets.size)
-        self.runs = deque((int(below.offset[i]), int(bounds[i]), int(bounds[k]), bool(below.unsure[i])) for i, k in pairwise(edges))
-        self.reached = int(self.numbers[CAME]) - (size if len(below) else 0)
-        self.at = self.end = 0
-        if len(below):
-            self.raw = b""
-
-    def next_run(self) -> bool:
-        """Go on to the octets behind a hole, if there are some; what was not decided before it is lost."""
-        if not self.runs:
-            return False
-        offset, begin, end, unsure = self.runs.popleft()
-        if offset != self.reached or unsure:
-            rest, self.at = self.end - self.at, self.end
-            self.hole(offset - self.reached, rest, unsure)
-        self.at, self.end, self.reached = begin, end, offset + end - begin
-        return True
-
-    def ended(self) -> None:
-        """What is left is held until more comes."""
-        if len(self.given.below):
-            self.raw = self.given.buffer[self.at : self.end].tobytes()
-            self.numbers[CAME] = self.reached
-        self.numbers[OFFSET], self.numbers[UNSURE] = self.given.offset, self.given.unsure
-
-    # where things are
-
-    def below(self, position: int) -> int:
-        """The offset of an octet of the buffer in what the layer below gives."""
-        piece = self.given.piece_at(position)
-        return int(self.given.below.offset[piece] + position - self.given.starts[piece])
-
-    def _by(self, first: int, last: int) -> int:
-        """The stretch by which octets of these stretches can be read together: the last that came."""
-        if self._ascending:
-            return last
-        return last - int(np.argmax(self.given.below.row[first : last + 1][::-1]))
-
-    def tell(self, kind: int, piece: int, offset: int, octets: int, detail: str | None, layer: int = 1) -> None:
-        """Something that it says; read by a stretch."""
-        row = int(self.given.below.row[piece])
-        self.events.append(Event(self.stream, self.side, row, kind, offset, octets, detail, layer))
 
     # octets
 
@@ -166,7 +104,7 @@ class Side:
         """A mistake of a kind is told once."""
         if not self.numbers[NOTED] & 1 << says:
             self.numbers[NOTED] |= 1 << says
-            self.tell(UNREADABLE, piece, self.below(position), 0, NOTES[says])
+            self.tell(UNREADABLE, piece, self.below(position), 0, NOTES[says], 1)
 
     def _control(self, position: int, length: int, first: int, ends: int, piece: int) -> None:
         torn = self.numbers[BEGAN] < 0
@@ -187,7 +125,7 @@ class Side:
             detail = None if code is None else str(code)
         else:
             detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
-        self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail)
+        self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail, 1)
 
     def _packed(self, position: int, length: int, ends: int, piece: int) -> None:
         """Octets of a compressed message, inflated when it is whole."""
@@ -199,17 +137,17 @@ class Side:
             self.held += octets
             return
         packed, self.held = self.held + octets, b""
-        found = self._inflater().message(packed, self._opened < OPENED_AT_ONCE)
+        found = self._inflater().message(packed, self.opened < OPENED_AT_ONCE)
         if found.length < 0:
             self.numbers[LOST_UNITS] += 1
-            self.tell(UNREADABLE, piece, int(self.numbers[BEGAN_PACKED]), len(packed), found.reason)
+            self.tell(UNREADABLE, piece, int(self.numbers[BEGAN_PACKED]), len(packed), found.reason, 1)
             self.given.missing(len(packed), unsure=True)
         elif found.octets is None:
             self.numbers[LOST_UNITS] += 1
             self.given.missing(found.length)
         else:
-            self._opened += found.length
-            self.given.opened(found.octets, self._by(min(self._first, piece), piece))
+            self.opened += found.length
+            self.given.opened(found.octets, self.by(min(self._first, piece), piece))
 
     def _skipped(self, length: int) -> None:
         """Octets of a message that cannot be read."""
@@ -270,7 +208,7 @@ class Side:
     def _lose(self) -> None:
         """The last head is none."""
         piece = max(self.given.piece_at(self.at - 1), self.given.floor)
-        self.tell(UNREADABLE, piece, self.below(self.at - 1), 0, "no frame of WebSocket")
+        self.tell(UNREADABLE, piece, self.below(self.at - 1), 0, "no frame of WebSocket", 1)
         self.numbers[LOST_UNITS] += 1
         self.given.missing(len(self.held), unsure=True)
         self.lose_sync()
@@ -293,7 +231,7 @@ class Side:
         piece = max(self.given.piece_at(known - 1), self.given.floor)
         offset = self.below(at)
         if offset > n[SINCE]:
-            self.tell(UNREADABLE, piece, int(n[SINCE]), offset - int(n[SINCE]), "websocket_unsynchronised")
+            self.tell(UNREADABLE, piece, int(n[SINCE]), offset - int(n[SINCE]), "websocket_unsynchronised", 1)
         n[PHASE] = FRAMES
         self.state[frames.MASKED] = self.given.buffer[at + 1] >> 7
         self.frames(piece)

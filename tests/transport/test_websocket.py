@@ -24,6 +24,8 @@ INSIDE = {
     "deflate, small windows": {"extensions": f"{DEFLATE}; client_max_window_bits=9; server_max_window_bits=10"},
     "deflate, small messages as they are": {"extensions": DEFLATE, "least": 60, "messages": 2},
     "deflate, each block the last": {"extensions": DEFLATE, "last_blocks": True},
+    "SockJS": {"text": True, "messages": 3},
+    "SockJS and deflate": {"text": True, "extensions": DEFLATE, "fragments": 2},
 }
 WITHOUT_HANDSHAKE = {"plain": {"messages": 2}, "deflate": {"extensions": DEFLATE}}
 LAYERED = ("transport", "origin_ip", "origin_port", "origin_source")
@@ -54,7 +56,7 @@ def test_the_same_octets_give_the_same_tables(how, tmp_path):
     same, plain = of_stomp(found), of_stomp(expected)
     for name in plain:
         assert same[name] == plain[name] or ("pings" in how and name in PINGS_COUNT), name
-    assert {row["transport"] for row in found["streams"].to_pylist()} == {"websocket"}
+    assert {row["transport"] for row in found["streams"].to_pylist()} == {"sockjs" if "text" in how else "websocket"}
     assert [row["status"] for row in found["transports"].to_pylist()] == ["read"] * found["transports"].num_rows
 
 
@@ -73,7 +75,10 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", [*list(INSIDE.values())[1:4], {"handshake": False}], ids=[*list(INSIDE)[1:4], "no handshake"])
+SOME = dict(list(INSIDE.items())[1:4]) | {"no handshake": {"handshake": False}, "SockJS": {"text": True, "fragments": 2}}
+
+
+@pytest.mark.parametrize("how", SOME.values(), ids=SOME)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_blocks_change_nothing(how, change, tmp_path):
     found = wire(CAPTURE, tmp_path, inside(**how), change)
