@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,8 @@ from stompcap.transport import client_side, detect, layers
 from stompcap.transport.stretches import Stretches
 from stompcap.transport.summary import origin_of
 
+NOTHING: Mapping[int, I64] = MappingProxyType({})
+
 
 class Open(Protocol):
     """The streams of a reassembly that later captures may go on with; it takes what is shown of their octets."""
@@ -43,7 +46,8 @@ class StreamRows:
     """The rows of the streams of one reassembly, window by window; learns clients, protocols and versions.
 
     `detected` is from `detect.detect`, `conflicts` are per side of each stream. `lasting` are stalls that have not ended: sessions get
-    them as they stand, the table does not. `listing` is that of the segments, if some were left from earlier.
+    them as they stand, the table does not. `listing` is that of the segments, if some were left from earlier; `given` is how many octets
+    the layers of streams have given of each side, where these are not all here.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class StreamRows:
         going_on: Open | None = None,
         lasting: ZeroWindows = NO_STALLS,
         listing: Listing | None = None,
+        given: Mapping[int, I64] = NOTHING,
     ) -> None:
         self.task = task
         self.reassembly = reassembly
@@ -74,8 +79,18 @@ class StreamRows:
         segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
         self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
+        self.given = self._given(given)
         self.signs = signs_of_life(self.carried.events, ts_ns)
         self.listing = listing or Listing.of(np.arange(segments.num_rows), self.carried.stretches)
+
+    def _given(self, before: Mapping[int, I64]) -> I64:
+        """Of each side of streams that are read through layers, how many octets these gave; -1 of the others."""
+        came = self.carried.stretches
+        here = np.bincount(came.direction, came.length, 2 * len(self.carried)).astype(np.int64).reshape(-1, 2)
+        found: I64 = np.where((self.transport != codes.TRANSPORT_TCP)[:, None] & self.layered[:, None], here, -1)
+        for stream, octets in before.items():
+            found[stream] = octets
+        return found
 
     def learned(self, stream: int) -> dict[str, int]:
         """What was learned of a stream."""
@@ -202,7 +217,7 @@ class StreamRows:
         found = ((stream, origin_of(self.summaries[stream])) for stream in set(which.tolist()) & self.summaries.keys())
         origins = {stream: one for stream, one in found if one}
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, origins,
+            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, origins, self.given,
             a.options.source, a.batch_id,
         )  # fmt: skip
 

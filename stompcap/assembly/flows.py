@@ -40,6 +40,7 @@ MOST_UNDECIDED = 1 << 16
 """Segments that are held of a connection which has shown no protocol: what of it may be STOMP behind them is not kept."""
 
 NO_ROWS = np.empty(0, np.int64)
+NOT_READ = np.full(2, -1)
 
 
 class AsTheyStand:
@@ -107,7 +108,8 @@ class Flows:
             opened = {stream: stack for stream, stack in detection.stacks.items() if not together.stacks.get(stream)}
             headers = proxy.headers_of(outer.stretches, opened)  # no table shows them
             self.as_they_stand.take(headers, outer.read(headers))
-        rows = StreamRows(a, reassembly, replace(detection, carried=carried), conflicts, self.as_they_stand, step.lasting, listing)
+        given = {stream: one.given + together.came[stream] for stream, one in before.items() if one.given[0] >= 0}
+        rows = StreamRows(a, reassembly, replace(detection, carried=carried), conflicts, self.as_they_stand, step.lasting, listing, given)
         for stream, one in before.items():
             conflicts[stream] += one.conflicts
             rows.passcodes[stream] = one.passcodes
@@ -146,7 +148,7 @@ class Flows:
             self.underway[flow][number] = Underway(
                 learned, position, conflicts[stream], left, carried.segments.take(pa.array(held)), together.number[held] % APART,
                 listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
-                detection.stacks.get(stream, ()) if detected[stream] else (), waited,
+                detection.stacks.get(stream, ()) if detected[stream] else (), waited, rows.given[stream] if detected[stream] else NOT_READ,
             )  # fmt: skip
 
 

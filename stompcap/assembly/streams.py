@@ -29,12 +29,14 @@ def stream_rows(
     conflicts: I64,
     final: Bools,
     origins: Mapping[int, Origin],
+    given: I64,
     source: str,
     batch_id: str,
 ) -> pa.Table:
     """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams.
 
-    `octets` are what the innermost layer gives, or TCP where there is none; `origins` tells who opened streams, where a layer says it.
+    `octets` are what the innermost layer gives, or TCP where there is none, and `given` those of them that can be read, -1 where TCP
+    carries STOMP itself; `origins` tells who opened streams, where a layer says it.
     """
     s = reassembly.streams
     low_is_client = client[which] == 0
@@ -77,7 +79,7 @@ def stream_rows(
     }
     for index, suffix in enumerate(words.DIRECTIONS):
         side = client[which].astype(np.int64) ^ index
-        columns |= _side(reassembly, which, side, suffix, octets, conflicts)
+        columns |= _side(reassembly, which, side, suffix, octets, given, conflicts)
     return as_table("streams", columns)
 
 
@@ -91,12 +93,13 @@ def _origins(which: I64, origins: Mapping[int, Origin]) -> dict[str, pa.Array]:
     }
 
 
-def _side(reassembly: Reassembly, which: I64, side: I64, suffix: str, octets: I64, conflicts: I64) -> dict[str, pa.Array]:
+def _side(reassembly: Reassembly, which: I64, side: I64, suffix: str, octets: I64, given: I64, conflicts: I64) -> dict[str, pa.Array]:
     """The counters of one direction; `side` is the endpoint that sends it."""
     sides = reassembly.streams.sides
     fin, closed = sides.fin_ns[which, side], sides.close_order[which, side]
     return {
         f"octets_{suffix}": pa.array(octets[which, side]),
+        f"inner_gap_octets_{suffix}": pa.array((octets - given)[which, side], mask=given[which, side] < 0),
         f"outer_octets_{suffix}": pa.array(sides.octets[which, side]),
         f"segments_{suffix}": pa.array(sides.segments[which, side]),
         f"retransmitted_octets_{suffix}": pa.array(sides.retransmitted_octets[which, side]),

@@ -68,7 +68,8 @@ class Together:
 
     `carried` has what the layers of connections give where these are known, and what TCP has of the others; `stacks` are those layers.
     `row` of each segment: first those of the steps, in their order, then those left of each connection, in theirs. Of each row, `number`
-    is that of its packet, and `before` the number in wire order that was found earlier, END where none was.
+    is that of its packet, and `before` the number in wire order that was found earlier, END where none was. `came` are the octets of each
+    side that are not left from before.
     """
 
     carried: Carried
@@ -77,6 +78,7 @@ class Together:
     row: I64
     number: I64
     before: I64
+    came: I64
 
     @staticmethod
     def of(step: Steps, left: Mapping[int, Underway], sources: Mapping[int, Source], keys: Callable[[], KeyLog] = no_keys) -> Together:
@@ -113,7 +115,8 @@ class Together:
             retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
         )  # fmt: skip
         own = np.delete(to, step.segments.num_rows + np.arange(new.opened.size))
-        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order])
+        came = np.bincount(new.stretches.direction, new.stretches.length, 2 * len(new)).astype(np.int64).reshape(-1, 2)
+        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order], came)
 
     def through(self, carried: Carried) -> Together:
         """The same, where more layers were opened."""

@@ -46,6 +46,9 @@ class Underway:
     waited: bool = True
     """Whether a block has come since its first octets were settled."""
 
+    given: I64 = field(default_factory=lambda: np.full(2, -1))
+    """How many octets of each side its layers have given; -1 where TCP carries STOMP itself, or the layers begin again."""
+
 
 def still_needed(stream: int, carried: Carried, listing: Listing, position: Resumed | None) -> tuple[Stretches, I64]:
     """The stretches of a stream that are needed again, and the rows of their segments."""

@@ -71,20 +71,28 @@ def _inside(ledger: str, table: str, name: str, statement: str, bounds: str, *ti
     return Balance(ledger, table, name, statement, (first, last, *times), broken)
 
 
+MISSING = ("missing", "inner_gap")
+
+
 def _held(of: Values) -> Any:
     """Streams whose session was seen from its beginning, without a gap."""
     return (of["sessions.complete_start"] > 0) & (of["sessions.gap_octets"] == 0) & (of["sessions.given_up"] == 0)
 
 
+def _missing(of: Values, way: str) -> Any:
+    """Octets of a STOMP stream that are missing, or that its layers could not read."""
+    return of[f"streams.missing_{way}"] + of[f"streams.inner_gap_{way}"]
+
+
 def _segments(of: Values) -> Any:
-    wrong = [of[f"segments.new_octets_{way}"] != of[f"streams.octets_{way}"] - of[f"streams.gap_octets_{way}"] for way in WAYS]
+    wrong = [of[f"segments.new_octets_{way}"] != of[f"streams.octets_{way}"] - _missing(of, way) for way in WAYS]
     more = [of[f"segments.rows_{way}"] > of[f"streams.segments_{way}"] for way in WAYS]
     return np.logical_or.reduce(wrong + more) & (of["streams.stomp"] > 0)
 
 
 def _gaps(of: Values) -> Any:
-    wrong = np.logical_or.reduce([of[f"raw_frames.gap_{way}"] != of[f"streams.gap_{way}"] for way in WAYS])
-    return wrong & (of["streams.tcp"] > 0) & (of["raw_frames.rows"] > 0)
+    wrong = np.logical_or.reduce([of[f"raw_frames.gap_{way}"] != _missing(of, way) for way in WAYS])
+    return wrong & (of["streams.stomp"] > 0) & (of["raw_frames.rows"] > 0)
 
 
 def _intervals(of: Values) -> Any:
@@ -155,16 +163,19 @@ BALANCES: tuple[Balance, ...] = (
            ("sessions.complete_start", "streams.handshakes"), ("sessions.complete_end", "streams.closed"),
            given=("sessions.rows", "streams.rows")),
     Balance("streams", "sessions", "expect_gap_octets_to_match_streams", "gap_octets of a session are those of both directions",
-            ("sessions.gap_octets", "sessions.rows", "streams.stomp", *(f"streams.gap_octets_{way}" for way in WAYS)),
+            ("sessions.gap_octets", "sessions.rows", "streams.stomp", *(f"streams.{name}_{way}" for way in WAYS for name in MISSING)),
             lambda of: (of["streams.stomp"] > 0) & (of["sessions.rows"] > 0) & (
-                of["sessions.gap_octets"] != sum(of[f"streams.gap_octets_{way}"] for way in WAYS))),
+                of["sessions.gap_octets"] != sum(_missing(of, way) for way in WAYS))),
     Balance("streams", "segments", "expect_segments_to_bring_octets",
-            "The new bytes of a STOMP stream's segments are those of the TCP stream, without those missing",
+            "The new bytes of a STOMP stream's segments are those of the stream, without those missing",
             ("streams.stomp", *(f"{part}_{way}" for way in WAYS for part in (
-                "segments.new_octets", "segments.rows", "streams.octets", "streams.gap_octets", "streams.segments"))), _segments),
+                "segments.new_octets", "segments.rows", "streams.octets", "streams.segments", *(f"streams.{name}" for name in MISSING)))),
+            _segments),
     Balance("streams", "raw_frames", "expect_gaps_to_match_streams",
-            "The gaps of a stream on plain TCP are as long as streams.gap_octets says",
-            ("streams.tcp", "raw_frames.rows", *(f"{table}.gap_{way}" for way in WAYS for table in ("raw_frames", "streams"))), _gaps),
+            "The gaps of a stream are as long as streams.gap_octets says, or inner_gap_octets inside other layers",
+            ("streams.stomp", "raw_frames.rows", *(f"{name}_{way}" for way in WAYS for name in (
+                "raw_frames.gap", *(f"streams.{one}" for one in MISSING)))),
+            _gaps),
     _inside("streams", "raw_frames", "expect_times_within_streams", "A row's times are those of packets of its stream",
             "streams", "raw_frames.first", "raw_frames.last"),
     _inside("streams", "segments", "expect_times_within_streams",

@@ -46,8 +46,9 @@ def _bounds(column: str, last: str = "") -> list[Part]:
 STREAMS = (
     *[Quantity(f"{table}.rows", table, STREAM) for table in ("streams", *OF_STREAMS)],
     *_of("streams", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("first_ns"), _sum("last_ns"), *_bounds("first_ns", "last_ns"),
-         *(_sum(f"{name}_{way}", STOMP) for way in WAYS for name in ("octets", "gap_octets", "segments")),
-         *(_sum(f"gap_{way}", TCP, column=f"gap_octets_{way}") for way in WAYS), _count("stomp", STOMP), _count("tcp", TCP),
+         *(_sum(f"{name}_{way}", STOMP) for way in WAYS for name in ("octets", "segments")),
+         *(_sum(f"missing_{way}", STOMP, TCP, column=f"gap_octets_{way}") for way in WAYS),
+         *(_sum(f"inner_gap_{way}", STOMP, column=f"inner_gap_octets_{way}") for way in WAYS), _count("stomp", STOMP),
          _count("closed", where("close_kind", "open", negated=True)),
          _count("handshakes", Condition("syn_seen", least=1), Condition("synack_seen", least=1))),
     *_of("sessions", STREAM, ("endpoints", ENDPOINTS, SUM, ()), _sum("opened_ns"), _sum("last_ns"), _sum("gap_octets"),

@@ -145,6 +145,12 @@ def _login(first: Firsts, version: I64) -> pa.Array:
     return pc.if_else(pc.and_(pa.array(token), pc.equal(login, MASK)), f"jwt:{MASK}", login) if token.any() else login
 
 
+def missing_octets(streams: pa.Table, direction: str) -> I64:
+    """Octets of STOMP that are missing from a direction of rows of table streams, or unreadable there."""
+    inner, outer = (flat(streams.column(f"{name}_{direction}")) for name in ("inner_gap_octets", "gap_octets"))
+    return integers(pc.coalesce(inner, outer), 0)
+
+
 def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:
     """Table sessions, one row per stream in the dialogue's order, as they stand."""
     streams, asked, answer = dialogue.streams, first["connect"], first["connected"]
@@ -158,7 +164,7 @@ def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, count
     product, product_version = identify.servers(answer.header("server"), traits.of_server(first))
     left = first["disconnect"].there
     ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
-    missing = integers(streams.column("gap_octets_c2s"), 0) + integers(streams.column("gap_octets_s2c"), 0)
+    missing = missing_octets(streams, "c2s") + missing_octets(streams, "s2c")
     names = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "origin_ip", "origin_port", "origin_source", "transport")
     columns = {name: flat(streams.column(name)) for name in names} | _version(dialogue, first)
     columns["version_source"] = pc.coalesce(columns["version_source"], pa.scalar("unknown"))

@@ -62,6 +62,8 @@ def _per_direction() -> tuple[Column, ...]:
         ("gap_octets", "Octets missing from the capture, truncated ones included"),
         ("truncated_octets", "The part of gap_octets cut by the snapshot length"),
         ("outer_octets", "Octets of the TCP stream itself"),
+        ("inner_gap_octets", "Octets missing or unreadable of what layers between TCP and STOMP carry, as far as their number is known; "
+         "null where TCP carries STOMP itself"),
     )
     return tuple(big(f"{name}_{way}", f"{comment}; {way}") for way in words.DIRECTIONS for name, comment in counters)
 

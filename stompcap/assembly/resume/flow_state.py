@@ -123,8 +123,9 @@ class _Context:
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
         layers = transport_state.unpacked(found, name)
         waited = bool(found.get(name + "waited", True))
+        given = found.get(name + "given", np.full(2, -1))
         state = learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers, waited
-        return Underway(*state)
+        return Underway(*state, given)
 
     def paused(self, name: str) -> Paused:
         """A session."""
@@ -152,7 +153,8 @@ def _connection(name: str, one: Underway) -> Arrays:
     """A connection as arrays whose names begin with `name`."""
     connects = one.connects
     arrays: Arrays = {
-        name + "conflicts": one.conflicts, name + "missing": one.missing, name + "frames": np.array(connects.frames),
+        name + "conflicts": one.conflicts, name + "missing": one.missing,
+        name + "given": one.given, name + "frames": np.array(connects.frames),
         name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
     }  # fmt: skip
     arrays |= transport_state.packed(layers.masked(one.layers, one.passcodes), name)

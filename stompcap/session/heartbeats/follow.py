@@ -196,6 +196,6 @@ def _packets_lost(streams: pa.Table) -> Bools:
     lost_octets = np.zeros((streams.num_rows, 2), np.bool_)
     for side in (CLIENT, SERVER):
         suffix = words.DIRECTIONS[side]
-        missing = integers(streams.column(f"gap_octets_{suffix}"), 0)
+        missing = np.maximum(integers(streams.column(f"inner_gap_octets_{suffix}"), 0), integers(streams.column(f"gap_octets_{suffix}"), 0))
         lost_octets[:, side] = missing > integers(streams.column(f"truncated_octets_{suffix}"), 0)
     return lost_octets.reshape(-1)
